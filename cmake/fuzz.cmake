@@ -1,0 +1,15 @@
+# Fuzz targets: tests/fuzz/fuzz_NAME.c with LLVMFuzzerTestOneInput, seeds in tests/fuzz/corpus/NAME.
+file(GLOB fuzz_targets CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
+foreach(file ${fuzz_targets})
+  get_filename_component(name ${file} NAME_WE)
+  add_executable(${name} ${file})
+  target_link_libraries(${name} PRIVATE clarinet_tool)
+  target_compile_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+endforeach()
+if(fuzz_targets)
+  target_compile_options(clarinet_tool PRIVATE -fsanitize=fuzzer-no-link,address,undefined
+                         -fno-sanitize-recover=all)
+  target_link_options(clarinet_tool PUBLIC -fsanitize=address,undefined)
+endif()

@@ -1,0 +1,29 @@
+# What runs inside somebody else's process. Libc-neutral: compiled against musl's headers, linked
+# with nothing, every libc symbol left to the host process (glibc or musl) and without a version.
+find_file(MUSL_SPECS musl-gcc.specs PATHS /usr/lib/${CMAKE_SYSTEM_PROCESSOR}-linux-musl
+          /usr/lib/musl/lib REQUIRED)
+
+# target_library(NAME OUTPUT rooms…): one such library.
+function(target_library target output)
+  set(sources)
+  foreach(name ${ARGN})
+    list(APPEND sources ${${name}_sources})
+  endforeach()
+  add_library(${target} SHARED ${sources})
+  target_link_libraries(${target} PRIVATE clarinet_warnings)
+  target_compile_options(${target} PRIVATE -specs=${MUSL_SPECS} -fvisibility=hidden -fPIC
+    -fno-plt -fno-strict-aliasing -fno-stack-protector -U_FORTIFY_SOURCE -O2 -g
+    -ffunction-sections -fdata-sections)
+  target_compile_definitions(${target} PRIVATE CLARINET_IN_TARGET=1 _GNU_SOURCE)
+  target_link_options(${target} PRIVATE -nostdlib -nodefaultlibs -nostartfiles
+    -Wl,-z,undefs -Wl,--gc-sections -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack
+    -Wl,--build-id)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output} PREFIX lib)
+endfunction()
+
+if(agent_sources)
+  target_library(clarinet_agent clarinet base clr cil stackwalk catalogue recording agent profilers)
+endif()
+if(instrumentation_sources)
+  target_library(clarinet_instrument clarinet_instrument base clr cil instrumentation)
+endif()

@@ -1,0 +1,32 @@
+/* cli: the table of verbs and what they share. See cli.h. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+const cli_verb CLI_VERBS[] = {
+    {"version", "", "print the version", verb_version, ""},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+int cli_fail(const error *e)
+{
+    fprintf(stderr, "clarinet: %s\n", e->message);
+    if (e->advice[0] != '\0')
+        fprintf(stderr, "  %s\n", e->advice);
+    return e->code == ERROR_USAGE ? CLI_USAGE : CLI_FAILED;
+}
+
+void cli_print_help(const cli_verb *verb, FILE *out)
+{
+    fprintf(out, "usage: clarinet %s %s\n\n%s\n", verb->name, verb->arguments, verb->summary);
+    if (verb->help[0] != '\0')
+        fprintf(out, "\n%s", verb->help);
+}
+
+bool cli_has_colour(FILE *stream)
+{
+    const char *no_colour = getenv("NO_COLOR");
+
+    return (no_colour == NULL || no_colour[0] == '\0') && isatty(fileno(stream));
+}

@@ -1,0 +1,35 @@
+/*
+ * cli: what the verbs share. A verb is one file verb_NAME.c with one row in the table of cli.c.
+ * Only src/cli prints. Exit codes: 0 done, 1 failed, 2 usage, 3 findings at or above --fail-on.
+ */
+#ifndef CLARINET_CLI_CLI_H
+#define CLARINET_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_FINDINGS = 3 };
+
+typedef struct {
+    const char *name;
+    const char *arguments;             /* as after the name in a usage line */
+    const char *summary;               /* one line for --help, completions and the man page */
+    int (*run)(int argc, char **argv); /* argv[0] is the verb's name */
+    const char *help;                  /* the rest of `clarinet NAME --help`: options, examples */
+} cli_verb;
+
+/* All verbs, closed by a row whose name is NULL. */
+extern const cli_verb CLI_VERBS[];
+
+/* Prints "clarinet: message" and the advice to stderr; returns CLI_USAGE or CLI_FAILED. */
+int cli_fail(const error *e);
+/* Prints the verb's usage and help to `out`. */
+void cli_print_help(const cli_verb *verb, FILE *out);
+/* Whether colours may be used on this stream: a terminal, and NO_COLOR not set. */
+bool cli_has_colour(FILE *stream);
+
+int verb_version(int argc, char **argv);
+
+#endif
