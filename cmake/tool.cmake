@@ -8,7 +8,8 @@ set(tool_sources ${base_sources} ${clr_sources} ${cil_sources} ${stackwalk_sourc
     ${catalogue_sources} ${recording_sources} ${symbols_sources} ${diagnostics_sources}
     ${analysis_sources} ${report_sources} ${server_sources} ${cli_sources})
 list(FILTER tool_sources EXCLUDE REGEX "/cli/main\\.c$")
-add_library(clarinet_tool STATIC ${tool_sources})
+include(cmake/web.cmake)        # the report page, embedded
+add_library(clarinet_tool STATIC ${tool_sources} ${web_out}/report_page.S)
 target_link_libraries(clarinet_tool PUBLIC clarinet_warnings PkgConfig::JANSSON PkgConfig::ZLIB
                       Threads::Threads m)
 target_compile_definitions(clarinet_tool PUBLIC _GNU_SOURCE

@@ -1,0 +1,2 @@
+// Entry of the report page: reads the data and starts the views.
+document.getElementById('app').textContent = 'Clarinet';
