@@ -21,8 +21,13 @@ function(target_library target output)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output} PREFIX lib)
 endfunction()
 
+# The recording's file belongs to the tool (it calls the OS and zlib); its format is for both sides.
+set(recording_format_sources ${recording_sources})
+list(FILTER recording_format_sources EXCLUDE REGEX "/recording/(writer|file)\\.c$")
+
 if(agent_sources)
-  target_library(clarinet_agent clarinet base clr cil stackwalk catalogue recording agent profilers)
+  target_library(clarinet_agent clarinet base clr cil stackwalk catalogue recording_format agent
+                 profilers)
 endif()
 if(instrumentation_sources)
   target_library(clarinet_instrument clarinet_instrument base clr cil instrumentation)

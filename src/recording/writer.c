@@ -1,0 +1,199 @@
+/* writer: see writer.h. */
+#include "recording/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/memory.h"
+#include "base/os.h"
+
+static const size_t WRITE_SIZE = 256u << 10;
+static const uint64_t WRITE_INTERVAL_NS = 250000000;
+static const size_t PACK_FROM = 512; /* smaller chunks are not worth it */
+
+struct recording_writer {
+    int descriptor;
+    char *path;
+    buffer pending; /* whole chunks */
+    buffer packed;  /* scratch */
+    uint64_t written;
+    uint64_t last_write_ns;
+    bool pack;
+    bool stream_ready;
+    z_stream stream;
+    error failure; /* code 0: none */
+};
+
+static int write_pending(recording_writer *w, error *e)
+{
+    int failed;
+
+    w->last_write_ns = os_monotonic_ns();
+    if (w->pending.length == 0)
+        return 0;
+    failed = os_write_all(w->descriptor, w->pending.data, w->pending.length);
+    if (failed == 0) {
+        w->written += w->pending.length;
+        buffer_clear(&w->pending);
+        return 0;
+    }
+    if (ftruncate(w->descriptor, (off_t)w->written) != 0) {
+        /* A half chunk stays at the end: readers stop before it. */
+    }
+    buffer_clear(&w->pending);
+    error_set_errno(&w->failure, ERROR_IO, -failed, "cannot write to %s after %llu bytes", w->path,
+                    (unsigned long long)w->written);
+    if (failed == -ENOSPC || failed == -EDQUOT)
+        error_advise(&w->failure, "free some space or choose another place with -o; "
+                                  "what was recorded until now is in the file");
+    if (e != NULL)
+        *e = w->failure;
+    return w->failure.code;
+}
+
+int recording_writer_create(const char *path, recording_writer **writer, error *e)
+{
+    recording_writer *w = memory_allocate_array(1, sizeof *w);
+    int code;
+
+    *writer = NULL;
+    if (w == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory for the recording's writer");
+    w->pack = true;
+    w->path = memory_copy_text(path);
+    w->descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (w->descriptor < 0) {
+        code = error_set_errno(e, errno == EACCES ? ERROR_PERMISSION : ERROR_IO, errno,
+                               "cannot create the recording %s", path);
+        error_advise(e, "choose another place with -o FILE");
+    } else if (w->path == NULL) {
+        code = error_set(e, ERROR_MEMORY, "no memory for the recording's writer");
+    } else {
+        recording_put_file_header(&w->pending);
+        code = write_pending(w, e);
+    }
+    if (code != 0) {
+        recording_writer_close(w, NULL);
+        return code;
+    }
+    *writer = w;
+    return 0;
+}
+
+/* The payload as a raw deflate stream behind its size in w->packed; false: not smaller. */
+static bool pack_payload(recording_writer *w, const uint8_t *payload, size_t length)
+{
+    uLong bound;
+
+    if (!w->stream_ready) {
+        if (deflateInit2(&w->stream, 1, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+            return false;
+        w->stream_ready = true;
+    } else if (deflateReset(&w->stream) != Z_OK) {
+        return false;
+    }
+    bound = deflateBound(&w->stream, (uLong)length);
+    buffer_clear(&w->packed);
+    buffer_append_u32(&w->packed, (uint32_t)length);
+    if (!buffer_reserve(&w->packed, bound))
+        return false;
+    w->stream.next_in = (Bytef *)(uintptr_t)payload;
+    w->stream.avail_in = (uInt)length;
+    w->stream.next_out = w->packed.data + 4;
+    w->stream.avail_out = (uInt)bound;
+    if (deflate(&w->stream, Z_FINISH) != Z_STREAM_END)
+        return false;
+    w->packed.length = 4 + (size_t)w->stream.total_out;
+    return w->packed.length < length;
+}
+
+int recording_writer_append_received(recording_writer *w, const recording_chunk *chunk,
+                                     uint32_t process, error *e)
+{
+    size_t before = w->pending.length;
+
+    if (w->failure.code != 0) {
+        if (e != NULL)
+            *e = w->failure;
+        return w->failure.code;
+    }
+    if (w->pack && chunk->flags == 0 && chunk->length >= PACK_FROM &&
+        pack_payload(w, chunk->payload, chunk->length))
+        recording_put_chunk(&w->pending, chunk->kind, RECORDING_PACKED, process, w->packed.data,
+                            w->packed.length);
+    else
+        recording_put_chunk(&w->pending, chunk->kind, chunk->flags, process, chunk->payload,
+                            chunk->length);
+    if (w->pending.failed) {
+        w->pending.failed = false;
+        w->pending.length = before;
+        return error_set(e, ERROR_MEMORY, "no memory for a chunk of %zu bytes", chunk->length);
+    }
+    if (w->pending.length >= WRITE_SIZE || os_monotonic_ns() - w->last_write_ns > WRITE_INTERVAL_NS)
+        return write_pending(w, e);
+    return 0;
+}
+
+int recording_writer_append(recording_writer *w, const buffer *chunks, error *e)
+{
+    size_t offset = 0;
+
+    if (chunks->failed)
+        return error_set(e, ERROR_MEMORY, "no memory for the recording's chunks");
+    while (offset < chunks->length) {
+        recording_chunk chunk;
+        int code;
+
+        if (recording_take_chunk(chunks->data + offset, chunks->length - offset, &chunk) !=
+            RECORDING_CHUNK_WHOLE)
+            return error_set(e, ERROR_BUG, "the chunks to be recorded are not whole");
+        code = recording_writer_append_received(w, &chunk, chunk.process, e);
+        if (code != 0)
+            return code;
+        offset += chunk.whole;
+    }
+    return 0;
+}
+
+void recording_writer_pack(recording_writer *w, bool on)
+{
+    w->pack = on;
+}
+
+int recording_writer_flush(recording_writer *w, error *e)
+{
+    if (w->failure.code != 0) {
+        if (e != NULL)
+            *e = w->failure;
+        return w->failure.code;
+    }
+    return write_pending(w, e);
+}
+
+uint64_t recording_writer_size(const recording_writer *w)
+{
+    return w->written + w->pending.length;
+}
+
+int recording_writer_close(recording_writer *w, error *e)
+{
+    int code = 0;
+
+    if (w == NULL)
+        return 0;
+    if (w->descriptor >= 0) {
+        code = recording_writer_flush(w, e);
+        if (close(w->descriptor) != 0 && code == 0)
+            code = error_set_errno(e, ERROR_IO, errno, "cannot write to %s", w->path);
+    }
+    if (w->stream_ready)
+        deflateEnd(&w->stream);
+    buffer_free(&w->pending);
+    buffer_free(&w->packed);
+    memory_free(w->path);
+    memory_free(w);
+    return code;
+}
