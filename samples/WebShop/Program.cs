@@ -1,0 +1,123 @@
+// A small web shop on a free loopback port. Prints "listening on URL" and then "ready".
+//   GET /health          "ok"
+//   GET /products        JSON list of 100 products
+//   GET /products/ID     one product, 404 when there is none
+//   GET /sort?n=N        sorts N numbers, answers the middle one
+//   GET /throw?n=N       throws and catches N exceptions, answers N
+//   GET /fail            an exception that nobody catches: 500
+//   GET /wait?ms=N       answers after N ms, without holding a thread
+// Options: --seconds S.
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using System.Runtime.CompilerServices;
+using System.Threading.Tasks;
+using Clarinet.Samples;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Logging;
+
+namespace WebShop
+{
+    public sealed record Product(int Id, string Name, decimal Price, string[] Tags);
+
+    public sealed class OutOfStockException : Exception
+    {
+        public OutOfStockException(int product)
+            : base("product " + product + " is out of stock")
+        {
+        }
+    }
+
+    public static class Program
+    {
+        public static async Task<int> Main(string[] args)
+        {
+            Patient patient = new Patient(args);
+            WebApplicationBuilder builder = WebApplication.CreateBuilder();
+            WebApplication app;
+
+            builder.Logging.ClearProviders();
+            app = builder.Build();
+            app.Urls.Add("http://127.0.0.1:0");
+            Shop.Map(app);
+            await app.StartAsync();
+            Console.WriteLine("listening on " + app.Urls.First());
+            patient.Ready();
+            await Task.Delay(-1, patient.Over).ContinueWith(_ => { }, TaskScheduler.Default);
+            await app.StopAsync();
+            Console.WriteLine("closed");
+            return 0;
+        }
+    }
+
+    public static class Shop
+    {
+        private static readonly List<Product> Products = Enumerable.Range(1, 100)
+            .Select(i => new Product(i, "Product " + i, i * 1.25m, new[] { "tag" + i % 7, "shop" }))
+            .ToList();
+
+        public static void Map(WebApplication app)
+        {
+            app.MapGet("/health", () => "ok");
+            app.MapGet("/products", () => Products);
+            app.MapGet("/products/{id:int}", Find);
+            app.MapGet("/sort", (int n) => Sort(n));
+            app.MapGet("/throw", (int n) => ThrowAndCatch(n));
+            app.MapGet("/fail", string () => throw new OutOfStockException(99));
+            app.MapGet("/wait", WaitAsync);
+        }
+
+        private static IResult Find(int id)
+        {
+            Product? product = Products.Find(p => p.Id == id);
+
+            return product is null ? Results.NotFound() : Results.Ok(product);
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static int Sort(int count)
+        {
+            int[] numbers = new int[Math.Clamp(count, 1, 10_000_000)];
+            uint seed = 7;
+
+            for (int i = 0; i < numbers.Length; i++)
+            {
+                seed = seed * 1664525 + 1013904223;
+                numbers[i] = (int)(seed >> 8);
+            }
+            Array.Sort(numbers);
+            return numbers[numbers.Length / 2];
+        }
+
+        private static int ThrowAndCatch(int count)
+        {
+            int caught = 0;
+
+            for (int i = 0; i < count; i++)
+            {
+                try
+                {
+                    Buy(i);
+                }
+                catch (OutOfStockException)
+                {
+                    caught++;
+                }
+            }
+            return caught;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Buy(int product)
+        {
+            throw new OutOfStockException(product);
+        }
+
+        private static async Task<string> WaitAsync(int ms)
+        {
+            await Task.Delay(ms);
+            return "waited";
+        }
+    }
+}
