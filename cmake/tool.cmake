@@ -4,7 +4,7 @@ pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 find_package(Threads REQUIRED)
 
-set(tool_sources ${base_sources} ${clr_sources} ${cil_sources} ${metadata_sources}
+set(tool_sources ${base_sources} ${rules_sources} ${clr_sources} ${cil_sources} ${metadata_sources}
     ${stackwalk_sources}
     ${catalogue_sources} ${recording_sources} ${symbols_sources} ${diagnostics_sources}
     ${analysis_sources} ${report_sources} ${server_sources} ${cli_sources})
