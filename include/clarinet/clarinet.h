@@ -1,0 +1,8 @@
+/* The SDK in one include: writing a CLR profiler in C. Start with profiler.h. */
+#ifndef CLARINET_CLARINET_H
+#define CLARINET_CLARINET_H
+
+#include "clarinet/calls.h"
+#include "clarinet/profiler.h"
+
+#endif
