@@ -1,7 +1,8 @@
 # What the verbs of ./dev share. Sourced, never run; $ROOT is the tree and the current folder.
 
 # Debian packages by what they are for. A build needs little; tests need more.
-PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config musl-tools libjansson-dev zlib1g-dev)
+PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config python3 musl-tools libjansson-dev
+    zlib1g-dev)
 PACKAGES_TEST=(libcmocka-dev musl python3 python3-pytest file binutils)
 PACKAGES_FUZZ=(clang libclang-rt-14-dev)
 PACKAGES_CROSS=(gcc-i686-linux-gnu libc6-dev-i386-cross gcc-aarch64-linux-gnu

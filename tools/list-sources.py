@@ -1,0 +1,18 @@
+#!/usr/bin/env python3
+"""Prints each C source of src/ and tests/ that a compile_commands.json holds, once.
+
+usage: list-sources.py build/compile_commands.json
+"""
+import json
+import sys
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        entries = json.load(file)
+    names = {entry["file"] for entry in entries if entry["file"].endswith(".c")}
+    print("\n".join(sorted(names)))
+
+
+if __name__ == "__main__":
+    main()
