@@ -40,7 +40,7 @@ MAY_USE = {
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([a-z_]+)/([^">]+)[">]')
-ONLY_CLI = re.compile(r"\b(printf|puts|perror|exit|abort|fprintf\(std(?:out|err))\b\s*[(,]")
+ONLY_CLI = re.compile(r"\b((?:printf|puts|perror|exit|abort)|fprintf(?=\s*\(\s*std))\s*\(")
 
 
 def files_of(root):

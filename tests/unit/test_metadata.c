@@ -13,7 +13,7 @@
 /* A root with #~ (Module and TypeDef, one row each), #Strings, #Blob and #GUID. */
 static void make_metadata(buffer *b)
 {
-    static const char strings[] = "\0one.dll\0Type\0Space\0\0\0";
+    static const char strings[24] = "\0one.dll\0Type\0Space\0\0\0";
     static const struct {
         uint32_t offset, size;
         const char *name;

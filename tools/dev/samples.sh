@@ -7,10 +7,10 @@ build_samples() {
     exec 8>build/samples/.lock
     flock 8
     if [ ! -f "$stamp" ] ||
-        [ -n "$(find samples -newer "$stamp" -not -name '*.md' -print -quit)" ]; then
+        [ -n "$(find samples -type f -newer "$stamp" -not -name '*.md' -print -quit)" ]; then
         say "building the samples"
         touch "$stamp.part" # as old as the start: a source changed during the build is newer
-        dotnet msbuild samples/samples.proj -nologo -verbosity:minimal -maxCpuCount:"$JOBS" \
+        dotnet msbuild samples/samples.proj -nologo -verbosity:quiet -maxCpuCount:"$JOBS" \
             -nodeReuse:false </dev/null >&2 || fail "the samples do not build"
         mv "$stamp.part" "$stamp"
     fi
