@@ -5,6 +5,11 @@
 #include <unistd.h>
 
 const cli_verb CLI_VERBS[] = {
+    {"ps", "[--json] [--watch]", "list the .NET processes that can be examined", verb_ps,
+     "  --json       an array of objects, for machines\n"
+     "  --watch, -w  list again every 2 seconds until Ctrl-C (with --json: one array a line)\n\n"
+     "Shows processes of all users, in containers too, as far as this user may see them.\n"
+     "A process that cannot be attached to is listed with the reason.\n"},
     {"version", "", "print the version", verb_version, ""},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -1,0 +1,244 @@
+/* processes: see processes.h. Thread rules: nothing is shared; getpwuid is used, so one listing at
+ * a time. */
+#include "diagnostics/processes.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "diagnostics/inspect.h"
+
+static bool add_process(diagnostics_process_list *list, const diagnostics_process *process);
+static void take_left_over_sockets(inspect_context *context, diagnostics_process_list *list);
+static int compare_processes(const void *a, const void *b);
+
+void diagnostics_process_free(diagnostics_process *process)
+{
+    memory_free(process->name);
+    memory_free(process->entry_assembly);
+    memory_free(process->runtime_version);
+    memory_free(process->architecture);
+    memory_free(process->command_line);
+    memory_free(process->user);
+    memory_free(process->profiler);
+    memory_free(process->reason);
+    memory_free(process->advice);
+    memory_free(process->temporary_folder);
+    memset(process, 0, sizeof *process);
+}
+
+void diagnostics_process_list_free(diagnostics_process_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        diagnostics_process_free(&list->items[i]);
+    for (size_t i = 0; i < list->stale_count; i++)
+        memory_free(list->stale[i]);
+    memory_free(list->items);
+    memory_free(list->stale);
+    memset(list, 0, sizeof *list);
+}
+
+int diagnostics_list_processes(unsigned timeout_ms, diagnostics_process_list *list, error *e)
+{
+    inspect_context context;
+    const struct dirent *entry;
+    DIR *folder;
+    bool memory = true;
+
+    memset(list, 0, sizeof *list);
+    folder = opendir("/proc");
+    if (folder == NULL) {
+        error_set_errno(e, ERROR_IO, errno, "cannot list /proc");
+        error_advise(e, "clarinet finds processes through /proc; is it mounted?");
+        return ERROR_IO;
+    }
+    inspect_begin(&context, timeout_ms);
+    while (memory && (entry = readdir(folder)) != NULL) {
+        diagnostics_process process;
+        procfs_stat stat;
+
+        if (isdigit((unsigned char)entry->d_name[0]) &&
+            procfs_read_stat(atoi(entry->d_name), &stat) &&
+            inspect_process(&context, &stat, &process))
+            memory = add_process(list, &process);
+    }
+    closedir(folder);
+    if (memory)
+        take_left_over_sockets(&context, list);
+    inspect_end(&context);
+    if (!memory) {
+        diagnostics_process_list_free(list);
+        return error_set(e, ERROR_MEMORY, "no memory for the list of processes");
+    }
+    if (list->count > 1)
+        qsort(list->items, list->count, sizeof *list->items, compare_processes);
+    return 0;
+}
+
+int diagnostics_find_process_id(int process_id, diagnostics_process *process, error *e)
+{
+    inspect_context context;
+    procfs_stat stat;
+    bool found;
+
+    memset(process, 0, sizeof *process);
+    if (!procfs_read_stat(process_id, &stat)) {
+        error_set(e, ERROR_NOT_FOUND, "there is no process %d", process_id);
+        error_advise(e, "`clarinet ps` lists the .NET processes");
+        return ERROR_NOT_FOUND;
+    }
+    if (stat.state == 'Z') {
+        error_set(e, ERROR_GONE, "process %d (%s) has ended", process_id, stat.name);
+        error_advise(e, "it is a zombie that waits for its parent; `clarinet ps` lists the living");
+        return ERROR_GONE;
+    }
+    inspect_begin(&context, 2000);
+    found = inspect_process(&context, &stat, process);
+    inspect_end(&context);
+    if (!found) {
+        error_set(e, ERROR_UNSUPPORTED, "process %d (%s) is not a .NET process", process_id,
+                  stat.name);
+        error_advise(e, "clarinet examines .NET 8 and later; `clarinet ps` lists what it sees");
+        return ERROR_UNSUPPORTED;
+    }
+    return 0;
+}
+
+static bool has_name(const diagnostics_process *process, const char *text)
+{
+    char name[256];
+    size_t length;
+
+    snprintf(name, sizeof name, "%s", text);
+    length = strlen(name);
+    if (text_ends_with(name, ".dll"))
+        name[length - 4] = '\0';
+    return text_equal_ignoring_case(process->name, name) ||
+           text_equal_ignoring_case(process->entry_assembly, name);
+}
+
+int diagnostics_find_process(const char *text, diagnostics_process *process, error *e)
+{
+    diagnostics_process_list list;
+    buffer candidates = BUFFER_EMPTY;
+    size_t matches = 0, last = 0;
+    uint64_t number;
+    int code;
+
+    memset(process, 0, sizeof *process);
+    if (text_to_u64(text, &number)) {
+        if (number == 0 || number > INT32_MAX)
+            return error_set(e, ERROR_USAGE, "%s is not a process id", text);
+        return diagnostics_find_process_id((int)number, process, e);
+    }
+    if ((code = diagnostics_list_processes(0, &list, e)) != 0)
+        return code;
+    for (size_t i = 0; i < list.count; i++) {
+        if (!has_name(&list.items[i], text))
+            continue;
+        buffer_format(&candidates, "%s%d", matches == 0 ? "" : ", ", list.items[i].process_id);
+        matches++;
+        last = i;
+    }
+    if (matches == 1) {
+        *process = list.items[last];
+        memset(&list.items[last], 0, sizeof list.items[last]);
+    } else if (matches == 0) {
+        code = error_set(e, ERROR_NOT_FOUND, "no .NET process is called '%s'", text);
+        error_advise(e, "`clarinet ps` lists the names");
+    } else {
+        code = error_set(e, ERROR_USAGE, "%zu processes are called '%s': %s", matches, text,
+                         buffer_text(&candidates));
+        error_advise(e, "give one of these process ids instead of the name");
+    }
+    buffer_free(&candidates);
+    diagnostics_process_list_free(&list);
+    return code;
+}
+
+int diagnostics_require_attachable(const diagnostics_process *process, error *e)
+{
+    if (process->attachable)
+        return 0;
+    error_set(e, process->code, "process %d (%s) cannot be attached to: %s", process->process_id,
+              process->name, process->reason);
+    error_advise(e, "%s", process->advice);
+    return process->code;
+}
+
+/* --- private --- */
+
+static bool add_process(diagnostics_process_list *list, const diagnostics_process *process)
+{
+    diagnostics_process *grown = list->items;
+
+    if ((list->count & (list->count - 1)) == 0)
+        grown =
+            memory_resize(list->items, (list->count == 0 ? 1 : list->count * 2) * sizeof *grown);
+    if (grown == NULL) {
+        diagnostics_process_free((diagnostics_process *)process);
+        return false;
+    }
+    list->items = grown;
+    list->items[list->count++] = *process;
+    return true;
+}
+
+/* Sockets no visible process was found for: either left behind, or of a process in another PID
+ * namespace that shares the folder with us. */
+static void take_left_over_sockets(inspect_context *context, diagnostics_process_list *list)
+{
+    if (context->own_temporary_folder != NULL)
+        sockets_list(&context->sockets, "", context->own_temporary_folder);
+    sockets_list(&context->sockets, "", "/tmp");
+    for (size_t i = 0; i < context->sockets.count; i++) {
+        const sockets_folder *folder = &context->sockets.folders[i];
+
+        for (size_t k = 0; k < folder->count; k++) {
+            const sockets_entry *entry = &folder->entries[k];
+            diagnostics_process process;
+            ipc_address address = {.timeout_ms = 50};
+            buffer path = BUFFER_EMPTY;
+            char **grown;
+            int descriptor;
+            int code;
+
+            if (entry->taken)
+                continue;
+            sockets_address(folder, entry, &address);
+            code = ipc_connect(&address, &descriptor, NULL);
+            if (code == 0) {
+                close(descriptor);
+                if (inspect_socket(context, folder, entry, &process) &&
+                    !add_process(list, &process))
+                    return;
+            }
+            if (code != ERROR_NOT_FOUND)
+                continue;
+            buffer_format(&path, "%s%s", address.root, address.path);
+            grown = memory_resize(list->stale, (list->stale_count + 1) * sizeof *grown);
+            if (grown == NULL) {
+                buffer_free(&path);
+                return;
+            }
+            list->stale = grown;
+            if ((list->stale[list->stale_count] = buffer_take_text(&path)) != NULL)
+                list->stale_count++;
+        }
+    }
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+    const diagnostics_process *left = a, *right = b;
+
+    if (left->process_id != right->process_id)
+        return left->process_id < right->process_id ? -1 : 1;
+    return (left->inner_pid > right->inner_pid) - (left->inner_pid < right->inner_pid);
+}
