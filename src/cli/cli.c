@@ -10,6 +10,11 @@ const cli_verb CLI_VERBS[] = {
      "  --watch, -w  list again every 2 seconds until Ctrl-C (with --json: one array a line)\n\n"
      "Shows processes of all users, in containers too, as far as this user may see them.\n"
      "A process that cannot be attached to is listed with the reason.\n"},
+    {"completion", "bash|zsh|fish", "print a shell completion script", verb_completion,
+     "Examples:\n"
+     "  source <(clarinet completion bash)\n"
+     "  clarinet completion zsh > ~/.zfunc/_clarinet\n"
+     "  clarinet completion fish > ~/.config/fish/completions/clarinet.fish\n"},
     {"version", "", "print the version", verb_version, ""},
     {NULL, NULL, NULL, NULL, NULL},
 };

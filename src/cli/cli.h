@@ -17,7 +17,9 @@ typedef struct {
     const char *arguments;             /* as after the name in a usage line */
     const char *summary;               /* one line for --help, completions and the man page */
     int (*run)(int argc, char **argv); /* argv[0] is the verb's name */
-    const char *help;                  /* the rest of `clarinet NAME --help`: options, examples */
+    /* The rest of `clarinet NAME --help`: options and examples. Completions and man pages are made
+     * from it: one option a line, spelled as help_options.h says. */
+    const char *help;
 } cli_verb;
 
 /* All verbs, closed by a row whose name is NULL. */
@@ -30,6 +32,7 @@ void cli_print_help(const cli_verb *verb, FILE *out);
 /* Whether colours may be used on this stream: a terminal, and NO_COLOR not set. */
 bool cli_has_colour(FILE *stream);
 
+int verb_completion(int argc, char **argv);
 int verb_ps(int argc, char **argv);
 int verb_version(int argc, char **argv);
 
