@@ -1,0 +1,36 @@
+/* array: growing arrays of any item for the analysis; sizes are checked, growth doubles. */
+#ifndef CLARINET_ANALYSIS_ARRAY_H
+#define CLARINET_ANALYSIS_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Makes `*items` hold at least `needed` items of `size` bytes, new ones cleared; false when there
+ * is no memory: then everything is as it was. */
+static inline bool array_reserve(void *items, size_t *capacity, size_t needed, size_t size)
+{
+    size_t wish = *capacity < 16 ? 16 : *capacity;
+    void *old;
+    void *grown;
+
+    if (needed <= *capacity)
+        return true;
+    while (wish < needed)
+        wish *= 2;
+    if (wish > SIZE_MAX / 2 / size)
+        return false;
+    memcpy(&old, items, sizeof old);
+    grown = memory_resize(old, wish * size);
+    if (grown == NULL)
+        return false;
+    memset((char *)grown + *capacity * size, 0, (wish - *capacity) * size);
+    memcpy(items, &grown, sizeof grown);
+    *capacity = wish;
+    return true;
+}
+
+#endif

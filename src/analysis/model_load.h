@@ -1,0 +1,22 @@
+/* model_load: what the files that build a model share; see model.h. Private to the analysis. */
+#ifndef CLARINET_ANALYSIS_MODEL_LOAD_H
+#define CLARINET_ANALYSIS_MODEL_LOAD_H
+
+#include "analysis/model.h"
+
+/* Gives every frame its function and its place, once everything is read; false: no memory. */
+bool model_resolve_names(model *m, model_process *p);
+
+/* TABLE and ROWS chunks; 0, ERROR_MEMORY or ERROR_LIMIT. Broken records set r->failed. */
+int model_load_tables(model *m, model_process *p, reader *r);
+int model_load_rows(model *m, model_process *p, reader *r);
+
+/* The index behind an id; 0 for id 0 and (counted) for an id that was not defined. */
+uint32_t model_ids_get(model *m, const model_ids *ids, uint64_t id);
+bool model_ids_put(model *m, model_ids *ids, uint64_t id, uint32_t index);
+/* The thread's index, made when the id is new; 0 when there is no memory. */
+uint32_t model_thread_index(model *m, model_process *p, uint64_t os_id);
+/* Counts memory against the limit; false when it is passed. */
+bool model_charge(model *m, uint64_t bytes);
+
+#endif

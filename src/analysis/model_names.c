@@ -1,0 +1,155 @@
+/*
+ * model_names: names of frames, and the two forms that merge them: functions (same name and
+ * module) and places (same function, file and line). See model_load.h.
+ */
+#include "analysis/model_load.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/array.h"
+
+typedef struct {
+    model *m;
+    model_process *p;
+    table_u64 functions; /* name and module to function */
+    table_u64 places;    /* function and line to the first place of a chain by file */
+    uint32_t unknown;    /* string */
+} naming;
+
+/* A native frame without a symbol is named after its module: one box for all of it. */
+static bool name_by_module(naming *n, uint32_t module, uint32_t *name)
+{
+    const char *text = model_text(n->m, n->p->modules[module].name);
+    char title[300];
+
+    if (module == 0 || text[0] == '\0') {
+        *name = n->unknown;
+        return true;
+    }
+    snprintf(title, sizeof title, "[%s]", text);
+    return strings_add_text(&n->m->strings, title, name);
+}
+
+static bool name_frame(naming *n, const model_frame *frame, uint32_t *name, uint32_t *module)
+{
+    *name = frame->symbol;
+    *module = 0;
+    switch (frame->kind) {
+    case RECORDING_FRAME_MANAGED:
+        if (*name == 0)
+            *name = n->p->methods[frame->owner].name;
+        *module = n->p->methods[frame->owner].module;
+        break;
+    case RECORDING_FRAME_NATIVE:
+        *module = frame->owner;
+        if (*name == 0 && !name_by_module(n, frame->owner, name))
+            return false;
+        break;
+    case RECORDING_FRAME_SYNTHETIC:
+        if (*name == 0)
+            *name = frame->owner;
+        break;
+    default:
+        break;
+    }
+    if (*name == 0)
+        *name = n->unknown;
+    return true;
+}
+
+/* Modules loaded twice under one name are one for the reader of a report. */
+static uint32_t module_name(const naming *n, uint32_t module)
+{
+    return n->p->modules[module].name;
+}
+
+static bool find_function(naming *n, uint32_t name, uint32_t module, uint32_t kind,
+                          uint32_t *function)
+{
+    model_process *p = n->p;
+    uint64_t key = (uint64_t)name << 32 | module_name(n, module);
+    uint64_t *place = table_u64_at(&n->functions, key, 0);
+
+    if (place == NULL)
+        return false;
+    if (*place == 0) {
+        if (!model_charge(n->m, 64) || !array_reserve(&p->functions, &p->function_capacity,
+                                                      p->function_count + 1, sizeof *p->functions))
+            return false;
+        p->functions[p->function_count] = (model_function){name, module, kind};
+        *place = p->function_count++;
+    }
+    *function = (uint32_t)*place;
+    return true;
+}
+
+static bool find_place(naming *n, uint32_t function, uint32_t file, uint32_t line,
+                       uint32_t *place_index)
+{
+    model_process *p = n->p;
+    /* A function is in one file but for odd cases, so file is mixed into the key and compared. */
+    uint64_t key = ((uint64_t)function << 32 | line) ^ (uint64_t)file * 0x9E3779B97F4A7C15ull;
+    uint64_t *place;
+
+    for (;;) {
+        place = table_u64_at(&n->places, key, 0);
+        if (place == NULL)
+            return false;
+        if (*place == 0)
+            break;
+        if (p->places[*place].function == function && p->places[*place].file == file &&
+            p->places[*place].line == line) {
+            *place_index = (uint32_t)*place;
+            return true;
+        }
+        key = table_hash_u64(key + 1);
+    }
+    if (!model_charge(n->m, 64) ||
+        !array_reserve(&p->places, &p->place_capacity, p->place_count + 1, sizeof *p->places))
+        return false;
+    p->places[p->place_count] = (model_place){function, file, line};
+    *place_index = (uint32_t)p->place_count;
+    *place = p->place_count++;
+    return true;
+}
+
+static bool resolve_all(naming *n)
+{
+    model_process *p = n->p;
+
+    for (size_t i = 1; i < p->frame_count; i++) {
+        model_frame *frame = &p->frames[i];
+        uint32_t name;
+        uint32_t module;
+
+        if (!name_frame(n, frame, &name, &module) ||
+            !find_function(n, name, module, frame->kind, &frame->function) ||
+            !find_place(n, frame->function, frame->file, frame->line, &frame->place))
+            return false;
+    }
+    return true;
+}
+
+bool model_resolve_names(model *m, model_process *p)
+{
+    naming n = {m, p, {0}, {0}, 0};
+    bool done;
+
+    table_u64_init(&n.functions);
+    table_u64_init(&n.places);
+    done = strings_add_text(&m->strings, "(unknown)", &n.unknown) &&
+           array_reserve(&p->functions, &p->function_capacity, 1, sizeof *p->functions) &&
+           array_reserve(&p->places, &p->place_capacity, 1, sizeof *p->places);
+    if (done) {
+        /* Index 0: a stack node whose frame was never defined. */
+        p->functions[0].name = n.unknown;
+        p->functions[0].kind = RECORDING_FRAME_SYNTHETIC;
+        p->function_count = 1;
+        p->place_count = 1;
+        done = resolve_all(&n);
+    }
+    table_u64_free(&n.functions);
+    table_u64_free(&n.places);
+    return done;
+}
