@@ -1,10 +1,22 @@
 # Unit tests: tests/unit/test_NAME.c is one program, run by ctest in a process of its own.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 file(GLOB unit_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/test_*.c)
+
+# What several tests share, and the programs that make their input.
+file(GLOB test_support CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.c)
+list(FILTER test_support EXCLUDE REGEX "/make_[a-z_]+\\.c$")
+add_library(test_support STATIC ${test_support})
+target_link_libraries(test_support PUBLIC clarinet_tool)
+target_include_directories(test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+target_compile_options(test_support PRIVATE -Wno-conversion)
+add_executable(make_recording ${PROJECT_SOURCE_DIR}/tests/support/make_recording.c)
+target_link_libraries(make_recording PRIVATE test_support)
+set_target_properties(make_recording PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
 foreach(file ${unit_tests})
   get_filename_component(name ${file} NAME_WE)
   add_executable(${name} ${file})
-  target_link_libraries(${name} PRIVATE clarinet_tool PkgConfig::CMOCKA)
+  target_link_libraries(${name} PRIVATE test_support clarinet_tool PkgConfig::CMOCKA)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_options(${name} PRIVATE -Wno-conversion)
   target_compile_definitions(${name} PRIVATE TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
