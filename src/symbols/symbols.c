@@ -1,0 +1,329 @@
+/* symbols: see symbols.h. */
+#include "symbols/symbols.h"
+
+#include <string.h>
+#include <zlib.h>
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "base/reader.h"
+#include "base/table.h"
+#include "metadata/pe.h"
+#include "symbols/elf.h"
+#include "symbols/pdb.h"
+#include "symbols/root.h"
+
+enum { FILE_LIMIT = 512 << 20, PDB_LIMIT = 256 << 20 };
+enum { DEBUG_CODE_VIEW = 2, DEBUG_EMBEDDED = 17 };
+
+/* One dll and its PDB, or one ELF file; `usable` is false when nothing could be read. */
+typedef struct {
+    buffer bytes;
+    bool usable;
+    union {
+        pdb lines;
+        elf names;
+    };
+} symbols_file;
+
+struct symbols {
+    root target;
+    table_text managed; /* path and MVID: index into files */
+    table_text native;  /* path and build-id */
+    symbols_file **files;
+    size_t count, capacity;
+    table_text texts; /* interned results: value is the pointer of the copy */
+};
+
+symbols *symbols_open(const char *root_path)
+{
+    symbols *s = memory_allocate_array(1, sizeof *s);
+
+    if (s == NULL)
+        return NULL;
+    root_open(&s->target, root_path);
+    table_text_init(&s->managed);
+    table_text_init(&s->native);
+    table_text_init(&s->texts);
+    return s;
+}
+
+void symbols_close(symbols *s)
+{
+    if (s == NULL)
+        return;
+    for (size_t i = 0; i < s->texts.capacity; i++) {
+        if (s->texts.slots[i].key != NULL)
+            memory_free((void *)(uintptr_t)s->texts.slots[i].value);
+    }
+    table_text_free(&s->texts);
+    for (size_t i = 0; i < s->managed.capacity; i++) {
+        if (s->managed.slots[i].key != NULL)
+            s->files[s->managed.slots[i].value]->usable = false; /* a PDB owns nothing else */
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->files[i]->usable)
+            elf_close(&s->files[i]->names);
+        buffer_free(&s->files[i]->bytes);
+        memory_free(s->files[i]);
+    }
+    memory_free(s->files);
+    table_text_free(&s->managed);
+    table_text_free(&s->native);
+    root_close(&s->target);
+    memory_free(s);
+}
+
+/* A copy of the text that lives as long as symbols; NULL when there is no memory. */
+static const char *keep_text(symbols *s, const char *text, size_t length)
+{
+    uint64_t *place = table_text_at(&s->texts, text, length, 0);
+
+    if (place == NULL)
+        return NULL;
+    if (*place == 0)
+        *place = (uint64_t)(uintptr_t)memory_copy_text_n(text, length);
+    return (const char *)(uintptr_t)*place;
+}
+
+/* The file kept under path and identity; *is_new when it was just made and has to be read. */
+static symbols_file *find_file(symbols *s, table_text *index, const char *path,
+                               const uint8_t *identity, size_t identity_length, bool *is_new)
+{
+    buffer key = BUFFER_EMPTY;
+    symbols_file *file = NULL;
+    uint64_t number;
+
+    *is_new = false;
+    buffer_append_text(&key, path);
+    buffer_append_char(&key, 0);
+    buffer_append(&key, identity, identity_length);
+    if (buffer_failed(&key))
+        goto out;
+    if (table_text_get(index, (char *)key.data, key.length, &number)) {
+        file = s->files[number];
+        goto out;
+    }
+    if (s->count == s->capacity) {
+        size_t capacity = s->capacity == 0 ? 32 : s->capacity * 2;
+        symbols_file **bigger = memory_resize(s->files, capacity * sizeof *bigger);
+
+        if (bigger == NULL)
+            goto out;
+        s->files = bigger;
+        s->capacity = capacity;
+    }
+    file = memory_allocate_array(1, sizeof *file);
+    if (file == NULL || !table_text_put(index, (char *)key.data, key.length, s->count)) {
+        memory_free(file);
+        file = NULL;
+        goto out;
+    }
+    s->files[s->count++] = file;
+    *is_new = true;
+out:
+    buffer_free(&key);
+    return file;
+}
+
+/* ---- lines ---- */
+
+static bool has_mvid(const pe *p, const uint8_t *mvid)
+{
+    pe_span span;
+    metadata tables;
+    metadata_span guid;
+
+    if (mvid == NULL)
+        return true;
+    if (pe_metadata(p, &span, NULL) != 0 ||
+        metadata_open(&tables, span.data, span.length, NULL) != 0)
+        return false;
+    guid = metadata_guid(&tables, metadata_cell(&tables, METADATA_MODULE, 1, METADATA_MODULE_MVID));
+    return guid.data != NULL && memcmp(guid.data, mvid, 16) == 0;
+}
+
+/* Unpacks an embedded PDB: "MPDB", unpacked size, raw deflate stream. */
+static bool unpack(pe_span packed, buffer *out)
+{
+    reader r = reader_of(packed.data, packed.length);
+    z_stream stream;
+    uint32_t magic = reader_u32(&r), size = reader_u32(&r);
+    bool done;
+
+    if (reader_failed(&r) || magic != 0x4244504d || size > PDB_LIMIT || !buffer_reserve(out, size))
+        return false;
+    memset(&stream, 0, sizeof stream);
+    stream.next_in = (Bytef *)(uintptr_t)r.position;
+    stream.avail_in = (uInt)reader_left(&r);
+    stream.next_out = out->data;
+    stream.avail_out = size;
+    if (inflateInit2(&stream, -15) != Z_OK)
+        return false;
+    done = inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.total_out == size;
+    inflateEnd(&stream);
+    out->length = done ? size : 0;
+    return done;
+}
+
+/* The PDB at `path` with exactly this id. */
+static bool load_pdb(symbols *s, symbols_file *file, const char *path, const uint8_t *id)
+{
+    buffer_clear(&file->bytes);
+    return root_read(&s->target, path, PDB_LIMIT, &file->bytes) == 0 &&
+           pdb_open(&file->lines, file->bytes.data, file->bytes.length, NULL) == 0 &&
+           memcmp(file->lines.id, id, PDB_ID) == 0;
+}
+
+/* "RSDS", GUID, age, path. The PDB's id is the GUID and the entry's stamp. */
+static bool load_named_pdb(symbols *s, symbols_file *file, const char *dll,
+                           const pe_debug_entry *entry)
+{
+    reader r = reader_of(entry->data.data, entry->data.length);
+    uint8_t id[PDB_ID];
+    uint32_t magic = reader_u32(&r);
+    const uint8_t *guid = reader_bytes(&r, 16);
+    const char *path, *name;
+    size_t left;
+    buffer beside = BUFFER_EMPTY;
+    bool found = false;
+
+    reader_u32(&r);
+    left = reader_left(&r);
+    path = (const char *)reader_bytes(&r, left);
+    if (guid == NULL || path == NULL || magic != 0x53445352 || memchr(path, 0, left) == NULL)
+        return false;
+    memcpy(id, guid, 16);
+    memcpy(id + 16, &entry->timestamp, 4);
+    name = path;
+    for (const char *p = path; *p != 0; p++) {
+        if (*p == '/' || *p == '\\')
+            name = p + 1;
+    }
+    buffer_append(&beside, dll,
+                  (size_t)(strrchr(dll, '/') != NULL ? strrchr(dll, '/') + 1 - dll : 0));
+    buffer_append_text(&beside, name);
+    found = load_pdb(s, file, buffer_text(&beside), id);
+    if (!found && path[0] == '/')
+        found = load_pdb(s, file, path, id);
+    buffer_free(&beside);
+    return found;
+}
+
+static bool load_lines(symbols *s, symbols_file *file, const char *path, const uint8_t *mvid)
+{
+    buffer dll = BUFFER_EMPTY;
+    pe_debug_entry entry;
+    bool found = false;
+    pe p;
+
+    if (root_read(&s->target, path, FILE_LIMIT, &dll) != 0 ||
+        pe_open(&p, dll.data, dll.length, false, NULL) != 0 || !has_mvid(&p, mvid)) {
+        buffer_free(&dll);
+        return false;
+    }
+    for (size_t i = 0; !found && pe_debug(&p, i, &entry); i++) {
+        if (entry.type == DEBUG_EMBEDDED)
+            found = unpack(entry.data, &file->bytes) &&
+                    pdb_open(&file->lines, file->bytes.data, file->bytes.length, NULL) == 0;
+    }
+    for (size_t i = 0; !found && pe_debug(&p, i, &entry); i++) {
+        if (entry.type == DEBUG_CODE_VIEW)
+            found = load_named_pdb(s, file, path, &entry);
+    }
+    buffer_free(&dll);
+    if (!found)
+        buffer_free(&file->bytes);
+    return found;
+}
+
+bool symbols_line(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
+                  int64_t il_offset, symbols_place *out)
+{
+    bool is_new;
+    symbols_file *file = find_file(s, &s->managed, path, mvid, mvid != NULL ? 16 : 0, &is_new);
+    buffer text = BUFFER_EMPTY;
+    pdb_point point;
+
+    memset(out, 0, sizeof *out);
+    if (file == NULL)
+        return false;
+    if (is_new)
+        file->usable = load_lines(s, file, path, mvid);
+    if (!file->usable ||
+        !pdb_find_line(&file->lines, token, il_offset < 0 ? 0 : (uint32_t)il_offset, &point))
+        return false;
+    pdb_append_document(&file->lines, point.document, &text);
+    if (text.length > 0 && !buffer_failed(&text))
+        out->file = keep_text(s, (const char *)text.data, text.length);
+    out->line = il_offset < 0 ? 0 : point.line;
+    buffer_free(&text);
+    return out->file != NULL;
+}
+
+/* ---- native names ---- */
+
+static bool load_elf(symbols *s, symbols_file *file, const char *path, const uint8_t *build_id,
+                     size_t length)
+{
+    buffer_clear(&file->bytes);
+    if (root_read(&s->target, path, FILE_LIMIT, &file->bytes) != 0 ||
+        elf_open(&file->names, file->bytes.data, file->bytes.length, NULL) != 0)
+        return false;
+    if (length != 0 && (file->names.build_id_length != length ||
+                        memcmp(file->names.build_id, build_id, length) != 0)) {
+        elf_close(&file->names);
+        return false;
+    }
+    return true;
+}
+
+/* The file itself, and where that has only exported names, its debug file by build-id. */
+static bool load_names(symbols *s, symbols_file *file, const char *path, const uint8_t *build_id,
+                       size_t length)
+{
+    symbols_file debug = {.bytes = BUFFER_EMPTY};
+    buffer debug_path = BUFFER_EMPTY;
+    bool usable = load_elf(s, file, path, build_id, length);
+
+    if ((usable && file->names.has_full_table) || length < 2)
+        return usable;
+    buffer_format(&debug_path, "/usr/lib/debug/.build-id/%02x/", build_id[0]);
+    for (size_t i = 1; i < length; i++)
+        buffer_format(&debug_path, "%02x", build_id[i]);
+    buffer_append_text(&debug_path, ".debug");
+    if (load_elf(s, &debug, buffer_text(&debug_path), build_id, length)) {
+        if (usable)
+            elf_close(&file->names);
+        buffer_free(&file->bytes);
+        *file = debug;
+        usable = true;
+    } else {
+        buffer_free(&debug.bytes);
+    }
+    buffer_free(&debug_path);
+    return usable;
+}
+
+const char *symbols_native_name(symbols *s, const char *path, const uint8_t *build_id,
+                                size_t build_id_length, uint64_t offset)
+{
+    bool is_new;
+    symbols_file *file = find_file(s, &s->native, path, build_id, build_id_length, &is_new);
+    const elf_symbol *symbol;
+    buffer text = BUFFER_EMPTY;
+    const char *name = NULL;
+
+    if (file == NULL)
+        return NULL;
+    if (is_new)
+        file->usable = load_names(s, file, path, build_id, build_id_length);
+    symbol = file->usable ? elf_find(&file->names, offset) : NULL;
+    if (symbol == NULL)
+        return NULL;
+    elf_append_demangled(&text, symbol->name);
+    if (!buffer_failed(&text))
+        name = keep_text(s, (const char *)text.data, text.length);
+    buffer_free(&text);
+    return name;
+}

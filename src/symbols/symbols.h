@@ -1,0 +1,42 @@
+/*
+ * symbols: lines and native names of a process's frames, read from its files while it runs.
+ *
+ * Files are opened inside the process's root (/proc/PID/root), so that containers work, never
+ * followed out of it, and only when they are regular files. A dll must have the module's MVID and
+ * a PDB the dll's id, an ELF file the loaded image's build-id: a wrong line is worse than none.
+ * Every file is read once and kept.
+ *
+ * Thread rules: one thread at a time per symbols.
+ */
+#ifndef CLARINET_SYMBOLS_SYMBOLS_H
+#define CLARINET_SYMBOLS_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+typedef struct symbols symbols;
+
+/* `root` is the folder that the target sees as "/" ("/proc/PID/root", or "/"). NULL when there is
+ * no memory. */
+symbols *symbols_open(const char *root);
+void symbols_close(symbols *s);
+
+typedef struct {
+    const char *file; /* as the compiler wrote it; belongs to symbols */
+    uint32_t line;    /* 0 = not known */
+} symbols_place;
+
+/* Lines of a managed frame: `mvid` has 16 bytes or is NULL (not checked); `il_offset` < 0 = not
+ * known, then only the file is found. false when there are no lines. */
+bool symbols_line(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
+                  int64_t il_offset, symbols_place *out);
+
+/* Name of the native function at `offset` of the file's own address space, demangled, or NULL.
+ * Belongs to symbols. */
+const char *symbols_native_name(symbols *s, const char *path, const uint8_t *build_id,
+                                size_t build_id_length, uint64_t offset);
+
+#endif
