@@ -2869,11 +2869,12 @@ static inline HRESULT clr_dispenser_open_scope_on_i_type_info(IMetaDataDispenser
     return hr;
 }
 static inline HRESULT clr_dispenser_get_cor_system_directory(IMetaDataDispenserEx *self,
-    WCHAR *buffer, uint32_t buffer_capacity, uint32_t *buffer_length)
+    WCHAR *directory, uint32_t directory_capacity, uint32_t *directory_length)
 {
-    if (buffer_length != NULL)
-        *buffer_length = 0;
-    return self->vtbl->GetCORSystemDirectory(self, buffer, buffer_capacity, buffer_length);
+    if (directory_length != NULL)
+        *directory_length = 0;
+    return self->vtbl->GetCORSystemDirectory(self, directory, directory_capacity,
+        directory_length);
 }
 static inline HRESULT clr_dispenser_find_assembly(IMetaDataDispenserEx *self, const WCHAR *app_base,
     const WCHAR *private_bin, const WCHAR *global_bin, const WCHAR *assembly_name, WCHAR *name,

@@ -3,6 +3,8 @@
 #define CLARINET_CLARINET_H
 
 #include "clarinet/calls.h"
+#include "clarinet/lookup.h"
+#include "clarinet/names.h"
 #include "clarinet/profiler.h"
 
 #endif

@@ -1038,8 +1038,8 @@ struct IMetaDataDispenserEx_vtbl {
     HRESULT(CLR_CALL *GetOption)(IMetaDataDispenserEx *self, const GUID *option, void *value);
     HRESULT(CLR_CALL *OpenScopeOnITypeInfo)(IMetaDataDispenserEx *self, void *type_info,
         uint32_t open_flags, const GUID *iid, clr_unknown **out);
-    HRESULT(CLR_CALL *GetCORSystemDirectory)(IMetaDataDispenserEx *self, WCHAR *buffer,
-        uint32_t buffer_capacity, uint32_t *buffer_length);
+    HRESULT(CLR_CALL *GetCORSystemDirectory)(IMetaDataDispenserEx *self, WCHAR *directory,
+        uint32_t directory_capacity, uint32_t *directory_length);
     HRESULT(CLR_CALL *FindAssembly)(IMetaDataDispenserEx *self, const WCHAR *app_base,
         const WCHAR *private_bin, const WCHAR *global_bin, const WCHAR *assembly_name, WCHAR *name,
         uint32_t name_capacity, uint32_t *name_length);

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct {
+typedef struct buffer {
     uint8_t *data;
     size_t length;
     size_t capacity;
