@@ -1,0 +1,242 @@
+// From what the reader chose (State) to what is shown: the rows of the chosen profile within the
+// chosen time, threads and states, and the trees and sums over them. Everything is computed when
+// first asked for and kept until the choice changes.
+
+import { STATE_COUNT } from './model.js';
+import { numbers } from './state.js';
+import { invert, makeShape, matchedWeight, sumByKey, weigh, weighByThread, weighDiff } from './tree.js';
+
+export class Analysis {
+    /** @param {any} report from loadReport @param {import('./model.js').Process} process @param {import('./state.js').State} state */
+    constructor(report, process, state) {
+        this.report = report;
+        this.process = process;
+        this.shapes = new Map();
+        this.kept = new Map();
+        this.choose(state);
+    }
+
+    /** Takes over a new choice; forgets what depended on the old one. @param {import('./state.js').State} state */
+    choose(state) {
+        const { process } = this;
+        const profiles = process.profiles();
+        this.diffTable = process.table('diff');
+        this.profile = profiles.find((t) => t.id === state.profile) || profiles[0] || this.diffTable || null;
+        const whole = !(state.to > state.from);
+        const filter = [this.profile && this.profile.id, whole ? '' : `${state.from}-${state.to}`,
+            state.threads, state.states].join('|');
+        if (filter !== this.filter) {
+            this.filter = filter;
+            this.kept.clear();
+        }
+        this.from = whole ? 0 : state.from;
+        this.to = whole ? process.duration : state.to;
+        this.whole = whole;
+        this.threads = numberSet(state.threads);
+        this.states = numberSet(state.states);
+        this.state = state;
+    }
+
+    keep(name, make) {
+        if (!this.kept.has(name)) this.kept.set(name, make());
+        return this.kept.get(name);
+    }
+
+    get isDiff() {
+        return this.profile !== null && this.profile === this.diffTable;
+    }
+
+    get unit() {
+        return this.profile ? this.profile.unit : 'count';
+    }
+
+    /** The merged tree of all stacks by 'method' or by 'line'. @param {string} by */
+    shape(by) {
+        let shape = this.shapes.get(by);
+        if (!shape) {
+            const { parent, frame, methodOfFrame, lineOfFrame, methods, lines } = this.process;
+            shape = by === 'line' ? makeShape(parent, frame, lineOfFrame, lines.length)
+                : makeShape(parent, frame, methodOfFrame, methods.length);
+            this.shapes.set(by, shape);
+        }
+        return shape;
+    }
+
+    /** Chosen rows of any table by its own columns. @param {import('./model.js').Table} table @param {boolean} [allTimes] */
+    rowsOf(table, allTimes = false) {
+        const { threads, states } = this;
+        const timed = table.time !== null && !allTimes && !this.whole;
+        const first = timed ? lowerBound(table.time, table.rows, this.from) : 0;
+        const last = timed ? lowerBound(table.time, table.rows, this.to) : table.rows;
+        const rows = new Int32Array(Math.max(0, last - first));
+        let count = 0;
+        for (let row = first; row < last; row++) {
+            if (threads && table.thread && !threads.has(table.thread[row])) continue;
+            if (states && table.state && !states.has(table.state[row])) continue;
+            rows[count++] = row;
+        }
+        return rows.subarray(0, count);
+    }
+
+    /** Chosen rows of the profile. */
+    rows() {
+        return this.keep('rows', () => (this.profile ? this.rowsOf(this.profile) : new Int32Array(0)));
+    }
+
+    /** @param {string} by */
+    tree(by) {
+        return this.keep(`tree ${by}`, () => {
+            if (this.isDiff) return weighDiff(this.shape(by), this.profile, this.diffScale());
+            return weigh(this.shape(by), this.profile, this.rows(), this.profile.weight);
+        });
+    }
+
+    /** The tree as the flame graph shows it: turned around or by thread when that is chosen. */
+    shownTree() {
+        const { by, inverted, grouped } = this.state;
+        if (inverted) return this.keep(`inverted ${by}`, () => invert(this.tree(by)));
+        if (grouped && !this.isDiff) {
+            return this.keep(`grouped ${by}`, () => weighByThread(this.shape(by), this.profile, this.rows(),
+                this.profile.weight, this.process.threads.length));
+        }
+        return this.tree(by);
+    }
+
+    diffScale() {
+        const diff = this.report.diff;
+        return diff && diff.scale > 0 ? diff.scale : 1;
+    }
+
+    /** Self and total by method or line. @param {string} by */
+    sums(by) {
+        return this.keep(`sums ${by}`, () => sumByKey(this.tree(by), this.shape(by).outermost));
+    }
+
+    /** Weight by thread index of the chosen rows; the last entry is "no thread". */
+    byThread(everyThread = false) {
+        return this.keep(`threads ${everyThread}`, () => {
+            const { profile, process } = this;
+            const sums = { weight: new Float64Array(process.threads.length + 1),
+                rows: new Float64Array(process.threads.length + 1),
+                states: new Float64Array((process.threads.length + 1) * STATE_COUNT) };
+            const chosen = this.threads;
+            if (everyThread) this.threads = null;
+            const rows = this.rowsOf(profile);
+            this.threads = chosen;
+            for (const row of rows) {
+                let t = profile.thread ? profile.thread[row] : -1;
+                if (t < 0) t = process.threads.length;
+                const w = profile.weight ? profile.weight[row] : 1;
+                sums.weight[t] += w;
+                sums.rows[t] += profile.columns.samples ? profile.columns.samples[row] : 1;
+                if (profile.state) sums.states[t * STATE_COUNT + profile.state[row]] += w;
+            }
+            return sums;
+        });
+    }
+
+    /** How many recorded samples the chosen rows stand for. */
+    sampleCount() {
+        return this.keep('samples', () => {
+            const samples = this.profile && this.profile.columns.samples;
+            const rows = this.rows();
+            return samples ? rows.reduce((sum, row) => sum + samples[row], 0) : rows.length;
+        });
+    }
+
+    /**
+     * Weight over time in `count` equal parts of the whole recording, by state where there are any.
+     * @param {import('./model.js').Table} table @param {number} count
+     */
+    overTime(table, count) {
+        const layers = table.state ? STATE_COUNT : 1;
+        const sums = new Float64Array(count * layers);
+        const scale = count / Math.max(1, this.process.duration);
+        for (const row of this.rowsOf(table, true)) {
+            const at = Math.min(count - 1, Math.max(0, Math.floor(table.time[row] * scale)));
+            sums[at * layers + (table.state ? table.state[row] : 0)] += table.weight ? table.weight[row] : 1;
+        }
+        return { sums, layers, count };
+    }
+
+    /** Text of a key of the tree. @param {number} key @param {string} by */
+    label(key, by) {
+        const { process } = this;
+        const count = by === 'line' ? process.lines.length : process.methods.length;
+        if (key >= count) {
+            const thread = process.threads[key - count - 1];
+            return thread ? thread.label : '(no thread)';
+        }
+        if (by !== 'line') return process.methods[key].name;
+        const line = process.lines[key];
+        return line.line > 0 ? `${process.methods[line.method].name}:${line.line}` : process.methods[line.method].name;
+    }
+
+    /** The method of a key, or -1 for a thread. @param {number} key @param {string} by */
+    methodOf(key, by) {
+        if (by === 'line') return key < this.process.lines.length ? this.process.lines[key].method : -1;
+        return key < this.process.methods.length ? key : -1;
+    }
+
+    /** Place of each key when sorted by name; threads come last. @param {string} by */
+    ranks(by) {
+        const name = `ranks ${by}`;
+        if (!this.shapes.has(name)) {
+            const count = by === 'line' ? this.process.lines.length : this.process.methods.length;
+            const all = count + this.process.threads.length + 1;
+            const labels = Array.from({ length: all }, (_, key) => this.label(key, by));
+            const order = labels.map((_, i) => i).sort((a, b) => (labels[a] < labels[b] ? -1 : labels[a] > labels[b] ? 1 : a - b));
+            const ranks = new Int32Array(all);
+            order.forEach((key, rank) => { ranks[key] = rank; });
+            this.shapes.set(name, ranks);
+        }
+        return this.shapes.get(name);
+    }
+
+    /** Keys that the search text matches, or null without one. @param {string} by */
+    matches(by) {
+        const test = searcher(this.state.search);
+        if (!test) return null;
+        const count = this.shape(by).keyCount;
+        const matches = new Uint8Array(count + this.process.threads.length + 1);
+        for (let key = 0; key < matches.length; key++) if (test(this.label(key, by))) matches[key] = 1;
+        return matches;
+    }
+
+    /** What share of the weight the search finds. @param {any} tree @param {Uint8Array|null} matches */
+    matched(tree, matches) {
+        return matches ? matchedWeight(tree, matches) : 0;
+    }
+}
+
+/** A test for names: plain text in any case, or /a regular expression/. @param {string} text */
+export function searcher(text) {
+    if (!text) return null;
+    const pattern = /^\/(.+)\/$/.exec(text);
+    if (pattern) {
+        try {
+            const expression = new RegExp(pattern[1], 'i');
+            return (name) => expression.test(name);
+        } catch {
+            return () => false;
+        }
+    }
+    const wanted = text.toLowerCase();
+    return (name) => name.toLowerCase().includes(wanted);
+}
+
+function numberSet(text) {
+    return text === '' ? null : new Set(numbers(text));
+}
+
+/** First index whose value is not below `wanted`, in sorted values. */
+export function lowerBound(values, count, wanted) {
+    let low = 0;
+    let high = count;
+    while (low < high) {
+        const middle = (low + high) >>> 1;
+        if (values[middle] < wanted) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}

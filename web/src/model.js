@@ -1,0 +1,214 @@
+// The data of a report (docs/report-data.md) as typed arrays, with what every view needs to know
+// about it: methods and lines as small integers, tables by role. Read-only after loading.
+//
+// Three id spaces matter: a *frame* is an entry of the data's frames; a *method* is a distinct
+// (name, module); a *line* is a distinct (method, file, line). Flame graphs and tables work on
+// methods or lines and never on text.
+
+/**
+ * @typedef {object} Table
+ * @property {string} id `name:profiler`, used in links
+ * @property {string} name
+ * @property {string} profiler
+ * @property {string} title
+ * @property {number} rows
+ * @property {number} recorded
+ * @property {number} bucket
+ * @property {string} unit
+ * @property {Object<string, Float64Array|Int32Array>} columns times are absolute here
+ * @property {Object<string, string>} types
+ * @property {Float64Array|Int32Array|null} time
+ * @property {Int32Array|null} thread
+ * @property {Int32Array|null} stack
+ * @property {Float64Array|null} weight null: each row counts 1
+ * @property {Int32Array|null} state
+ */
+
+export const STATES = ['other', 'running', 'waiting for a lock', 'sleeping', 'input or output',
+    'garbage collection', 'other wait'];
+export const STATE_COUNT = STATES.length;
+export const CATEGORY = { app: 0, framework: 1, runtime: 2, native: 3, synthetic: 4 };
+export const CATEGORY_NAMES = ['your code', '.NET libraries', 'runtime', 'native libraries', 'other'];
+
+const INTEGER_TYPES = new Set(['thread', 'stack', 'string', 'method', 'module', 'frame']);
+const FRAMEWORK = /^(System|Microsoft|mscorlib|netstandard|WindowsBase)(\.|$)/;
+const RUNTIME = /^lib(coreclr|clrjit|clrgc|clrgcexp|hostfxr|hostpolicy|System\.|mscor)/;
+const TITLES = {
+    'samples:cpu': 'CPU time', 'samples:wall': 'Wall-clock time', 'exceptions:exceptions': 'Exceptions',
+    'diff:diff': 'Difference',
+};
+
+/** Reads and checks the whole data. @param {any} raw the parsed JSON */
+export function loadReport(raw) {
+    if (!raw || typeof raw !== 'object') throw new Error('This page has no data in it.');
+    if (raw.version !== 1) throw new Error(`The data has version ${raw.version}; this page reads version 1.`);
+    if (!Array.isArray(raw.processes) || raw.processes.length === 0) {
+        throw new Error('The data contains no process.');
+    }
+    return {
+        kind: raw.kind || 'recording',
+        title: raw.title || 'recording',
+        tool: raw.tool || '',
+        command: raw.command || '',
+        created: raw.created || 0,
+        cut: raw.cut || '',
+        findings: Array.isArray(raw.findings) ? raw.findings : [],
+        diff: raw.kind === 'diff' ? raw.diff || null : null,
+        processes: raw.processes.map((process) => new Process(process)),
+    };
+}
+
+/** One process of the report. */
+export class Process {
+    /** @param {any} raw */
+    constructor(raw) {
+        this.pid = raw.pid || 0;
+        this.name = raw.name || `process ${this.pid}`;
+        this.info = raw.info || {};
+        this.origin = raw.origin || 0;
+        this.end = raw.end || '';
+        this.loss = raw.loss || [];
+        this.cost = raw.cost || {};
+        this.profilers = raw.profilers || [];
+        /** @type {string[]} */
+        this.strings = raw.strings || [''];
+        this.threads = (raw.threads || []).map(describeThread);
+        this.sources = new Map((raw.sources || []).map((s) => [s.file, s]));
+        this.loadFrames(raw.frames || { name: [] });
+        this.parent = Int32Array.from((raw.stacks && raw.stacks.parent) || [-1]);
+        this.frame = Int32Array.from((raw.stacks && raw.stacks.frame) || [-1]);
+        checkStacks(this.parent, this.frame, this.frameCount);
+        /** @type {Table[]} */
+        this.tables = (raw.tables || []).map((table) => this.loadTable(table));
+        this.duration = raw.duration || lastTime(this.tables);
+    }
+
+    /** @param {any} frames */
+    loadFrames(frames) {
+        const count = frames.name.length;
+        const methods = new Map();
+        const lines = new Map();
+        this.frameCount = count;
+        this.methodOfFrame = new Int32Array(count);
+        this.lineOfFrame = new Int32Array(count);
+        /** @type {{name: string, module: string, category: number}[]} */
+        this.methods = [];
+        /** @type {{method: number, file: number, line: number}[]} */
+        this.lines = [];
+        for (let i = 0; i < count; i++) {
+            const module = frames.module ? frames.module[i] : 0;
+            const file = frames.file ? frames.file[i] : 0;
+            const line = frames.line ? frames.line[i] : 0;
+            const kind = frames.kind ? frames.kind[i] : 1;
+            const method = intern(methods, `${frames.name[i]} ${module}`, this.methods, () => {
+                const moduleName = this.text(module);
+                return { name: this.text(frames.name[i]) || '(unknown)', module: moduleName,
+                    category: categoryOf(kind, moduleName) };
+            });
+            this.methodOfFrame[i] = method;
+            this.lineOfFrame[i] = intern(lines, `${method} ${file} ${line}`, this.lines,
+                () => ({ method, file, line }));
+        }
+    }
+
+    /** @param {any} raw @returns {Table} */
+    loadTable(raw) {
+        const types = raw.types || {};
+        const columns = {};
+        for (const [name, values] of Object.entries(raw.columns || {})) {
+            columns[name] = INTEGER_TYPES.has(types[name]) ? Int32Array.from(values) : Float64Array.from(values);
+            if (types[name] === 'time') addUp(columns[name]);
+            if (types[name] === 'stack') clampTo(columns[name], this.parent.length, 0);
+            if (types[name] === 'thread') clampTo(columns[name], this.threads.length, -1);
+        }
+        const byType = (type) => {
+            const name = Object.keys(columns).find((n) => types[n] === type);
+            return name === undefined ? null : columns[name];
+        };
+        const id = `${raw.name}:${raw.profiler}`;
+        const state = columns.state ? Int32Array.from(columns.state, (s) => (s > 0 && s < STATE_COUNT ? s : 0)) : null;
+        return {
+            id, name: raw.name, profiler: raw.profiler, title: TITLES[id] || titleOf(raw),
+            rows: raw.rows, recorded: raw.recorded || raw.rows, bucket: raw.bucket || 0,
+            unit: raw.unit || 'count', columns, types,
+            time: byType('time'), thread: byType('thread'), stack: byType('stack'),
+            weight: raw.weight ? columns[raw.weight] || null : null, state,
+        };
+    }
+
+    /** @param {number} index */
+    text(index) {
+        const value = this.strings[index];
+        return value === undefined ? '' : value;
+    }
+
+    /** Tables that a flame graph can be drawn of. */
+    profiles() {
+        return this.tables.filter((t) => t.stack !== null && t.name !== 'diff');
+    }
+
+    /** @param {string} name */
+    table(name) {
+        return this.tables.find((t) => t.name === name) || null;
+    }
+
+    /** `File.cs:12` and the like, or ''. @param {number} line a line id */
+    place(line) {
+        const entry = this.lines[line];
+        if (!entry || entry.file === 0) return '';
+        return entry.line > 0 ? `${this.text(entry.file)}:${entry.line}` : this.text(entry.file);
+    }
+}
+
+/** Index of `key` in `list`, made by `create` when it is new. */
+function intern(map, key, list, create) {
+    let id = map.get(key);
+    if (id === undefined) {
+        id = list.length;
+        map.set(key, id);
+        list.push(create());
+    }
+    return id;
+}
+
+function describeThread(raw) {
+    const flags = raw.flags || 0;
+    const kinds = [[16, 'main'], [1, 'thread pool'], [4, 'finalizer'], [8, 'GC'], [64, 'Clarinet'], [32, 'native']];
+    const kind = kinds.filter(([bit]) => flags & bit).map(([, name]) => name).join(', ');
+    return { id: raw.id, managed: raw.managed || 0, flags, kind, start: raw.start || 0, end: raw.end || 0,
+        name: raw.name || '', label: raw.name ? `${raw.name} (${raw.id})` : `${kind || 'thread'} ${raw.id}` };
+}
+
+/** Whose code a module is, from its kind and name. @param {number} kind @param {string} module */
+function categoryOf(kind, module) {
+    if (kind === 3) return CATEGORY.synthetic;
+    if (kind === 2) return RUNTIME.test(module) ? CATEGORY.runtime : CATEGORY.native;
+    return FRAMEWORK.test(module) ? CATEGORY.framework : CATEGORY.app;
+}
+
+function titleOf(raw) {
+    const name = raw.name === 'samples' ? raw.profiler : raw.name;
+    return name.charAt(0).toUpperCase() + name.slice(1).replace(/_/g, ' ');
+}
+
+function addUp(values) {
+    for (let i = 1; i < values.length; i++) values[i] += values[i - 1];
+}
+
+/** Indices outside 0..size-1 become `none`, so that no view has to check again. */
+function clampTo(values, size, none) {
+    for (let i = 0; i < values.length; i++) if (values[i] < 0 || values[i] >= size) values[i] = none;
+}
+
+function checkStacks(parent, frame, frameCount) {
+    if (parent.length === 0 || parent.length !== frame.length) throw new Error('The stacks are damaged.');
+    for (let i = 1; i < parent.length; i++) {
+        if (parent[i] < 0 || parent[i] >= i || frame[i] < 0 || frame[i] >= frameCount) {
+            throw new Error(`Stack ${i} is damaged.`);
+        }
+    }
+}
+
+function lastTime(tables) {
+    return tables.reduce((last, t) => Math.max(last, t.time && t.rows ? t.time[t.rows - 1] : 0), 0);
+}
