@@ -11,8 +11,8 @@ import pathlib
 import re
 import sys
 
-SHARED = {"base", "clr", "cil", "metadata", "stackwalk", "catalogue", "recording", "clarinet"}
-OUTSIDE = SHARED | {"symbols", "diagnostics", "analysis", "report", "rules"}
+SHARED = {"base", "clr", "cil", "stackwalk", "catalogue", "recording", "clarinet"}
+OUTSIDE = SHARED | {"rules", "metadata", "symbols", "diagnostics", "analysis", "report"}
 
 MAY_USE = {
     # the floor
@@ -21,7 +21,6 @@ MAY_USE = {
     "clarinet": set(),
     "clr": {"base", "clarinet"},
     "cil": {"base", "clr", "clarinet"},
-    "metadata": {"base", "cil", "clr", "clarinet"},
     "stackwalk": {"base"},
     "catalogue": {"base", "clr", "clarinet"},
     "recording": {"base", "catalogue"},
@@ -31,10 +30,11 @@ MAY_USE = {
     "profilers": SHARED | {"agent"},
     "instrumentation": SHARED | {"rules"},
     # outside
-    "symbols": SHARED,
-    "diagnostics": SHARED | {"symbols"},
-    "analysis": SHARED | {"symbols"},
-    "report": SHARED | {"symbols", "analysis"},
+    "metadata": {"base", "cil"},
+    "symbols": SHARED | {"metadata"},
+    "diagnostics": SHARED | {"metadata", "symbols"},
+    "analysis": SHARED | {"metadata", "symbols"},
+    "report": SHARED | {"metadata", "symbols", "analysis"},
     "server": OUTSIDE,
     "cli": OUTSIDE | {"server"},
 }

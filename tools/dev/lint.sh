@@ -1,11 +1,12 @@
-# ./dev lint [layers|agent|format|shell|tidy…]: what can be checked without running the programs.
+# ./dev lint [layers|agent|docs|format|shell|tidy…]: what can be checked without running the programs.
 #   layers  who may include whom (tools/check-layers.py)
 #   agent   what the in-target libraries import, export and weigh (tools/check-agent.py)
+#   docs    links, the README's verbs (tools/check-docs.py)
 #   format  clang-format
 #   shell   the shell scripts parse
 #   tidy    clang-tidy with .clang-tidy; the slow one
 checks=("$@")
-[ ${#checks[@]} -gt 0 ] || checks=(layers agent format shell tidy)
+[ ${#checks[@]} -gt 0 ] || checks=(layers agent docs format shell tidy)
 
 lint_layers() {
     "$PYTHON" tools/check-layers.py
@@ -14,6 +15,11 @@ lint_layers() {
 lint_agent() {
     [ -f build/build.ninja ] || configure_and_build release
     "$PYTHON" tools/check-agent.py build
+}
+
+lint_docs() {
+    [ -x build/clarinet ] || configure_and_build release
+    "$PYTHON" tools/check-docs.py build/clarinet
 }
 
 lint_format() {

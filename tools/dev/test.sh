@@ -108,7 +108,7 @@ test_lint() {
     local name
     need_packages "${PACKAGES_LINT[@]}"
     [ -f build/build.ninja ] || configure_and_build release
-    for name in layers agent format shell; do
+    for name in layers agent docs format shell; do
         check "lint $name" "$0" lint "$name"
     done
 }

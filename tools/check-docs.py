@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Checks the documentation against the tree: links lead to files, the README's table of verbs is
+the tool's, and every page of docs/ is reachable from docs/README.md.
+
+usage: check-docs.py [CLARINET]
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+VERB_ROW = re.compile(r"^\| `clarinet ([a-z-]+)", re.MULTILINE)
+
+
+def pages():
+    listed = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "*.md"],
+        capture_output=True, text=True, check=True,
+    ).stdout.split("\n")
+    return [ROOT / name for name in listed if name and (ROOT / name).exists()]
+
+
+def links_of(page):
+    """Local files a page links to."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in LINK.findall(text):
+        if "://" not in target and not target.startswith("#"):
+            yield target, (page.parent / target.split("#")[0]).resolve()
+
+
+def main():
+    problems = []
+    reached = set()
+    for page in pages():
+        for target, path in links_of(page):
+            if not path.exists():
+                problems.append(f"{page.relative_to(ROOT)}: no such file: {target}")
+            elif page == ROOT / "docs/README.md":
+                reached.add(path)
+    for page in pages():
+        inside = page.is_relative_to(ROOT / "docs") and page.name != "README.md"
+        if inside and page not in reached:
+            problems.append(f"{page.relative_to(ROOT)}: not linked from docs/README.md")
+    if len(sys.argv) > 1:
+        overview = subprocess.run(
+            [sys.argv[1], "--help"], capture_output=True, text=True, check=True
+        ).stdout
+        verbs = {line.split()[0] for line in overview.splitlines() if line.startswith("  ")}
+        rows = set(VERB_ROW.findall((ROOT / "README.md").read_text(encoding="utf-8")))
+        problems += [f"README.md: the verb {verb} has no row" for verb in sorted(verbs - rows)]
+        problems += [f"README.md: there is no verb {verb}" for verb in sorted(rows - verbs)]
+    print("\n".join(problems + [f"docs: {len(pages())} pages, {len(problems)} problems"]))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
