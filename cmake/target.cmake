@@ -14,7 +14,8 @@ function(target_library target output)
   target_compile_options(${target} PRIVATE -specs=${MUSL_SPECS} -fvisibility=hidden -fPIC
     -fno-plt -fno-strict-aliasing -fno-stack-protector -U_FORTIFY_SOURCE -O2 -g
     -ffunction-sections -fdata-sections)
-  target_compile_definitions(${target} PRIVATE CLARINET_IN_TARGET=1 _GNU_SOURCE)
+  target_compile_definitions(${target} PRIVATE CLARINET_IN_TARGET=1 _GNU_SOURCE
+    CLARINET_VERSION="${PROJECT_VERSION}")
   target_link_options(${target} PRIVATE -nostdlib -nodefaultlibs -nostartfiles
     -Wl,-z,undefs -Wl,--gc-sections -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack
     -Wl,--build-id)
@@ -26,8 +27,8 @@ set(recording_format_sources ${recording_sources})
 list(FILTER recording_format_sources EXCLUDE REGEX "/recording/(writer|file)\\.c$")
 
 if(agent_sources)
-  target_library(clarinet_agent clarinet base clr cil stackwalk catalogue recording_format agent
-                 profilers)
+  target_library(clarinet_agent clarinet base clr cil stackwalk catalogue control recording_format
+                 agent profilers)
 endif()
 if(instrumentation_sources)
   target_library(clarinet_instrument clarinet_instrument base rules clr cil instrumentation)

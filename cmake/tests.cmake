@@ -1,5 +1,10 @@
 # Unit tests: tests/unit/test_NAME.c is one program, run by ctest in a process of its own.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+# The agent's code once more, outside a target: what its unit tests link.
+if(agent_sources)
+  add_library(clarinet_agent_parts STATIC ${agent_sources} ${profilers_sources})
+  target_link_libraries(clarinet_agent_parts PUBLIC clarinet_tool)
+endif()
 file(GLOB unit_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/test_*.c)
 
 # What several tests share, and the programs that make their input.
@@ -16,7 +21,8 @@ set_target_properties(make_recording PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE
 foreach(file ${unit_tests})
   get_filename_component(name ${file} NAME_WE)
   add_executable(${name} ${file})
-  target_link_libraries(${name} PRIVATE test_support clarinet_tool PkgConfig::CMOCKA)
+  target_link_libraries(${name} PRIVATE $<TARGET_NAME_IF_EXISTS:clarinet_agent_parts> test_support
+                        clarinet_tool PkgConfig::CMOCKA)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_options(${name} PRIVATE -Wno-conversion)
   target_compile_definitions(${name} PRIVATE TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}"

@@ -5,8 +5,8 @@ pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 find_package(Threads REQUIRED)
 
 set(tool_sources ${base_sources} ${rules_sources} ${clr_sources} ${cil_sources} ${metadata_sources}
-    ${stackwalk_sources}
-    ${catalogue_sources} ${recording_sources} ${symbols_sources} ${diagnostics_sources}
+    ${stackwalk_sources} ${catalogue_sources} ${control_sources} ${recording_sources}
+    ${symbols_sources} ${diagnostics_sources} ${session_sources}
     ${analysis_sources} ${report_sources} ${server_sources} ${cli_sources})
 list(FILTER tool_sources EXCLUDE REGEX "/cli/main\\.c$")
 include(cmake/web.cmake)        # the report page, embedded

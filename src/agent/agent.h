@@ -1,0 +1,170 @@
+/*
+ * agent: the root of libclarinet.so. One struct holds everything; there is no other mutable state
+ * in the library (base/memory's backend pointer apart, which points into it).
+ *
+ * Threads: the runtime's (callbacks), and one of our own (`clarinet`) that talks to the tool, takes
+ * records out of the ring, resolves names and encodes. The own thread alone touches clients, names
+ * and engines' session state, so none of that has a lock.
+ */
+#ifndef CLARINET_AGENT_AGENT_H
+#define CLARINET_AGENT_AGENT_H
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/arena.h"
+#include "agent/engine.h"
+#include "agent/names.h"
+#include "agent/output.h"
+#include "agent/ring.h"
+#include "clarinet/profiler.h"
+#include "control/control.h"
+
+enum {
+    AGENT_CLIENTS = 8,
+    AGENT_RING_SIZE = 1 << 20,
+    AGENT_TICK_MS = 100,   /* rounds of the own thread while something records */
+    AGENT_GRACE_MS = 2000, /* for the tool to connect, to say hello, to start */
+    AGENT_FIRST_SLAB = 16 << 10,
+};
+
+typedef enum {
+    CLIENT_FREE = 0,
+    CLIENT_GREETING, /* connected, has not said hello */
+    CLIENT_READY,
+    CLIENT_RECORDING,
+    CLIENT_LEAVING, /* told goodbye or refused: closes when everything is sent */
+} client_state;
+
+/* One connected tool. */
+typedef struct {
+    client_state state;
+    int descriptor;
+    uint64_t deadline_ns; /* of greeting and leaving */
+    catalogue_selection *selection;
+    uint64_t engines; /* bit i: ENGINES[i] runs for it */
+    uint64_t lost_before[ENGINE_COUNT][ENGINE_MAX_LOSSES];
+    uint64_t lost_reported[ENGINE_COUNT][ENGINE_MAX_LOSSES];
+    uint64_t dropped_reported;
+    uint64_t refused_before; /* allocations that the cap refused, at its start */
+    uint64_t refused_reported;
+    buffer received;
+    output out;
+} client;
+
+/* Where the agent can be reached. */
+typedef struct {
+    char folder[256]; /* "" = none */
+    int listener;     /* -1 = none */
+    int folder_descriptor;
+    uint8_t token[CONTROL_TOKEN_SIZE];
+    char library[64]; /* name of our own file in the folder, removed at the end; "" = not there */
+} endpoint;
+
+typedef enum {
+    AGENT_IDLE = 0,  /* nothing loaded, or let go again */
+    AGENT_RUNNING,   /* the own thread runs */
+    AGENT_DETACHING, /* the runtime was asked to let go */
+    AGENT_ENDING,    /* the process ends: the last round */
+    AGENT_ENDED,     /* the runtime must not be called any more */
+} agent_phase;
+
+struct agent {
+    arena memory;
+    alignas(16) uint8_t first_slab[AGENT_FIRST_SLAB];
+    clr_profiler profilers[2]; /* beside another profiler; in the main place */
+    bool in_main_place;
+    bool by_start;
+    clr_info info;
+    atomic_int phase;
+    atomic_int started;  /* a session has started: start mode holds the program until then */
+    atomic_int finished; /* the own thread has sent its last */
+    pthread_t thread;
+    bool has_thread;
+    bool thread_is_known; /* InitializeCurrentThread was called */
+    int own_thread_id;
+    int wake; /* eventfd */
+    atomic_bool waking;
+    atomic_uint tick; /* counts rounds; callbacks refill their allowances by it */
+    ring events;
+    names names;
+    endpoint endpoint;
+    client clients[AGENT_CLIENTS];
+    engine_slot engines[ENGINE_COUNT];
+    uint32_t mask_low, mask_high; /* in force */
+    atomic_bool mask_deferred;    /* Initialize is running and will set the mask itself */
+    bool stays;                   /* the runtime refused to detach */
+    uint64_t next_tick_ns;
+    uint64_t next_cost_ns;
+    uint64_t alone_since_ns; /* no client since; 0 = there is one */
+};
+
+/* ---- for engines: callbacks (any thread) ---- */
+
+/* Room for a record of this engine, or NULL: then it is counted as loss 0 ("ring full"). */
+SIGNAL_SAFE void *agent_reserve(agent *a, unsigned engine_index, size_t length);
+/* `kind` is 0 to 63, the engine's own. */
+SIGNAL_SAFE void agent_commit(agent *a, unsigned engine_index, void *payload, size_t reserved,
+                              unsigned kind, size_t length);
+/* Lets the own thread look now instead of at its next tick; at most once per tick. */
+SIGNAL_SAFE void agent_wake(agent *a);
+SIGNAL_SAFE static inline void agent_lose(agent *a, unsigned engine_index, unsigned reason,
+                                          uint64_t count)
+{
+    atomic_fetch_add_explicit(&a->engines[engine_index].lost[reason], count, memory_order_relaxed);
+}
+static inline bool agent_is_active(agent *a, unsigned engine_index)
+{
+    return atomic_load_explicit(&a->engines[engine_index].active, memory_order_acquire);
+}
+
+/* ---- for engines: own thread ---- */
+
+/* Writes a row to every session that runs this engine. */
+void agent_row(agent *a, unsigned engine_index, unsigned table, const uint64_t *cells);
+/* The parameters of the sessions that run this engine, one after the other; *position starts at
+ * 0; NULL at the end. */
+const catalogue_selected *agent_user(agent *a, unsigned engine_index, size_t *position);
+/* Makes the own thread known to the runtime; call before asking the runtime for names. */
+bool agent_enter_runtime(agent *a);
+/* Asks the runtime for the events of all active engines; 0 or an error. */
+int agent_apply_mask(agent *a, error *e);
+/* Takes everything out of the ring, drains the engines, gathers and sends. */
+void agent_round(agent *a, bool last);
+/* The first half of a round: ring and engines, nothing is sent. */
+void agent_collect(agent *a, bool last);
+
+/* ---- between the agent's files ---- */
+
+/* thread.c: the own thread. */
+int agent_start_thread(agent *a, error *e);
+/* lifecycle.c: engines on and off. */
+int agent_start_client(agent *a, client *c, error *e);
+void agent_stop_client(agent *a, client *c);
+/* client.c */
+void client_open(agent *a, int descriptor);
+client *client_connect(agent *a, const char *path, const uint8_t *token);
+void client_receive(agent *a, client *c);
+void client_flush(agent *a, client *c);
+void client_report(agent *a, client *c, bool with_cost);
+void client_close(agent *a, client *c);
+size_t client_count(const agent *a);
+/* endpoint.c */
+int endpoint_open(agent *a, const char *folder, const uint8_t *token, error *e);
+int endpoint_open_own(agent *a, error *e);
+int endpoint_listen(agent *a, error *e);
+int endpoint_accept(agent *a);
+void endpoint_close(agent *a);
+/* callbacks.c */
+extern const clr_profiler_callbacks AGENT_CALLBACKS;
+/* agent.c */
+HRESULT agent_on_initialize(void *context, const clr_info *info);
+HRESULT agent_on_attach(void *context, const clr_info *info, void *data, uint32_t length);
+void agent_on_detached(void *context);
+void agent_on_shutdown(void *context);
+void agent_on_notification_only(void *context, BOOL *answer);
+
+#endif

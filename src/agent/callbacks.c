@@ -1,0 +1,52 @@
+/*
+ * callbacks: from the runtime's calls to the engines that want them. Runs on the target's threads;
+ * nothing here waits. An engine that is not active is not called.
+ */
+#include "agent/agent.h"
+
+/* Calls `hook` of every active engine that has it. */
+#define FORWARD(hook, ...)                                                                         \
+    do {                                                                                           \
+        agent *a = context;                                                                        \
+        for (unsigned i = 0; i < ENGINE_COUNT; i++)                                                \
+            if (ENGINES[i]->hook != NULL && agent_is_active(a, i))                                 \
+                ENGINES[i]->hook(a, __VA_ARGS__);                                                  \
+    } while (0)
+
+static void on_exception_thrown(void *context, ObjectID object)
+{
+    FORWARD(on_exception_thrown, object);
+}
+
+static void on_exception_catcher_found(void *context, FunctionID function)
+{
+    FORWARD(on_exception_catcher_found, function);
+}
+
+static void on_thread_assigned(void *context, ThreadID thread, uint32_t os_thread)
+{
+    FORWARD(on_thread_assigned, thread, os_thread);
+}
+
+static void on_thread_destroyed(void *context, ThreadID thread)
+{
+    FORWARD(on_thread_destroyed, thread);
+}
+
+static void on_thread_named(void *context, ThreadID thread, uint32_t count, const WCHAR *name)
+{
+    FORWARD(on_thread_named, thread, count, name);
+}
+
+const clr_profiler_callbacks AGENT_CALLBACKS = {
+    .initialize = agent_on_initialize,
+    .initialize_for_attach = agent_on_attach,
+    .profiler_detach_succeeded = agent_on_detached,
+    .shutdown = agent_on_shutdown,
+    .load_as_notification_only = agent_on_notification_only,
+    .exception_thrown = on_exception_thrown,
+    .exception_search_catcher_found = on_exception_catcher_found,
+    .thread_assigned_to_os_thread = on_thread_assigned,
+    .thread_destroyed = on_thread_destroyed,
+    .thread_name_changed = on_thread_named,
+};

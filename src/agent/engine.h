@@ -1,0 +1,79 @@
+/*
+ * engine: what a profiler is inside the agent. A profiler is one file in src/profilers that fills
+ * in an `engine`, one row in ENGINE_LIST below, and one row in the catalogue.
+ *
+ * Thread rules. start, configure, stop, record, drain, destroy: the agent's own thread only, and no
+ * lock is held around them. The callbacks (on_…): threads of the target, several at once, also
+ * while the engine stops; they copy into the ring and return. State that callbacks touch is
+ * therefore allocated by the first start and freed only by destroy, which runs when the runtime
+ * has let go of the agent.
+ */
+#ifndef CLARINET_AGENT_ENGINE_H
+#define CLARINET_AGENT_ENGINE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "catalogue/catalogue.h"
+#include "clarinet/clarinet.h"
+#include "recording/encode.h"
+
+/* Every profiler, in the order of their start. X(name) stands for an `engine ENGINE_name`. */
+#define ENGINE_LIST(X) X(exceptions)
+
+enum {
+#define X(name) ENGINE_INDEX_##name,
+    ENGINE_LIST(X)
+#undef X
+        ENGINE_COUNT,
+    ENGINE_MAX_LOSSES = 12,
+    ENGINE_MAX_TABLES = 8,
+};
+
+typedef struct agent agent;
+
+typedef struct {
+    const char *name; /* the catalogue's */
+    /* The runtime's events that are wanted while the engine runs. */
+    uint32_t mask_low;
+    uint32_t mask_high;
+    /* Its tables in the recording; table k of engine i has the id 16 i + k + 1. */
+    const recording_table *tables;
+    size_t table_count;
+    /* Names of its loss counters, by number. */
+    const char *const *losses;
+    size_t loss_count;
+
+    /* The first session asks for it / the last one has gone. */
+    int (*start)(agent *a, error *e);
+    void (*stop)(agent *a);
+    /* The set of sessions changed: work out the parameters in force (agent_user). May be NULL. */
+    void (*configure)(agent *a);
+    /* One record of the ring with this engine's kind (0 to 63). */
+    void (*record)(agent *a, unsigned kind, const void *payload, size_t length);
+    /* After the records of a round, at least every 100 ms while running. `last`: no further one. */
+    void (*drain)(agent *a, bool last);
+    /* The runtime has let go: free everything. May be NULL. */
+    void (*destroy)(agent *a);
+
+    /* Callbacks of the runtime; NULL = not wanted. */
+    void (*on_exception_thrown)(agent *a, ObjectID object);
+    void (*on_exception_catcher_found)(agent *a, FunctionID function);
+    void (*on_thread_assigned)(agent *a, ThreadID thread, uint32_t os_thread);
+    void (*on_thread_destroyed)(agent *a, ThreadID thread);
+    void (*on_thread_named)(agent *a, ThreadID thread, uint32_t count, const WCHAR *name);
+} engine;
+
+extern const engine *const ENGINES[ENGINE_COUNT];
+
+/* What the agent keeps per engine. */
+typedef struct {
+    void *state;        /* the engine's own */
+    atomic_bool active; /* some session uses it */
+    atomic_uint_fast64_t lost[ENGINE_MAX_LOSSES];
+} engine_slot;
+
+#define ENGINE_TABLE_ID(index, table) ((uint32_t)((index)*16 + (table) + 1))
+
+#endif

@@ -1,0 +1,300 @@
+/*
+ * lifecycle: sessions start and stop, engines with them; the rounds in which records become rows.
+ * Own thread only, except agent_reserve, agent_commit and agent_wake.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/os.h"
+
+static void put_information(agent *a, client *c);
+static void put_profiler(client *c, const catalogue_selected *item, uint64_t state,
+                         const char *note);
+
+SIGNAL_SAFE void *agent_reserve(agent *a, unsigned engine_index, size_t length)
+{
+    void *payload = ring_reserve(&a->events, length);
+
+    if (payload == NULL)
+        agent_lose(a, engine_index, 0, 1);
+    return payload;
+}
+
+SIGNAL_SAFE void agent_commit(agent *a, unsigned engine_index, void *payload, size_t reserved,
+                              unsigned kind, size_t length)
+{
+    ring_commit(&a->events, payload, reserved, (engine_index + 1) << 6 | kind, length);
+}
+
+SIGNAL_SAFE void agent_wake(agent *a)
+{
+    uint64_t one = 1;
+    int saved;
+
+    if (atomic_load_explicit(&a->waking, memory_order_relaxed) ||
+        atomic_exchange_explicit(&a->waking, true, memory_order_relaxed))
+        return;
+    saved = errno;
+    if (write(a->wake, &one, sizeof one) < 0)
+        atomic_store_explicit(&a->waking, false, memory_order_relaxed);
+    errno = saved;
+}
+
+void agent_row(agent *a, unsigned engine_index, unsigned table, const uint64_t *cells)
+{
+    for (size_t i = 0; i < AGENT_CLIENTS; i++)
+        if ((a->clients[i].engines & 1ull << engine_index) != 0)
+            output_row(&a->clients[i].out, engine_index, table, cells);
+}
+
+const catalogue_selected *agent_user(agent *a, unsigned engine_index, size_t *position)
+{
+    for (; *position < AGENT_CLIENTS; (*position)++) {
+        client *c = &a->clients[*position];
+
+        if ((c->engines & 1ull << engine_index) == 0)
+            continue;
+        (*position)++;
+        return catalogue_selected_by_name(c->selection, ENGINES[engine_index]->name);
+    }
+    return NULL;
+}
+
+bool agent_enter_runtime(agent *a)
+{
+    int phase = atomic_load(&a->phase);
+
+    if (phase != AGENT_RUNNING && phase != AGENT_ENDING)
+        return false;
+    if (!a->thread_is_known)
+        a->thread_is_known = clr_info_initialize_current_thread(&a->info) == S_OK;
+    return a->thread_is_known;
+}
+
+int agent_apply_mask(agent *a, error *e)
+{
+    uint32_t low = 0;
+    uint32_t high = 0;
+    char text[CLR_HRESULT_TEXT];
+    HRESULT hr;
+
+    for (unsigned i = 0; i < ENGINE_COUNT; i++) {
+        if (agent_is_active(a, i)) {
+            low |= ENGINES[i]->mask_low;
+            high |= ENGINES[i]->mask_high;
+        }
+    }
+    if (atomic_load(&a->mask_deferred) || atomic_load(&a->phase) != AGENT_RUNNING ||
+        (low == a->mask_low && high == a->mask_high))
+        return 0;
+    hr = clr_info_set_event_mask2(&a->info, low, high);
+    if (hr != S_OK)
+        return error_set(e, ERROR_RUNTIME, "the runtime refused the event mask %x:%x (%s)",
+                         (unsigned)low, (unsigned)high, clr_hresult_name(hr, text));
+    a->mask_low = low;
+    a->mask_high = high;
+    return 0;
+}
+
+static unsigned engine_of(const catalogue_selected *item)
+{
+    for (unsigned i = 0; i < ENGINE_COUNT; i++)
+        if (strcmp(ENGINES[i]->name, item->profiler->name) == 0)
+            return i;
+    return ENGINE_COUNT;
+}
+
+static size_t users_of(const agent *a, unsigned engine_index)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < AGENT_CLIENTS; i++)
+        if ((a->clients[i].engines & 1ull << engine_index) != 0)
+            count++;
+    return count;
+}
+
+static int start_engine(agent *a, client *c, const catalogue_selected *item, error *e)
+{
+    unsigned index = engine_of(item);
+    int code = 0;
+
+    if (index == ENGINE_COUNT)
+        return error_set(e, ERROR_UNSUPPORTED, "the agent in the process has no profiler '%s'",
+                         item->profiler->name);
+    if (item->profiler->exclusive && users_of(a, index) != 0)
+        return error_set(e, ERROR_BUSY, "another session runs the profiler '%s' on this process",
+                         item->profiler->name);
+    if ((item->profiler->where & CATALOGUE_MAIN) != 0 && !a->in_main_place)
+        return error_set(e, ERROR_UNSUPPORTED, "the profiler '%s' needs the main profiler's place",
+                         item->profiler->name);
+    for (size_t k = 0; k < ENGINE_MAX_LOSSES; k++)
+        c->lost_before[index][k] = atomic_load(&a->engines[index].lost[k]);
+    if (users_of(a, index) == 0)
+        code = ENGINES[index]->start(a, e);
+    if (code != 0)
+        return code;
+    c->engines |= 1ull << index;
+    if (ENGINES[index]->configure != NULL)
+        ENGINES[index]->configure(a);
+    atomic_store_explicit(&a->engines[index].active, true, memory_order_release);
+    return 0;
+}
+
+static void stop_engine(agent *a, client *c, unsigned index)
+{
+    bool last = users_of(a, index) == 1;
+
+    if (last) {
+        atomic_store_explicit(&a->engines[index].active, false, memory_order_release);
+        agent_apply_mask(a, NULL);
+        ENGINES[index]->stop(a);
+    }
+    c->engines &= ~(1ull << index);
+    if (!last && ENGINES[index]->configure != NULL)
+        ENGINES[index]->configure(a);
+}
+
+int agent_start_client(agent *a, client *c, error *e)
+{
+    int code = 0;
+
+    c->out.origin_ns = os_monotonic_ns();
+    c->refused_before = atomic_load(&a->memory.refused);
+    put_information(a, c);
+    for (size_t i = 0; i < c->selection->count && code == 0; i++)
+        code = start_engine(a, c, &c->selection->items[i], e);
+    if (code == 0)
+        code = agent_apply_mask(a, e);
+    if (code != 0) {
+        for (unsigned i = 0; i < ENGINE_COUNT; i++)
+            if ((c->engines & 1ull << i) != 0)
+                stop_engine(a, c, i);
+        return code;
+    }
+    for (size_t i = 0; i < c->selection->count; i++)
+        put_profiler(c, &c->selection->items[i], RECORDING_STARTED, "");
+    control_put_plain(&c->out.pending, CONTROL_STARTED);
+    c->state = CLIENT_RECORDING;
+    a->next_tick_ns = os_monotonic_ns() + (uint64_t)AGENT_TICK_MS * 1000000;
+    atomic_store(&a->started, 1);
+    return 0;
+}
+
+/* Everything recorded so far goes out first; also on a connection that is gone. */
+void agent_stop_client(agent *a, client *c)
+{
+    if (c->state != CLIENT_RECORDING)
+        return;
+    for (unsigned i = 0; i < ENGINE_COUNT; i++)
+        if ((c->engines & 1ull << i) != 0 && users_of(a, i) == 1)
+            atomic_store_explicit(&a->engines[i].active, false, memory_order_release);
+    agent_apply_mask(a, NULL);
+    agent_collect(a, true);
+    output_gather(&c->out);
+    client_report(a, c, true);
+    c->state = CLIENT_READY;
+    for (unsigned i = 0; i < ENGINE_COUNT; i++)
+        if ((c->engines & 1ull << i) != 0)
+            stop_engine(a, c, i);
+    for (size_t i = 0; i < c->selection->count; i++)
+        put_profiler(c, &c->selection->items[i], RECORDING_STOPPED, "");
+}
+
+void agent_collect(agent *a, bool last)
+{
+    ring_record record;
+
+    while (ring_next(&a->events, &record)) {
+        unsigned index = record.kind >> 6;
+
+        if (index >= 1 && index <= ENGINE_COUNT && a->engines[index - 1].state != NULL &&
+            agent_enter_runtime(a))
+            ENGINES[index - 1]->record(a, record.kind & 63, record.payload, record.length);
+        ring_release(&a->events);
+    }
+    for (unsigned i = 0; i < ENGINE_COUNT; i++)
+        if (a->engines[i].state != NULL && users_of(a, i) != 0)
+            ENGINES[i]->drain(a, last);
+}
+
+void agent_round(agent *a, bool last)
+{
+    uint64_t now = os_monotonic_ns();
+    bool with_cost = now >= a->next_cost_ns || last;
+
+    agent_collect(a, last);
+    if (with_cost)
+        a->next_cost_ns = now + 1000000000u;
+    for (size_t i = 0; i < AGENT_CLIENTS; i++) {
+        client *c = &a->clients[i];
+
+        if (c->state != CLIENT_RECORDING)
+            continue;
+        output_gather(&c->out);
+        client_report(a, c, with_cost);
+        client_flush(a, c);
+    }
+}
+
+static void put_number(buffer *out, const char *key, uint64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    recording_put_info(out, key, text);
+}
+
+static void put_information(agent *a, client *c)
+{
+    buffer *out = &c->out.pending;
+    size_t chunk = recording_begin_chunk(out, RECORDING_INFO, 0);
+    COR_PRF_RUNTIME_TYPE type;
+    uint16_t instance, major, minor, build, fix;
+    char text[32];
+
+    put_number(out, "pid", (uint64_t)os_process_id());
+    put_number(out, "origin_monotonic_ns", c->out.origin_ns);
+    put_number(out, "origin_unix_ns", os_realtime_ns() - (os_monotonic_ns() - c->out.origin_ns));
+    put_number(out, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+    recording_put_info(out, "attach", a->by_start ? "start" : "attach");
+    recording_put_info(out, "agent_version", CLARINET_VERSION);
+    recording_put_info(out, "os", "linux");
+#if defined(__x86_64__)
+    recording_put_info(out, "architecture", "x64");
+#elif defined(__aarch64__)
+    recording_put_info(out, "architecture", "arm64");
+#endif
+    if (clr_info_get_runtime_information(&a->info, &instance, &type, &major, &minor, &build, &fix,
+                                         0, NULL, NULL) == S_OK) {
+        snprintf(text, sizeof text, "%u.%u.%u", major, minor, build);
+        recording_put_info(out, "runtime_version", text);
+    }
+    recording_end_chunk(out, chunk);
+    chunk = recording_begin_chunk(out, RECORDING_TABLE, 0);
+    for (size_t i = 0; i < c->selection->count; i++) {
+        unsigned index = engine_of(&c->selection->items[i]);
+
+        for (size_t k = 0; index < ENGINE_COUNT && k < ENGINES[index]->table_count; k++)
+            recording_put_table(out, ENGINE_TABLE_ID(index, k), &ENGINES[index]->tables[k]);
+    }
+    recording_end_chunk(out, chunk);
+}
+
+static void put_profiler(client *c, const catalogue_selected *item, uint64_t state,
+                         const char *note)
+{
+    recording_parameter parameters[CATALOGUE_MAX_PARAMETERS];
+    const catalogue_parameter *known = item->profiler->parameters;
+    size_t chunk = recording_begin_chunk(&c->out.pending, RECORDING_PROFILER, 0);
+    size_t count = 0;
+
+    for (; known != NULL && known[count].name != NULL; count++)
+        parameters[count] = (recording_parameter){known[count].name, item->values[count].text};
+    recording_put_profiler(&c->out.pending, item->profiler->name, state,
+                           os_monotonic_ns() - c->out.origin_ns, note, parameters, count);
+    recording_end_chunk(&c->out.pending, chunk);
+}

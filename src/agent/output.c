@@ -1,0 +1,376 @@
+/* output: see output.h. */
+#include "agent/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/os.h"
+#include "base/text.h"
+
+enum { KEPT_ROOM = 256 << 10, GATHER_AT = 512 << 10 };
+
+static void need_stack(output *o, uint32_t id);
+static void need_thread(output *o, uint64_t os_id);
+
+void output_init(output *o, names *n, uint64_t origin_ns)
+{
+    memset(o, 0, sizeof *o);
+    o->names = n;
+    o->origin_ns = origin_ns;
+    table_u64_init(&o->threads_sent);
+}
+
+static void forget_sent(output *o)
+{
+    for (size_t i = 0; i < OUTPUT_THREADS; i++)
+        if (o->sent[i].bits != NULL)
+            memset(o->sent[i].bits, 0, o->sent[i].size);
+    table_u64_free(&o->threads_sent);
+}
+
+void output_free(output *o)
+{
+    for (size_t i = 0; i < OUTPUT_THREADS; i++)
+        memory_free(o->sent[i].bits);
+    for (size_t i = 0; i < OUTPUT_KINDS; i++)
+        buffer_free(&o->definitions[i]);
+    for (size_t i = 0; i < ENGINE_COUNT * ENGINE_MAX_TABLES; i++) {
+        if (o->tables[i] != NULL)
+            buffer_free(&o->tables[i]->bytes);
+        memory_free(o->tables[i]);
+    }
+    table_u64_free(&o->threads_sent);
+    buffer_free(&o->pending);
+    memset(o, 0, sizeof *o);
+}
+
+/* True when the id was not sent before; it counts as sent from now on. */
+static bool first_time(output *o, unsigned what, uint32_t id)
+{
+    output_sent *sent = &o->sent[what];
+
+    if (id / 8 >= sent->size) {
+        size_t size = sent->size == 0 ? 512 : sent->size;
+        uint8_t *bits;
+
+        while (id / 8 >= size)
+            size *= 2;
+        bits = memory_resize(sent->bits, size);
+        if (bits == NULL) {
+            o->broken = true;
+            return false;
+        }
+        memset(bits + sent->size, 0, size - sent->size);
+        sent->bits = bits;
+        sent->size = size;
+    }
+    if ((sent->bits[id / 8] & 1u << id % 8) != 0)
+        return false;
+    sent->bits[id / 8] |= (uint8_t)(1u << id % 8);
+    return true;
+}
+
+static void need_string(output *o, uint32_t id)
+{
+    const names_string *s = names_get_string(o->names, id);
+
+    if (s != NULL && first_time(o, OUTPUT_STRINGS, id))
+        recording_put_string(&o->definitions[OUTPUT_STRINGS], id, s->text, s->length);
+}
+
+static void need_module(output *o, uint32_t id)
+{
+    const names_module *m = names_get_module(o->names, id);
+    recording_module record;
+
+    if (m == NULL || !first_time(o, OUTPUT_MODULES, id))
+        return;
+    need_string(o, m->name);
+    need_string(o, m->path);
+    record = (recording_module){id,      m->kind, m->name, m->path, m->identity, m->identity_length,
+                                m->base, m->size};
+    recording_put_module(&o->definitions[OUTPUT_MODULES], &record);
+}
+
+static void need_method(output *o, uint32_t id)
+{
+    const names_method *m = names_get_method(o->names, id);
+    recording_method record;
+
+    if (m == NULL || !first_time(o, OUTPUT_METHODS, id))
+        return;
+    need_module(o, m->module);
+    need_string(o, m->name);
+    need_string(o, m->parameters);
+    record = (recording_method){id, m->module, m->token, m->name, m->parameters, m->flags};
+    recording_put_method(&o->definitions[OUTPUT_METHODS], &record);
+}
+
+static void need_frame(output *o, uint32_t id)
+{
+    const names_frame *f = names_get_frame(o->names, id);
+
+    if (f == NULL || !first_time(o, OUTPUT_FRAMES, id))
+        return;
+    if (f->kind == RECORDING_FRAME_MANAGED)
+        need_method(o, f->a);
+    else if (f->kind == RECORDING_FRAME_NATIVE)
+        need_module(o, f->a);
+    else
+        need_string(o, f->a);
+    recording_put_frame(&o->definitions[OUTPUT_FRAMES], id, f->kind, f->a, f->b);
+}
+
+/* Parents first. Depth is bounded by what engines record, but stacks are chains: no recursion. */
+static void need_stack(output *o, uint32_t id)
+{
+    enum { BATCH = 256 };
+    uint32_t chain[BATCH];
+    const names_stack *s;
+
+    for (;;) {
+        size_t count = 0;
+        uint32_t at = id;
+
+        /* the outermost missing ones of this chain, at most BATCH at a time */
+        while ((s = names_get_stack(o->names, at)) != NULL) {
+            if (at / 8 < o->sent[OUTPUT_STACKS].size &&
+                (o->sent[OUTPUT_STACKS].bits[at / 8] & 1u << at % 8) != 0)
+                break;
+            chain[count++ % BATCH] = at;
+            at = s->parent;
+        }
+        if (count == 0 || o->broken)
+            return;
+        for (size_t i = count, done = 0; i > 0 && done < BATCH; i--, done++) {
+            uint32_t one = chain[(i - 1) % BATCH];
+
+            s = names_get_stack(o->names, one);
+            if (!first_time(o, OUTPUT_STACKS, one))
+                return;
+            need_frame(o, s->frame);
+            recording_put_stack(&o->definitions[OUTPUT_STACKS], one, s->parent, s->frame);
+        }
+    }
+}
+
+static uint64_t thread_flags(uint64_t os_id, const char *name)
+{
+    if (os_id == (uint64_t)os_process_id())
+        return RECORDING_THREAD_MAIN;
+    if (os_id == (uint64_t)os_thread_id())
+        return RECORDING_THREAD_OWN;
+    if (text_starts_with(name, ".NET TP") || text_starts_with(name, ".NET Tiered"))
+        return RECORDING_THREAD_POOL | RECORDING_THREAD_BACKGROUND;
+    if (text_starts_with(name, ".NET Finalizer"))
+        return RECORDING_THREAD_FINALIZER | RECORDING_THREAD_BACKGROUND;
+    if (text_starts_with(name, ".NET BGC") || text_starts_with(name, ".NET Server GC"))
+        return RECORDING_THREAD_GC;
+    return 0;
+}
+
+/* The kernel's name of a thread: .NET puts Thread.Name there, cut to 15 bytes. */
+static void need_thread(output *o, uint64_t os_id)
+{
+    recording_thread record = {os_id, 0, 0, 0, 0, 0};
+    char path[64];
+    char name[32];
+    uint64_t known;
+    ssize_t length = 0;
+    int descriptor;
+
+    if (os_id == 0 || table_u64_get(&o->threads_sent, os_id, &known))
+        return;
+    snprintf(path, sizeof path, "/proc/self/task/%llu/comm", (unsigned long long)os_id);
+    descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor >= 0) {
+        length = read(descriptor, name, sizeof name - 1);
+        close(descriptor);
+    }
+    if (length > 0 && name[length - 1] == '\n')
+        length--;
+    name[length < 0 ? 0 : length] = '\0';
+    record.flags = thread_flags(os_id, name);
+    if (length > 0) {
+        buffer clean = BUFFER_EMPTY;
+
+        text_append_cleaned(&clean, name, (size_t)length);
+        record.name = names_intern(o->names, buffer_text(&clean), clean.length);
+        buffer_free(&clean);
+        need_string(o, (uint32_t)record.name);
+    }
+    table_u64_put(&o->threads_sent, os_id, 1);
+    recording_put_thread(&o->definitions[OUTPUT_THREADS], &record);
+}
+
+static void need_cell(output *o, recording_column_type type, uint64_t value)
+{
+    switch (type) {
+    case RECORDING_STACK_ID:
+        need_stack(o, (uint32_t)value);
+        break;
+    case RECORDING_STRING_ID:
+        need_string(o, (uint32_t)value);
+        break;
+    case RECORDING_METHOD_ID:
+        need_method(o, (uint32_t)value);
+        break;
+    case RECORDING_MODULE_ID:
+        need_module(o, (uint32_t)value);
+        break;
+    case RECORDING_FRAME_ID:
+        need_frame(o, (uint32_t)value);
+        break;
+    case RECORDING_THREAD_ID:
+        need_thread(o, value);
+        break;
+    default:
+        break;
+    }
+}
+
+static output_table *table_of(output *o, unsigned engine_index, unsigned table)
+{
+    output_table **at = &o->tables[engine_index * ENGINE_MAX_TABLES + table];
+
+    if (*at == NULL) {
+        *at = memory_allocate_array(1, sizeof **at);
+        if (*at == NULL)
+            return NULL;
+        (*at)->table = &ENGINES[engine_index]->tables[table];
+        (*at)->id = ENGINE_TABLE_ID(engine_index, table);
+    }
+    return *at;
+}
+
+static size_t bytes_waiting(const output *o)
+{
+    size_t total = 0;
+
+    for (size_t i = 0; i < OUTPUT_KINDS; i++)
+        total += o->definitions[i].length;
+    for (size_t i = 0; i < ENGINE_COUNT * ENGINE_MAX_TABLES; i++)
+        if (o->tables[i] != NULL)
+            total += o->tables[i]->bytes.length;
+    return total;
+}
+
+static void put_cell(recording_rows *rows, recording_column_type type, uint64_t cell,
+                     uint64_t origin_ns)
+{
+    double number;
+
+    if (type == RECORDING_F64) {
+        memcpy(&number, &cell, sizeof number);
+        recording_rows_put_f64(rows, number);
+    } else {
+        recording_rows_put(rows, type == RECORDING_TIME ? cell - origin_ns : cell);
+    }
+}
+
+void output_row(output *o, unsigned engine_index, unsigned table, const uint64_t *cells)
+{
+    output_table *t = table_of(o, engine_index, table);
+
+    if (t == NULL || o->broken || o->pending.length - o->pending_sent > OUTPUT_LIMIT) {
+        o->dropped++;
+        return;
+    }
+    for (size_t i = 0; i < t->table->column_count; i++)
+        need_cell(o, t->table->columns[i].type, cells[i]);
+    if (!t->open) {
+        recording_rows_begin(&t->rows, &t->bytes, 0, t->id, t->table);
+        t->open = true;
+    }
+    for (size_t i = 0; i < t->table->column_count; i++)
+        put_cell(&t->rows, t->table->columns[i].type, cells[i], o->origin_ns);
+    o->rows++;
+    if ((o->rows & 255) == 0 && bytes_waiting(o) > GATHER_AT)
+        output_gather(o);
+}
+
+static void empty(buffer *b)
+{
+    if (b->capacity > KEPT_ROOM)
+        buffer_free(b);
+    else
+        buffer_clear(b);
+}
+
+void output_gather(output *o)
+{
+    static const uint16_t KINDS[OUTPUT_KINDS] = {RECORDING_STRING, RECORDING_MODULE,
+                                                 RECORDING_METHOD, RECORDING_FRAME,
+                                                 RECORDING_STACK,  RECORDING_THREAD};
+    size_t before = o->pending.length;
+    bool failed = o->broken;
+    uint64_t rows = 0;
+
+    for (size_t i = 0; i < OUTPUT_KINDS; i++)
+        failed = failed || buffer_failed(&o->definitions[i]);
+    for (size_t i = 0; i < OUTPUT_KINDS && !failed; i++)
+        if (o->definitions[i].length != 0)
+            recording_put_chunk(&o->pending, KINDS[i], 0, 0, o->definitions[i].data,
+                                o->definitions[i].length);
+    for (size_t i = 0; i < ENGINE_COUNT * ENGINE_MAX_TABLES; i++) {
+        output_table *t = o->tables[i];
+
+        if (t == NULL || !t->open)
+            continue;
+        rows += t->rows.rows;
+        failed = !recording_rows_end(&t->rows) || failed;
+        if (!failed)
+            buffer_append(&o->pending, t->bytes.data, t->bytes.length);
+        t->open = false;
+        empty(&t->bytes);
+    }
+    for (size_t i = 0; i < OUTPUT_KINDS; i++)
+        empty(&o->definitions[i]);
+    if (failed || buffer_failed(&o->pending)) {
+        /* nothing of this round goes out; what it defined must be defined again */
+        o->pending.failed = false;
+        o->pending.length = before;
+        o->rows -= rows;
+        o->dropped += rows;
+        forget_sent(o);
+    }
+    o->broken = false;
+}
+
+/* Moves the unsent rest to the front once the sent part is the larger one. */
+static void keep_unsent(output *o)
+{
+    size_t left = o->pending.length - o->pending_sent;
+
+    if (o->pending_sent < left)
+        return;
+    memmove(o->pending.data, o->pending.data + o->pending_sent, left);
+    o->pending.length = left;
+    o->pending_sent = 0;
+}
+
+int output_send(output *o, int descriptor)
+{
+    while (o->pending_sent < o->pending.length) {
+        ssize_t n = send(descriptor, o->pending.data + o->pending_sent,
+                         o->pending.length - o->pending_sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            keep_unsent(o);
+            return 0;
+        }
+        if (n < 0)
+            return -errno;
+        o->pending_sent += (size_t)n;
+    }
+    o->pending_sent = 0;
+    empty(&o->pending);
+    return 0;
+}

@@ -1,0 +1,72 @@
+/*
+ * output: what one session is sent. Rows come in, and with each row the definitions it needs
+ * (strings, methods, stacks, …) that this session has not been sent yet; now and then everything is
+ * gathered into chunks and put on the socket as far as the socket takes it.
+ *
+ * Invariant: a definition is in the stream before the first row that uses it. A tool that reads too
+ * slowly, or memory that ran out, costs whole rows, which are counted; never the definitions of
+ * rows that were sent. Thread rules: the agent's own thread only.
+ */
+#ifndef CLARINET_AGENT_OUTPUT_H
+#define CLARINET_AGENT_OUTPUT_H
+
+#include "agent/engine.h"
+#include "agent/names.h"
+#include "base/table.h"
+#include "recording/encode.h"
+
+enum { OUTPUT_LIMIT = 4 << 20 }; /* bytes waiting for a slow tool before rows are dropped */
+
+/* One bit per id. */
+typedef struct {
+    uint8_t *bits;
+    size_t size; /* bytes */
+} output_sent;
+
+typedef struct {
+    const recording_table *table;
+    uint32_t id;
+    bool open;
+    buffer bytes;
+    recording_rows rows;
+} output_table;
+
+enum {
+    OUTPUT_STRINGS,
+    OUTPUT_MODULES,
+    OUTPUT_METHODS,
+    OUTPUT_FRAMES,
+    OUTPUT_STACKS,
+    OUTPUT_THREADS,
+    OUTPUT_KINDS,
+};
+
+typedef struct {
+    names *names;
+    uint64_t origin_ns; /* times are sent relative to this */
+    output_sent sent[OUTPUT_THREADS];
+    table_u64 threads_sent;
+    buffer definitions[OUTPUT_KINDS]; /* records, without their chunk's head */
+    output_table *tables[ENGINE_COUNT * ENGINE_MAX_TABLES];
+    size_t waiting; /* bytes in definitions and tables */
+    uint64_t rows;
+    uint64_t dropped; /* rows: the tool is too slow, or there is no memory */
+    bool broken;      /* an append failed since the last gather */
+    buffer pending;   /* whole chunks on their way */
+    size_t pending_sent;
+} output;
+
+void output_init(output *o, names *n, uint64_t origin_ns);
+void output_free(output *o);
+/* Adds a row: one value per column; times are CLOCK_MONOTONIC, f64 is given as its bits. */
+void output_row(output *o, unsigned engine_index, unsigned table, const uint64_t *cells);
+/* Moves what has gathered into `pending`, as chunks. */
+void output_gather(output *o);
+/* Writes pending bytes to the socket without waiting: 0, or -errno when the connection is gone. */
+int output_send(output *o, int descriptor);
+static inline bool output_has_pending(const output *o)
+{
+    return o->pending.length > o->pending_sent;
+}
+
+#endif

@@ -1,0 +1,190 @@
+/*
+ * thread: the agent's own thread. It sleeps in poll, without a timeout when nothing records; it
+ * blocks every signal, so that it never runs a handler of the target's.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/os.h"
+
+enum { STACK_SIZE = 1 << 20, DETACH_EXPECTED_MS = 10 };
+
+static void *run(void *argument);
+
+int agent_start_thread(agent *a, error *e)
+{
+    pthread_attr_t attributes;
+    sigset_t all;
+    sigset_t before;
+    int code;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_SIZE);
+    code = pthread_create(&a->thread, &attributes, run, a);
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code != 0)
+        return error_set_errno(e, ERROR_IO, code, "no thread");
+    a->has_thread = true;
+    return 0;
+}
+
+static bool somebody_records(const agent *a)
+{
+    for (size_t i = 0; i < AGENT_CLIENTS; i++)
+        if (a->clients[i].state == CLIENT_RECORDING)
+            return true;
+    return false;
+}
+
+/* Milliseconds until `when`, rounded up; at least 0. */
+static int until(uint64_t when, uint64_t now)
+{
+    return when <= now ? 0 : (int)((when - now + 999999) / 1000000);
+}
+
+static int sooner(int a, int b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* How long to sleep: -1 = until somebody comes. */
+static int time_to_sleep(const agent *a, uint64_t now)
+{
+    int wait = -1;
+
+    if (somebody_records(a))
+        wait = until(a->next_tick_ns, now);
+    for (size_t i = 0; i < AGENT_CLIENTS; i++)
+        if (a->clients[i].state == CLIENT_GREETING || a->clients[i].state == CLIENT_LEAVING)
+            wait = sooner(wait, until(a->clients[i].deadline_ns, now));
+    if (a->alone_since_ns != 0 && !a->stays)
+        wait = sooner(wait, until(a->alone_since_ns + (uint64_t)AGENT_GRACE_MS * 1000000, now));
+    return wait;
+}
+
+static void sleep_and_serve(agent *a)
+{
+    struct pollfd polled[AGENT_CLIENTS + 2];
+    size_t who[AGENT_CLIENTS];
+    nfds_t count = 2;
+    uint64_t value;
+
+    polled[0] = (struct pollfd){a->wake, POLLIN, 0};
+    polled[1] = (struct pollfd){a->endpoint.listener, POLLIN, 0};
+    for (size_t i = 0; i < AGENT_CLIENTS; i++) {
+        if (a->clients[i].state == CLIENT_FREE)
+            continue;
+        who[count - 2] = i;
+        polled[count++] = (struct pollfd){
+            a->clients[i].descriptor,
+            (short)(POLLIN | (output_has_pending(&a->clients[i].out) ? POLLOUT : 0)), 0};
+    }
+    if (poll(polled, count, time_to_sleep(a, os_monotonic_ns())) <= 0)
+        return;
+    if (polled[0].revents != 0)
+        while (read(a->wake, &value, sizeof value) > 0) {
+        }
+    for (nfds_t i = 2; i < count; i++) {
+        client *c = &a->clients[who[i - 2]];
+
+        if ((polled[i].revents & POLLOUT) != 0)
+            client_flush(a, c);
+        if (c->state != CLIENT_FREE && (polled[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0)
+            client_receive(a, c);
+    }
+    if (polled[1].revents != 0) {
+        int descriptor = endpoint_accept(a);
+
+        if (descriptor >= 0)
+            client_open(a, descriptor);
+    }
+    if (polled[0].revents != 0 && somebody_records(a))
+        agent_round(a, false);
+}
+
+/* Ticks, deadlines. */
+static void keep_time(agent *a)
+{
+    uint64_t now = os_monotonic_ns();
+
+    for (size_t i = 0; i < AGENT_CLIENTS; i++) {
+        client *c = &a->clients[i];
+
+        if ((c->state == CLIENT_GREETING || c->state == CLIENT_LEAVING) && now >= c->deadline_ns)
+            client_close(a, c);
+    }
+    if (somebody_records(a) && now >= a->next_tick_ns) {
+        a->next_tick_ns = now + (uint64_t)AGENT_TICK_MS * 1000000;
+        atomic_fetch_add_explicit(&a->tick, 1, memory_order_relaxed);
+        atomic_store_explicit(&a->waking, false, memory_order_relaxed);
+        agent_round(a, false);
+    }
+    if (client_count(a) != 0)
+        a->alone_since_ns = 0;
+    else if (a->alone_since_ns == 0)
+        a->alone_since_ns = now;
+}
+
+/* Whether nobody needs us any more: at once after a session, after a grace before the first. */
+static bool is_over(const agent *a, bool had_client)
+{
+    if (a->alone_since_ns == 0 || a->stays)
+        return false;
+    return had_client ||
+           os_monotonic_ns() - a->alone_since_ns >= (uint64_t)AGENT_GRACE_MS * 1000000;
+}
+
+/* True when the runtime will let go; this thread must then end at once. */
+static bool let_go(agent *a)
+{
+    names_reset(&a->names);
+    agent_apply_mask(a, NULL);
+    endpoint_close(a);
+    atomic_store(&a->phase, AGENT_DETACHING);
+    if (clr_info_request_profiler_detach(&a->info, DETACH_EXPECTED_MS) == S_OK)
+        return true;
+    /* after ReJIT there is no way out: stay, at no cost, and listen */
+    atomic_store(&a->phase, AGENT_RUNNING);
+    a->stays = true;
+    return false;
+}
+
+static void *run(void *argument)
+{
+    agent *a = argument;
+    bool had_client = false;
+
+    prctl(PR_SET_NAME, "clarinet", 0, 0, 0);
+    a->own_thread_id = os_thread_id();
+    a->next_tick_ns = os_monotonic_ns();
+    while (atomic_load(&a->phase) == AGENT_RUNNING) {
+        sleep_and_serve(a);
+        keep_time(a);
+        had_client = had_client || client_count(a) != 0;
+        if (is_over(a, had_client)) {
+            if (let_go(a))
+                return NULL;
+            had_client = false;
+            endpoint_open_own(a, NULL);
+        }
+        if (atomic_load(&a->started) != 0)
+            lock_wake(&a->started, INT32_MAX);
+    }
+    if (atomic_load(&a->phase) == AGENT_ENDING) {
+        agent_round(a, true);
+        for (size_t i = 0; i < AGENT_CLIENTS; i++)
+            client_close(a, &a->clients[i]);
+        endpoint_close(a);
+    }
+    atomic_store(&a->finished, 1);
+    lock_wake(&a->finished, INT32_MAX);
+    return NULL;
+}

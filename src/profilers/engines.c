@@ -1,0 +1,12 @@
+/* The engines of the agent, in the order of ENGINE_LIST (agent/engine.h). */
+#include "agent/engine.h"
+
+#define X(name) extern const engine ENGINE_##name;
+ENGINE_LIST(X)
+#undef X
+
+const engine *const ENGINES[ENGINE_COUNT] = {
+#define X(name) &ENGINE_##name,
+    ENGINE_LIST(X)
+#undef X
+};
