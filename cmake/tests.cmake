@@ -31,3 +31,14 @@ foreach(file ${unit_tests})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 120)
 endforeach()
+
+# Programs of the proofs at scale: tests/scale/NAME.c. They take files as arguments; tests/e2e and
+# tests/long run them.
+file(GLOB scale_programs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/scale/*.c)
+foreach(file ${scale_programs})
+  get_filename_component(name ${file} NAME_WE)
+  add_executable(${name} ${file})
+  target_link_libraries(${name} PRIVATE clarinet_tool)
+  target_compile_options(${name} PRIVATE -Wno-conversion)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endforeach()

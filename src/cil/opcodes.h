@@ -126,7 +126,7 @@
     X(CIL_LDSTR, 0x072, "ldstr", CIL_OPERAND_STRING, "", "o", CIL_FLOW_NEXT) \
     X(CIL_NEWOBJ, 0x073, "newobj", CIL_OPERAND_METHOD, "*", "o", CIL_FLOW_CALL) \
     X(CIL_CASTCLASS, 0x074, "castclass", CIL_OPERAND_TYPE, "o", "o", CIL_FLOW_NEXT) \
-    X(CIL_ISINST, 0x075, "isinst", CIL_OPERAND_TYPE, "o", "i", CIL_FLOW_NEXT) \
+    X(CIL_ISINST, 0x075, "isinst", CIL_OPERAND_TYPE, "o", "o", CIL_FLOW_NEXT) \
     X(CIL_CONV_R_UN, 0x076, "conv.r.un", CIL_OPERAND_NONE, "1", "R", CIL_FLOW_NEXT) \
     X(CIL_UNBOX, 0x079, "unbox", CIL_OPERAND_TYPE, "o", "i", CIL_FLOW_NEXT) \
     X(CIL_THROW, 0x07A, "throw", CIL_OPERAND_NONE, "o", "", CIL_FLOW_THROW) \
