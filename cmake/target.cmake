@@ -33,3 +33,7 @@ endif()
 if(instrumentation_sources)
   target_library(clarinet_instrument clarinet_instrument base rules clr cil instrumentation)
 endif()
+target_library(clarinet_gate clarinet_gate gate)
+target_sources(clarinet_gate PRIVATE ${PROJECT_SOURCE_DIR}/src/base/dotnet_host.c
+               ${PROJECT_SOURCE_DIR}/src/base/text.c ${PROJECT_SOURCE_DIR}/src/base/buffer.c
+               ${PROJECT_SOURCE_DIR}/src/base/memory.c)

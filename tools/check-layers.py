@@ -29,6 +29,7 @@ MAY_USE = {
     "agent": SHARED | {"profilers"},
     "profilers": SHARED | {"agent"},
     "instrumentation": SHARED | {"rules"},
+    "gate": {"base"},
     # outside
     "metadata": {"base", "cil"},
     "symbols": SHARED | {"metadata"},

@@ -6,10 +6,22 @@
 
 const cli_verb CLI_VERBS[] = {
     {"ps", "[--json] [--watch]", "list the .NET processes that can be examined", verb_ps,
-     "  --json       an array of objects, for machines\n"
-     "  --watch, -w  list again every 2 seconds until Ctrl-C (with --json: one array a line)\n\n"
+     "      --json   an array of objects, for machines\n"
+     "  -w, --watch  list again every 2 seconds until Ctrl-C (with --json: one array a line)\n\n"
      "Shows processes of all users, in containers too, as far as this user may see them.\n"
      "A process that cannot be attached to is listed with the reason.\n"},
+    {"launch", "[--profiler LIB --clsid ID] [--env NAME=VALUE] [--sdk] -- CMD…",
+     "run a program under a CLR profiler library", verb_launch,
+     "      --profiler LIB    the profiler's library; the SDK's example `hello` without it\n"
+     "      --clsid ID        the profiler's class, as {xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx}\n"
+     "      --env NAME=VALUE  a variable for the program; may be given several times\n"
+     "      --sdk             profile the dotnet CLI, MSBuild and the compiler too\n\n"
+     "The library is checked and tried out first; what is wrong with it is said in words.\n"
+     "With `dotnet run` and `dotnet test` the program is profiled, not the dotnet CLI.\n"
+     "The exit code is the program's; signals are passed on.\n\n"
+     "Examples:\n"
+     "  clarinet launch -- dotnet app.dll\n"
+     "  clarinet launch --profiler ./libmine.so --clsid {…} -- dotnet test\n"},
     {"completion", "bash|zsh|fish", "print a shell completion script", verb_completion,
      "Examples:\n"
      "  source <(clarinet completion bash)\n"

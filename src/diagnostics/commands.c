@@ -30,58 +30,9 @@ enum { ENVIRONMENT_LIMIT = 16 << 20 };
 
 static const uint32_t HRESULT_UNKNOWN_COMMAND = 0x80131385;
 
+static void append_guid(buffer *payload, const GUID *guid);
 static int call_simple(const ipc_address *address, uint8_t set, uint8_t command, buffer *payload,
                        const char *what, error *e);
-
-/* --- CLSIDs --- */
-
-static const uint8_t CLSID_ORDER[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
-bool diagnostics_parse_clsid(const char *text, diagnostics_clsid *clsid)
-{
-    bool braces = text[0] == '{';
-
-    text += braces;
-    for (size_t i = 0; i < 16; i++) {
-        int high, low;
-
-        if ((i == 4 || i == 6 || i == 8 || i == 10) && *text++ != '-')
-            return false;
-        if ((high = hex_value(text[0])) < 0 || (low = hex_value(text[1])) < 0)
-            return false;
-        clsid->bytes[CLSID_ORDER[i]] = (uint8_t)(high << 4 | low);
-        text += 2;
-    }
-    return braces ? text[0] == '}' && text[1] == '\0' : text[0] == '\0';
-}
-
-void diagnostics_format_clsid(const diagnostics_clsid *clsid, char text[39])
-{
-    static const char DIGITS[] = "0123456789ABCDEF";
-
-    *text++ = '{';
-    for (size_t i = 0; i < 16; i++) {
-        uint8_t byte = clsid->bytes[CLSID_ORDER[i]];
-
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            *text++ = '-';
-        *text++ = DIGITS[byte >> 4];
-        *text++ = DIGITS[byte & 15];
-    }
-    *text++ = '}';
-    *text = '\0';
-}
 
 /* --- process info --- */
 
@@ -191,9 +142,9 @@ int diagnostics_get_process_info(const ipc_address *address, bool newest,
 
 /* --- profilers --- */
 
-int diagnostics_attach_profiler(const ipc_address *address, const diagnostics_clsid *clsid,
-                                const char *path, const void *client_data, size_t client_length,
-                                unsigned timeout_ms, error *e)
+int diagnostics_attach_profiler(const ipc_address *address, const GUID *clsid, const char *path,
+                                const void *client_data, size_t client_length, unsigned timeout_ms,
+                                error *e)
 {
     ipc_address patient = *address;
     buffer payload = BUFFER_EMPTY;
@@ -206,7 +157,7 @@ int diagnostics_attach_profiler(const ipc_address *address, const diagnostics_cl
         return error_set(e, ERROR_LIMIT, "client data of %zu bytes does not fit a request",
                          client_length);
     buffer_append_u32(&payload, timeout_ms);
-    buffer_append(&payload, clsid->bytes, sizeof clsid->bytes);
+    append_guid(&payload, clsid);
     ipc_append_text(&payload, path);
     buffer_append_u32(&payload, (uint32_t)client_length);
     buffer_append(&payload, client_data, client_length);
@@ -223,12 +174,12 @@ int diagnostics_attach_profiler(const ipc_address *address, const diagnostics_cl
     return code;
 }
 
-int diagnostics_set_startup_profiler(const ipc_address *address, const diagnostics_clsid *clsid,
+int diagnostics_set_startup_profiler(const ipc_address *address, const GUID *clsid,
                                      const char *path, error *e)
 {
     buffer payload = BUFFER_EMPTY;
 
-    buffer_append(&payload, clsid->bytes, sizeof clsid->bytes);
+    append_guid(&payload, clsid);
     ipc_append_text(&payload, path);
     return call_simple(address, SET_PROFILER, PROFILER_STARTUP, &payload,
                        "setting the startup profiler", e);
@@ -312,6 +263,14 @@ int diagnostics_disable_perf_map(const ipc_address *address, error *e)
 }
 
 /* --- private --- */
+
+static void append_guid(buffer *payload, const GUID *guid)
+{
+    buffer_append_u32(payload, guid->Data1);
+    buffer_append_u16(payload, guid->Data2);
+    buffer_append_u16(payload, guid->Data3);
+    buffer_append(payload, guid->Data4, sizeof guid->Data4);
+}
 
 /* A command whose answer is only yes or no; frees the payload. */
 static int call_simple(const ipc_address *address, uint8_t set, uint8_t command, buffer *payload,

@@ -13,17 +13,8 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "clarinet/types.h"
 #include "diagnostics/ipc.h"
-
-/* A CLSID in its wire form: first three fields little-endian. */
-typedef struct {
-    uint8_t bytes[16];
-} diagnostics_clsid;
-
-/* Reads "{xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx}", braces optional; false when it is not one. */
-bool diagnostics_parse_clsid(const char *text, diagnostics_clsid *clsid);
-/* Writes it with braces and capital letters: 38 characters and a zero. */
-void diagnostics_format_clsid(const diagnostics_clsid *clsid, char text[39]);
 
 typedef struct {
     int version;         /* 1, 2 or 3: of the command that answered */
@@ -49,13 +40,13 @@ int diagnostics_get_process_info(const ipc_address *address, bool newest,
 
 /* Loads a profiler library into the running process. `path` is absolute, as the process sees it.
  * Returns when the profiler's InitializeForAttach and ProfilerAttachComplete are through. */
-int diagnostics_attach_profiler(const ipc_address *address, const diagnostics_clsid *clsid,
-                                const char *path, const void *client_data, size_t client_length,
-                                unsigned timeout_ms, error *e);
+int diagnostics_attach_profiler(const ipc_address *address, const GUID *clsid, const char *path,
+                                const void *client_data, size_t client_length, unsigned timeout_ms,
+                                error *e);
 
 /* For a process that is held at its start: the profiler to load when it is resumed. (A running
  * process answers with success and does nothing.) */
-int diagnostics_set_startup_profiler(const ipc_address *address, const diagnostics_clsid *clsid,
+int diagnostics_set_startup_profiler(const ipc_address *address, const GUID *clsid,
                                      const char *path, error *e);
 /* Lets a process go on that is held at its start; does nothing to one that is not. */
 int diagnostics_resume_runtime(const ipc_address *address, error *e);

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "clarinet/profiler.h"
+
 static const refusal REFUSALS[] = {
     {0x8013136a, "CORPROF_E_PROFILER_ALREADY_ACTIVE",
      "another profiler already has the main place in this process",
@@ -93,7 +95,10 @@ int refusal_set(error *e, uint32_t hresult, const char *format, ...)
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
     if (row == NULL) {
-        error_set(e, ERROR_RUNTIME, "%s: the runtime refused with HRESULT 0x%08x", what, hresult);
+        char number[CLR_HRESULT_TEXT];
+
+        error_set(e, ERROR_RUNTIME, "%s: the runtime refused with %s (0x%08x)", what,
+                  clr_hresult_name((HRESULT)hresult, number), hresult);
         error_advise(e, "if a profiler was to be loaded, the code may be its own");
         return ERROR_RUNTIME;
     }

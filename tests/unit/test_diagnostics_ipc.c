@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "base/os.h"
+#include "clarinet/profiler.h"
 #include "diagnostics/commands.h"
 #include "diagnostics/ipc.h"
 #include "diagnostics/refusal.h"
@@ -172,7 +173,7 @@ static void attach_sends_exactly_the_documented_bytes(void **state)
         0xe9, 0,    0,    0,    2,    0,    0,    0,    0xaa, 0xbb, /* client data */
     };
     buffer ok = BUFFER_EMPTY, payload = BUFFER_EMPTY;
-    diagnostics_clsid clsid;
+    GUID clsid;
     fake_server server;
     uint8_t request[256];
     error e;
@@ -181,7 +182,7 @@ static void attach_sends_exactly_the_documented_bytes(void **state)
     buffer_append_u32(&payload, 0);
     append_answer(&ok, 0, &payload);
     server_start(&server, &(fake_answer){ok.data, ok.length, false, false}, 1);
-    assert_true(diagnostics_parse_clsid("{01234567-89ab-cdef-0123-456789abcdef}", &clsid));
+    assert_true(clr_guid_parse("{01234567-89ab-cdef-0123-456789abcdef}", &clsid));
     assert_int_equal(
         diagnostics_attach_profiler(&server.address, &clsid, "/l.soé", "\xaa\xbb", 2, 1000, &e), 0);
     assert_int_equal(server_request(&server, request, sizeof request), sizeof EXPECTED);
@@ -208,7 +209,7 @@ static void too_long_a_request_is_refused_before_connecting(void **state)
 {
     static uint8_t data[65500];
     ipc_address nowhere = {.path = "/nonexistent/socket"};
-    diagnostics_clsid clsid = {{0}};
+    GUID clsid = {0};
     error e;
 
     (void)state;
@@ -217,29 +218,6 @@ static void too_long_a_request_is_refused_before_connecting(void **state)
         ERROR_LIMIT);
     assert_int_equal(diagnostics_attach_profiler(&nowhere, &clsid, "library.so", data, 0, 10, &e),
                      ERROR_USAGE);
-}
-
-static void clsids_are_read_and_written(void **state)
-{
-    static const char *const WRONG[] = {
-        "",
-        "{}",
-        "{01234567-89ab-cdef-0123-456789abcdef",
-        "01234567-89ab-cdef-0123-456789abcdef}",
-        "{01234567-89ab-cdef-0123-456789abcde}",
-        "{0123456789abcdef0123456789abcdef}",
-        "{01234567-89ab-cdef-0123-456789abcdeg}",
-        "{01234567-89ab-cdef-0123-456789abcdef} ",
-    };
-    diagnostics_clsid clsid;
-    char text[39];
-
-    (void)state;
-    assert_true(diagnostics_parse_clsid("01234567-89ab-cdef-0123-456789abcdef", &clsid));
-    diagnostics_format_clsid(&clsid, text);
-    assert_string_equal(text, "{01234567-89AB-CDEF-0123-456789ABCDEF}");
-    for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++)
-        assert_false(diagnostics_parse_clsid(WRONG[i], &clsid));
 }
 
 /* --- answers --- */
@@ -453,7 +431,7 @@ static void refusals_say_what_to_do(void **state)
     static const uint32_t SEEN[] = {0x8013136a, 0x8007007e, 0x8007007f, 0x80131368,
                                     0x80004005, 0x80131375, 0x8013135b, 0x80131385,
                                     0x80131384, 0x80131386, 0x80070057};
-    diagnostics_clsid clsid = {{0}};
+    GUID clsid = {0};
     error e;
 
     (void)state;
@@ -482,7 +460,6 @@ int main(void)
         cmocka_unit_test(attach_sends_exactly_the_documented_bytes),
         cmocka_unit_test(absent_text_is_a_count_of_zero),
         cmocka_unit_test(too_long_a_request_is_refused_before_connecting),
-        cmocka_unit_test(clsids_are_read_and_written),
         cmocka_unit_test(process_info_of_every_version_is_parsed),
         cmocka_unit_test(old_runtime_is_asked_again_with_the_older_command),
         cmocka_unit_test(environment_follows_its_answer),

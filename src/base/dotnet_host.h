@@ -1,0 +1,20 @@
+/*
+ * dotnet_host: which program a .NET process runs: somebody's own, or a part of the .NET SDK.
+ *
+ * `dotnet run` starts several .NET processes: the CLI itself, MSBuild's nodes, the compiler server,
+ * and at last the program. Whoever profiles "dotnet run" means the program. All of the SDK's own
+ * parts lie in ROOT/sdk/VERSION/ beside ROOT/host/fxr, or are the `dotnet` host with a verb instead
+ * of an assembly. Pure text work: the caller brings the facts and the look at the file system.
+ */
+#ifndef CLARINET_BASE_DOTNET_HOST_H
+#define CLARINET_BASE_DOTNET_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* executable: what /proc/PID/exe points to. arguments: /proc/PID/cmdline, each closed by a zero.
+ * exists(path) tells whether a file or folder is there. */
+bool dotnet_host_is_sdk(const char *executable, const char *arguments, size_t length,
+                        bool (*exists)(const char *path));
+
+#endif

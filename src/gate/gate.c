@@ -1,0 +1,183 @@
+/*
+ * gate: libclarinet_gate.so, a door before another profiler library.
+ *
+ * `clarinet launch` names this library to the runtime instead of the profiler. It declines in the
+ * .NET SDK's own processes (the dotnet CLI, MSBuild, the compiler), so that `dotnet run` and
+ * `dotnet test` profile the program and not the tools, and loads the real library everywhere else.
+ * It writes one line per process into a report file: the runtime itself says nothing when a
+ * profiler does not load. Afterwards nothing of it is called any more.
+ *
+ * Variables: CLARINET_GATE_LIBRARY (the real library), CLARINET_GATE_REPORT (a file to append to),
+ * CLARINET_GATE_SDK=1 (go in everywhere).
+ * Lines: PID, tab, `skipped` | `loaded` | `failed` | `unloaded`, tab, text.
+ *
+ * Laws: no output to the program's streams, no libc version needed, a failure never ends the
+ * program. Thread rules: the runtime calls DllGetClassObject once, on the thread that starts it.
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/dotnet_host.h"
+
+#define GATE_EXPORT __attribute__((visibility("default")))
+
+enum {
+    RESULT_NO_SUCH_CLASS = (int32_t)0x80040111, /* CLASS_E_CLASSNOTAVAILABLE */
+    RESULT_FALSE = 1,
+};
+
+typedef int32_t get_class_object(const void *clsid, const void *iid, void **out);
+typedef int32_t can_unload_now(void);
+
+GATE_EXPORT int32_t DllGetClassObject(const void *clsid, const void *iid, void **out);
+GATE_EXPORT int32_t DllCanUnloadNow(void);
+
+/* The one root of state: what was loaded. */
+static struct {
+    void *library;
+    can_unload_now *can_unload;
+} gate;
+
+static void report(const char *kind, const char *text)
+{
+    const char *path = getenv("CLARINET_GATE_REPORT");
+    char line[1024];
+    int descriptor, length;
+
+    if (path == NULL || (descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0)
+        return;
+    length = snprintf(line, sizeof line, "%d\t%s\t%s", (int)getpid(), kind, text);
+    if (length > (int)sizeof line - 2)
+        length = (int)sizeof line - 2;
+    for (int i = 0; i < length; i++) {
+        if (line[i] == '\n')
+            line[i] = ' ';
+    }
+    line[length++] = '\n';
+    if (write(descriptor, line, (size_t)length) < 0) {
+        /* The report is a courtesy. */
+    }
+    close(descriptor);
+}
+
+static bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+/* Reads /proc/self/cmdline; the last argument is always closed. */
+static size_t read_arguments(char *arguments, size_t room)
+{
+    int descriptor = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    size_t length = 0;
+    long n;
+
+    if (descriptor < 0)
+        return 0;
+    while (length < room - 1 && (n = read(descriptor, arguments + length, room - 1 - length)) > 0)
+        length += (size_t)n;
+    close(descriptor);
+    if (length > 0 && arguments[length - 1] != '\0')
+        arguments[length++] = '\0';
+    return length;
+}
+
+static bool is_sdk(void)
+{
+    const char *everywhere = getenv("CLARINET_GATE_SDK");
+    char executable[512];
+    char arguments[4096];
+    long n = readlink("/proc/self/exe", executable, sizeof executable - 1);
+
+    if (n <= 0 || (everywhere != NULL && everywhere[0] == '1'))
+        return false;
+    executable[n] = '\0';
+    return dotnet_host_is_sdk(executable, arguments, read_arguments(arguments, sizeof arguments),
+                              file_exists);
+}
+
+int32_t DllGetClassObject(const void *clsid, const void *iid, void **out)
+{
+    const char *path = getenv("CLARINET_GATE_LIBRARY");
+    get_class_object *get;
+    char text[32];
+    void *symbol;
+    int32_t result;
+
+    *out = NULL;
+    if (path == NULL)
+        return RESULT_NO_SUCH_CLASS;
+    if (is_sdk()) {
+        report("skipped", "");
+        return RESULT_NO_SUCH_CLASS;
+    }
+    gate.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (gate.library == NULL) {
+        const char *reason = dlerror();
+
+        report("failed", reason == NULL ? "the library could not be loaded" : reason);
+        return RESULT_NO_SUCH_CLASS;
+    }
+    symbol = dlsym(gate.library, "DllGetClassObject");
+    if (symbol == NULL) {
+        report("failed", "the library has no DllGetClassObject");
+        return RESULT_NO_SUCH_CLASS;
+    }
+    memcpy(&get, &symbol, sizeof get);
+    symbol = dlsym(gate.library, "DllCanUnloadNow");
+    memcpy(&gate.can_unload, &symbol, sizeof symbol);
+    result = get(clsid, iid, out);
+    if (result < 0 || *out == NULL) {
+        snprintf(text, sizeof text, "0x%08x", (unsigned)result);
+        report("failed", text);
+        return result < 0 ? result : RESULT_NO_SUCH_CLASS;
+    }
+    report("loaded", path);
+    return result;
+}
+
+int32_t DllCanUnloadNow(void)
+{
+    return gate.can_unload == NULL ? RESULT_FALSE : gate.can_unload();
+}
+
+/* The finalizer thread is made after profilers were initialized: without it, this is not the end of
+ * the program but a profiler that was thrown out again. */
+static bool has_finalizer_thread(void)
+{
+    DIR *folder = opendir("/proc/self/task");
+    const struct dirent *entry;
+    bool found = false;
+
+    while (folder != NULL && !found && (entry = readdir(folder)) != NULL) {
+        char path[64], name[32] = "";
+        int descriptor;
+
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", entry->d_name);
+        descriptor = open(path, O_RDONLY | O_CLOEXEC);
+        if (descriptor < 0)
+            continue;
+        if (read(descriptor, name, sizeof name - 1) > 0)
+            found = strncmp(name, ".NET Finalizer", sizeof ".NET Finalizer" - 1) == 0;
+        close(descriptor);
+    }
+    if (folder != NULL)
+        closedir(folder);
+    return found;
+}
+
+__attribute__((destructor)) static void gate_close(void)
+{
+    if (gate.library == NULL || has_finalizer_thread())
+        return;
+    report("unloaded", "");
+    dlclose(gate.library);
+}
