@@ -2,7 +2,8 @@
 #ifndef CLARINET_CLARINET_H
 #define CLARINET_CLARINET_H
 
-#include "clarinet/calls.h"
+#include "clarinet/eventpipe.h"
+#include "clarinet/hooks.h"
 #include "clarinet/lookup.h"
 #include "clarinet/names.h"
 #include "clarinet/profiler.h"

@@ -296,6 +296,16 @@ static void append_machine_source(clr_text *out, span name)
     }
 }
 
+static span last_segment(span path)
+{
+    span segment = path;
+
+    while (path.length > 0)
+        segment = take_segment(&path);
+    take_arity(&segment);
+    return segment;
+}
+
 void clr_name_append_method(clr_text *out, const char *path, const char *const *arguments,
                             size_t argument_count, const char *method,
                             const char *const *method_arguments, size_t method_argument_count)
@@ -304,6 +314,8 @@ void clr_name_append_method(clr_text *out, const char *path, const char *const *
     arguments_left own = {method_arguments, method_argument_count, 0};
     span rest = span_of(path);
     span machine = {NULL, 0};
+    /* Lambdas and local functions; the constructor of a closure is the closure's own. */
+    bool in_source = method[0] == '<' || is_state_machine(last_segment(rest));
     bool generated = false;
     size_t hidden = 0; /* type arguments of what is not shown: the source method's */
 
@@ -311,7 +323,7 @@ void clr_name_append_method(clr_text *out, const char *path, const char *const *
         span segment = take_segment(&rest);
         size_t arity = take_arity(&segment);
 
-        if (is_state_machine(segment) || is_closure(segment)) {
+        if (is_state_machine(segment) || (is_closure(segment) && in_source)) {
             generated = true;
             machine = is_state_machine(segment) ? segment : (span){NULL, 0};
             hidden += arity;

@@ -51,6 +51,9 @@ static const struct {
     {"Shop.Orders+<>c__DisplayClass5_0", NULL, "<Run>b__1", NULL, "Shop.Orders.Run.lambda"},
     {"Shop.Orders+<>c__3`1", "int", "<Run>b__3_0", NULL, "Shop.Orders.Run.lambda<int>"},
     {"Shop.Orders+<>c+<<Run>b__3_0>d", NULL, "MoveNext", NULL, "Shop.Orders.Run.lambda"},
+    {"Shop.Orders+<>c", NULL, ".ctor", NULL, "Shop.Orders.<>c..ctor"},
+    {"Shop.Orders+<>c__DisplayClass5_0`1", "int", ".ctor", NULL,
+     "Shop.Orders.<>c__DisplayClass5_0<int>..ctor"},
     {"Program+<>c", NULL, "<<Main>$>b__0_0", NULL, "Program.Main.lambda"},
     /* local functions */
     {"Program", NULL, "<Main>g__Local|0_1", NULL, "Program.Main.Local"},
