@@ -22,6 +22,16 @@ const cli_verb CLI_VERBS[] = {
      "Examples:\n"
      "  clarinet launch -- dotnet app.dll\n"
      "  clarinet launch --profiler ./libmine.so --clsid {…} -- dotnet test\n"},
+    {"il", "ASSEMBLY [TYPE::METHOD] [--list] [--check]", "show the CIL of an assembly's methods",
+     verb_il,
+     "  --list   names only\n"
+     "  --check  look through all bodies and show only wrong ones; exit 1 if there are any\n\n"
+     "TYPE::METHOD may have * and ?; a type or a method alone will do. Source lines are shown when\n"
+     "the PDB lies beside the assembly or in it. The assembly is read from its file: no runtime\n"
+     "and no process is needed.\n\n"
+     "Examples:\n"
+     "  clarinet il Shop.dll Shop.Orders::Place\n"
+     "  clarinet il Shop.dll 'Shop.*::get_*' --list\n"},
     {"completion", "bash|zsh|fish", "print a shell completion script", verb_completion,
      "Examples:\n"
      "  source <(clarinet completion bash)\n"

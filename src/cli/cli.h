@@ -35,6 +35,7 @@ bool cli_has_colour(FILE *stream);
 int verb_completion(int argc, char **argv);
 int verb_launch(int argc, char **argv);
 int verb_ps(int argc, char **argv);
+int verb_il(int argc, char **argv);
 int verb_version(int argc, char **argv);
 
 #endif
