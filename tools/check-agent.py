@@ -16,11 +16,12 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ENTRY_POINTS = {"DllGetClassObject", "DllCanUnloadNow"}
 
-# name: (further exports, allow list of imports, limit of the stripped size in bytes)
+# name: (room, further exports, allow list of imports, limit of the stripped size in bytes)
 LIBRARIES = {
-    "libclarinet.so": (HERE / "agent-exports.txt", HERE / "agent-imports.txt", 400 * 1024),
+    "libclarinet.so": ("agent", HERE / "agent-exports.txt", HERE / "agent-imports.txt", 400 * 1024),
     "libclarinet_instrument.so": (
-        HERE / "instrument-exports.txt", HERE / "instrument-imports.txt", 400 * 1024,
+        "instrumentation", HERE / "instrument-exports.txt", HERE / "instrument-imports.txt",
+        400 * 1024,
     ),
 }
 
@@ -85,10 +86,12 @@ def problems_of(path, exports_file, imports_file, limit):
 def main():
     folder = pathlib.Path(sys.argv[1])
     status = 0
-    for name, (exports_file, imports_file, limit) in LIBRARIES.items():
+    for name, (room, exports_file, imports_file, limit) in LIBRARIES.items():
         path = folder / name
         if not path.exists():
-            print(f"{name}: not built")
+            has_sources = any((HERE.parent / "src" / room).glob("*.c"))
+            print(f"{name}: not built" + (", but it has sources" if has_sources else ""))
+            status |= has_sources
             continue
         for problem in problems_of(path, exports_file, imports_file, limit):
             print(f"{name}: {problem}")

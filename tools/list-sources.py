@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints each C source of src/ and tests/ that a compile_commands.json holds, once.
+"""Prints each C source of src/ that a compile_commands.json holds, once.
 
 usage: list-sources.py build/compile_commands.json
 """
@@ -10,7 +10,7 @@ import sys
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         entries = json.load(file)
-    names = {entry["file"] for entry in entries if entry["file"].endswith(".c")}
+    names = {e["file"] for e in entries if e["file"].endswith(".c") and "/src/" in e["file"]}
     print("\n".join(sorted(names)))
 
 

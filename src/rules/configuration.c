@@ -208,8 +208,10 @@ static int read_file(configuration_file file, xml_document **document, const xml
     int code = xml_parse(file.bytes, file.length, document, e);
 
     *root = NULL;
-    if (code != 0)
-        return error_prefix(e, "%s", file.path);
+    if (code != 0) {
+        error_prefix(e, "%s", file.path);
+        return code;
+    }
     *root = xml_find(xml_root(*document), "configuration");
     if (*root == NULL)
         return error_set(e, ERROR_CORRUPT, "%s: there is no configuration element", file.path);

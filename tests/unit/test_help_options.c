@@ -24,14 +24,10 @@ static void reads_each_shape_of_an_option(void **state)
                        "  -- CMD ARG…            a program\n"
                        "  -l, --last";
     static const help_option EXPECTED[] = {
-        {"-o", "--output", "FILE", "where to write"},
-        {"-f", "--format", "json|md", "how"},
-        {"", "--json", "", "for machines"},
-        {"-q", "", "", "be quiet"},
-        {"", "--set", "NAME.PARAM=VALUE", ""},
-        {"", "--color", "WHEN", ""},
-        {"", "--", "CMD ARG…", "a program"},
-        {"-l", "--last", "", ""},
+        {"-o", "--output", "FILE", "where to write"}, {"-f", "--format", "json|md", "how"},
+        {"", "--json", "", "for machines"},           {"-q", "", "", "be quiet"},
+        {"", "--set", "NAME.PARAM=VALUE", ""},        {"", "--color", "WHEN", ""},
+        {"", "--", "CMD ARG…", "a program"},          {"-l", "--last", "", ""},
     };
     help_option option;
 
