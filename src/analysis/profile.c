@@ -87,7 +87,8 @@ bool profile_row_matches(const profile *p, const profile_selection *selection, s
     if (p->time != NULL &&
         (p->time->u64[row] < selection->from || p->time->u64[row] >= selection->to))
         return false;
-    if (selection->thread != 0 && (p->thread == NULL || p->thread->u32[row] != selection->thread))
+    if (selection->threads != NULL &&
+        (p->thread == NULL || selection->threads[p->thread->u32[row]] == 0))
         return false;
     return selection->state == 0 || (p->state != NULL && p->state->u64[row] == selection->state);
 }

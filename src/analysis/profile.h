@@ -26,14 +26,14 @@ typedef struct {
 typedef struct {
     uint64_t from; /* time, ns; from <= t < to */
     uint64_t to;
-    uint32_t thread; /* index of the process's threads, 0 = all */
-    uint64_t state;  /* 0 = all */
+    const uint8_t *threads; /* by index of the process's threads: 1 = selected; NULL = all */
+    uint64_t state;         /* 0 = all */
 } profile_selection;
 
 #define PROFILE_ALL                                                                                \
     (profile_selection)                                                                            \
     {                                                                                              \
-        0, UINT64_MAX, 0, 0                                                                        \
+        0, UINT64_MAX, NULL, 0                                                                     \
     }
 
 typedef struct {

@@ -174,6 +174,7 @@ static void selections_by_thread_time_and_state(void **state)
     profile cpu;
     profile wall;
     profile_selection selection = PROFILE_ALL;
+    static const uint8_t threads[] = {0, 0, 1, 0}; /* 101 */
     uint64_t states[PROFILE_STATES];
     const model_process *p;
 
@@ -184,7 +185,7 @@ static void selections_by_thread_time_and_state(void **state)
     assert_true(profile_find(&m, p, "wall", &wall));
     assert_false(profile_find(&m, p, "nothing", &wall));
     assert_true(profile_find(&m, p, "wall", &wall));
-    selection.thread = 2; /* 101 */
+    selection.threads = threads;
     assert_int_equal(profile_sum(&cpu, &selection, NULL, NULL).samples, 2);
     selection.from = 30000000;
     assert_int_equal(profile_sum(&cpu, &selection, NULL, NULL).samples, 1);

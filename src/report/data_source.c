@@ -1,0 +1,105 @@
+/*
+ * data_source: source text around the hottest lines, for the report page, where the file can be
+ * found on this machine under the path that the PDB gives.
+ *
+ * The path comes out of the recording, which may be anyone's: only files that look like source
+ * code by their name are opened, only regular ones, and only the lines around hot lines are taken.
+ */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "base/os.h"
+#include "base/text.h"
+#include "report/data.h"
+#include "report/view.h"
+
+enum { HOT_LINES = 60, AROUND = 6, MAXIMUM_LINE = 400, MAXIMUM_FILE = 4 << 20 };
+
+static const char *const EXTENSIONS[] = {".cs", ".fs", ".vb",  ".razor", ".cshtml",
+                                         ".c",  ".h",  ".cpp", ".cc",    ".hpp"};
+
+static bool is_source(const char *path)
+{
+    struct stat status;
+    bool known = false;
+
+    for (size_t i = 0; i < sizeof EXTENSIONS / sizeof *EXTENSIONS; i++)
+        known = known || text_ends_with(path, EXTENSIONS[i]);
+    return known && path[0] == '/' && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+           status.st_size <= MAXIMUM_FILE;
+}
+
+/* Lines [first, last] (from 1) as JSON texts. */
+static void put_lines(json *j, const buffer *text, uint32_t first, uint32_t last)
+{
+    const char *p = buffer_text(text);
+    const char *end = p + text->length;
+    buffer line = BUFFER_EMPTY;
+
+    for (uint32_t number = 1; p < end && number <= last; number++) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        size_t length = (size_t)((stop == NULL ? end : stop) - p);
+
+        if (number >= first) {
+            buffer_clear(&line);
+            buffer_append(&line, p, length < MAXIMUM_LINE ? length : MAXIMUM_LINE);
+            if (line.length != 0 && line.data[line.length - 1] == '\r')
+                line.data[--line.length] = '\0';
+            json_text(j, buffer_text(&line));
+        }
+        p = stop == NULL ? end : stop + 1;
+    }
+    buffer_free(&line);
+}
+
+static void put_source(json *j, data_strings *s, uint32_t file, const buffer *text, uint32_t line)
+{
+    uint32_t first = line > AROUND ? line - AROUND : 1;
+
+    json_begin_object(j);
+    json_put_u64(j, "file", data_string(s, file));
+    json_put_u64(j, "first", first);
+    json_begin_array_at(j, "lines");
+    put_lines(j, text, first, line + AROUND);
+    json_end_array(j);
+    json_end_object(j);
+}
+
+/* Whether an earlier hot line of this file is so near that its text covers this one. */
+static bool is_covered(const view *v, size_t index)
+{
+    const model_place *place = &v->process->places[v->lines[index].key];
+
+    for (size_t i = 0; i < index; i++) {
+        const model_place *other = &v->process->places[v->lines[i].key];
+        uint32_t distance =
+            other->line > place->line ? other->line - place->line : place->line - other->line;
+
+        if (other->file == place->file && distance <= AROUND / 2)
+            return true;
+    }
+    return false;
+}
+
+int data_put_sources(const profile *p, const report_options *options, data_strings *s, json *j,
+                     error *e)
+{
+    view v;
+    int code = view_open(&v, p, options, 1, e);
+
+    json_begin_array_at(j, "sources");
+    for (size_t i = 0; code == 0 && !options->no_source && i < v.line_count && i < HOT_LINES; i++) {
+        const model_place *place = &v.process->places[v.lines[i].key];
+        const char *path = model_text(p->m, place->file);
+        buffer text = BUFFER_EMPTY;
+
+        if (!is_covered(&v, i) && is_source(path) &&
+            os_read_file(path, MAXIMUM_FILE, &text, NULL) == 0)
+            put_source(j, s, place->file, &text, place->line);
+        buffer_free(&text);
+    }
+    json_end_array(j);
+    view_free(&v);
+    return code;
+}

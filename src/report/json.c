@@ -1,0 +1,192 @@
+/* json: see json.h. */
+#include "report/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+void json_init(json *j, output *out)
+{
+    memset(j, 0, sizeof *j);
+    j->out = out;
+}
+
+void json_free(json *j)
+{
+    if (j->scratch.failed)
+        j->out->pending.failed = true;
+    buffer_free(&j->scratch);
+}
+
+static void separate(json *j)
+{
+    if (j->comma)
+        output_char(j->out, ',');
+    j->comma = true;
+}
+
+static void begin(json *j, char bracket)
+{
+    separate(j);
+    output_char(j->out, bracket);
+    j->comma = false;
+}
+
+static void end(json *j, char bracket)
+{
+    output_char(j->out, bracket);
+    j->comma = true;
+}
+
+void json_begin_object(json *j)
+{
+    begin(j, '{');
+}
+
+void json_end_object(json *j)
+{
+    end(j, '}');
+}
+
+void json_begin_array(json *j)
+{
+    begin(j, '[');
+}
+
+void json_end_array(json *j)
+{
+    end(j, ']');
+}
+
+static void escape(json *j, unsigned char c)
+{
+    switch (c) {
+    case '"':
+        output_text(j->out, "\\\"");
+        break;
+    case '\\':
+        output_text(j->out, "\\\\");
+        break;
+    case '\n':
+        output_text(j->out, "\\n");
+        break;
+    case '\t':
+        output_text(j->out, "\\t");
+        break;
+    default:
+        output_format(j->out, "\\u%04x", c);
+        break;
+    }
+}
+
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c != '"' && c != '\\' && c != '<' && c != 0x7f;
+}
+
+static void write_text(json *j, const char *text)
+{
+    size_t length = strlen(text);
+    size_t start = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        if ((unsigned char)text[i] >= 0x80) {
+            buffer_clear(&j->scratch);
+            text_append_cleaned(&j->scratch, text, length);
+            text = buffer_text(&j->scratch);
+            length = j->scratch.length;
+            break;
+        }
+    }
+    output_char(j->out, '"');
+    for (size_t i = 0; i < length; i++) {
+        if (is_plain((unsigned char)text[i]))
+            continue;
+        output_bytes(j->out, text + start, i - start);
+        escape(j, (unsigned char)text[i]);
+        start = i + 1;
+    }
+    output_bytes(j->out, text + start, length - start);
+    output_char(j->out, '"');
+}
+
+void json_key(json *j, const char *key)
+{
+    separate(j);
+    write_text(j, key);
+    output_char(j->out, ':');
+    j->comma = false;
+}
+
+void json_text(json *j, const char *text)
+{
+    separate(j);
+    write_text(j, text);
+}
+
+void json_u64(json *j, uint64_t value)
+{
+    separate(j);
+    output_u64(j->out, value);
+}
+
+void json_i64(json *j, int64_t value)
+{
+    separate(j);
+    if (value < 0)
+        output_char(j->out, '-');
+    output_u64(j->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+void json_f64(json *j, double value)
+{
+    separate(j);
+    if (isfinite(value))
+        output_format(j->out, "%.10g", value);
+    else
+        output_text(j->out, "null");
+}
+
+void json_bool(json *j, bool value)
+{
+    separate(j);
+    output_text(j->out, value ? "true" : "false");
+}
+
+void json_put_text(json *j, const char *key, const char *text)
+{
+    json_key(j, key);
+    json_text(j, text);
+}
+
+void json_put_u64(json *j, const char *key, uint64_t value)
+{
+    json_key(j, key);
+    json_u64(j, value);
+}
+
+void json_put_f64(json *j, const char *key, double value)
+{
+    json_key(j, key);
+    json_f64(j, value);
+}
+
+void json_put_bool(json *j, const char *key, bool value)
+{
+    json_key(j, key);
+    json_bool(j, value);
+}
+
+void json_begin_object_at(json *j, const char *key)
+{
+    json_key(j, key);
+    json_begin_object(j);
+}
+
+void json_begin_array_at(json *j, const char *key)
+{
+    json_key(j, key);
+    json_begin_array(j);
+}

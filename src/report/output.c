@@ -1,0 +1,91 @@
+/* output: see output.h. Thread rules: an output belongs to one thread at a time. */
+#include "report/output.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/os.h"
+
+static const size_t WRITE_SIZE = 128u << 10;
+
+void output_init(output *out, int descriptor)
+{
+    memset(out, 0, sizeof *out);
+    out->descriptor = descriptor;
+}
+
+void output_free(output *out)
+{
+    buffer_free(&out->pending);
+}
+
+static void write_out(output *out)
+{
+    int failed = 0;
+
+    if (out->failure == 0)
+        failed = os_write_all(out->descriptor, out->pending.data, out->pending.length);
+    if (failed != 0)
+        out->failure = -failed;
+    out->written += out->pending.length;
+    buffer_clear(&out->pending);
+}
+
+void output_bytes(output *out, const void *bytes, size_t length)
+{
+    buffer_append(&out->pending, bytes, length);
+    if (out->descriptor >= 0 && out->pending.length >= WRITE_SIZE)
+        write_out(out);
+}
+
+void output_text(output *out, const char *text)
+{
+    output_bytes(out, text, strlen(text));
+}
+
+void output_char(output *out, char c)
+{
+    output_bytes(out, &c, 1);
+}
+
+void output_u64(output *out, uint64_t value)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    output_bytes(out, digits + at, sizeof digits - at);
+}
+
+void output_format(output *out, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (length > 0)
+        output_bytes(out, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+}
+
+int output_finish(output *out, error *e)
+{
+    if (out->pending.failed)
+        return error_set(e, ERROR_MEMORY, "no memory for the report");
+    if (out->descriptor >= 0 && out->pending.length != 0)
+        write_out(out);
+    if (out->failure != 0) {
+        error_set_errno(e, ERROR_IO, out->failure, "cannot write the report");
+        if (out->failure == ENOSPC || out->failure == EDQUOT)
+            error_advise(e, "free some space or choose another place with -o");
+        return ERROR_IO;
+    }
+    return 0;
+}

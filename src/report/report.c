@@ -1,0 +1,186 @@
+/* report: see report.h. */
+#include "report/report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+const report_format REPORT_FORMATS[] = {
+    {"html", ".html", "text/html; charset=utf-8",
+     "one page with flame graphs, time line and tables; opens anywhere, without network", false,
+     report_write_html},
+    {"md", ".md", "text/markdown; charset=utf-8",
+     "text: top methods and lines, hottest paths, exceptions, losses", false,
+     report_write_markdown},
+    {"json", ".json", "application/json", "the same as data", false, report_write_json},
+    {"speedscope", ".speedscope.json", "application/json", "for speedscope.app", false,
+     report_write_speedscope},
+    {"pprof", ".pb.gz", "application/octet-stream", "for pprof, Pyroscope and others", true,
+     report_write_pprof},
+    {"collapsed", ".txt", "text/plain; charset=utf-8", "one line per stack, `root;...;leaf weight`",
+     false, report_write_collapsed},
+    {NULL, NULL, NULL, NULL, false, NULL},
+};
+
+const report_format *report_find_format(const char *name)
+{
+    for (const report_format *format = REPORT_FORMATS; format->name != NULL; format++)
+        if (text_equal(format->name, name))
+            return format;
+    return text_equal(name, "markdown") ? report_find_format("md") : NULL;
+}
+
+static void append_name(char *list, size_t size, const char *name)
+{
+    size_t used = strlen(list);
+
+    if (used + strlen(name) + 3 < size)
+        snprintf(list + used, size - used, "%s%s", used == 0 ? "" : ", ", name);
+}
+
+static int no_such_process(const model *m, const char *name, error *e)
+{
+    char list[300] = "";
+
+    for (size_t i = 0; i < m->process_count; i++) {
+        char title[120];
+
+        report_process_title(m, &m->processes[i], title, sizeof title);
+        append_name(list, sizeof list, title);
+    }
+    error_set(e, ERROR_NOT_FOUND, "the recording has no process '%s'", name);
+    return error_advise(e, "it has: %s", list[0] == '\0' ? "none" : list);
+}
+
+int report_write(const model *m, const report_format *format, const report_options *options,
+                 output *out, error *e)
+{
+    bool wanted = options->process == NULL;
+    int code;
+
+    for (size_t i = 0; i < m->process_count && !wanted; i++)
+        wanted = report_wants_process(m, &m->processes[i], options);
+    if (!wanted)
+        return no_such_process(m, options->process, e);
+    code = format->write(m, options, out, e);
+    return code != 0 ? code : output_finish(out, e);
+}
+
+bool report_wants_process(const model *m, const model_process *p, const report_options *options)
+{
+    uint64_t pid;
+
+    if (options->process == NULL || text_equal(options->process, model_text(m, p->name)))
+        return true;
+    return text_to_u64(options->process, &pid) && pid == p->pid;
+}
+
+static bool is_thread(const model *m, const model_thread *thread, const char *wanted)
+{
+    uint64_t id;
+
+    if (text_to_u64(wanted, &id) && (id == thread->os_id))
+        return true;
+    return thread->name != 0 && text_matches(model_text(m, thread->name), wanted);
+}
+
+int report_select(const model *m, const model_process *p, const report_options *options,
+                  profile_selection *selection, error *e)
+{
+    uint8_t *threads;
+
+    *selection = PROFILE_ALL;
+    selection->from = options->from_ns;
+    if (options->to_ns != 0)
+        selection->to = options->to_ns;
+    selection->state = options->state;
+    if (options->thread == NULL)
+        return 0;
+    threads = memory_allocate_array(p->thread_count, 1);
+    if (threads == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory for the report");
+    for (size_t i = 1; i < p->thread_count; i++)
+        threads[i] = is_thread(m, &p->threads[i], options->thread);
+    selection->threads = threads;
+    return 0;
+}
+
+void report_selection_free(profile_selection *selection)
+{
+    memory_free((void *)(uintptr_t)selection->threads);
+    *selection = PROFILE_ALL;
+}
+
+int report_find_profiles(const model *m, const report_options *options, error *e)
+{
+    char list[300] = "";
+
+    for (size_t i = 0; i < m->process_count; i++) {
+        const model_process *p = &m->processes[i];
+        profile found;
+
+        if (!report_wants_process(m, p, options))
+            continue;
+        if (profile_find(m, p, options->profiler, &found))
+            return 0;
+        for (size_t k = 0; k < p->table_count; k++)
+            if (profile_of(m, p, &p->tables[k], &found))
+                append_name(list, sizeof list, model_text(m, p->tables[k].profiler));
+    }
+    if (options->profiler == NULL) {
+        error_set(e, ERROR_NOT_FOUND, "the recording has no profile with stacks");
+        return error_advise(e, "use -f md or -f json to see what is in it");
+    }
+    error_set(e, ERROR_NOT_FOUND, "the recording has no profile of '%s'", options->profiler);
+    return error_advise(e, "it has: %s", list[0] == '\0' ? "none with stacks" : list);
+}
+
+static const char *scaled(double value, const char *const *units, size_t count, double step,
+                          char out[REPORT_AMOUNT_SIZE])
+{
+    size_t unit = 0;
+
+    while (unit + 1 < count && value >= step) {
+        value /= step;
+        unit++;
+    }
+    snprintf(out, REPORT_AMOUNT_SIZE,
+             value < 10 && unit != 0    ? "%.2f %s"
+             : value < 100 && unit != 0 ? "%.1f %s"
+                                        : "%.0f %s",
+             value, units[unit]);
+    return out;
+}
+
+const char *report_amount(uint64_t value, const char *unit, char out[REPORT_AMOUNT_SIZE])
+{
+    static const char *const TIMES[] = {"ns", "us", "ms", "s"};
+    static const char *const SIZES[] = {"B", "KB", "MB", "GB", "TB"};
+
+    if (text_equal(unit, "ns"))
+        return scaled((double)value, TIMES, 4, 1000, out);
+    if (text_equal(unit, "bytes"))
+        return scaled((double)value, SIZES, 5, 1024, out);
+    snprintf(out, REPORT_AMOUNT_SIZE, "%llu", (unsigned long long)value);
+    return out;
+}
+
+double report_percent(uint64_t part, uint64_t whole)
+{
+    return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
+}
+
+double report_own_cost_percent(const model_process *p)
+{
+    return report_percent(p->cost.thread_cpu_ns + p->cost.handler_ns, p->duration_ns);
+}
+
+void report_process_title(const model *m, const model_process *p, char *out, size_t size)
+{
+    const char *name = model_text(m, p->name);
+
+    snprintf(out, size, "%s (pid %llu)", name[0] == '\0' ? "process" : name,
+             (unsigned long long)p->pid);
+}

@@ -1,0 +1,70 @@
+/*
+ * report: a recording in any format. The formats are rows of one table; a format writes a whole
+ * recording (or the processes and the profile that were asked for) to an output.
+ */
+#ifndef CLARINET_REPORT_REPORT_H
+#define CLARINET_REPORT_REPORT_H
+
+#include "analysis/model.h"
+#include "analysis/profile.h"
+#include "report/output.h"
+
+typedef struct {
+    const char *process;  /* pid or name; NULL = all */
+    const char *profiler; /* whose profile; NULL = cpu, else wall, else the first with stacks */
+    const char *thread;   /* OS id or name, * and ? allowed; NULL = all */
+    uint64_t from_ns;     /* since the process's time 0 */
+    uint64_t to_ns;       /* 0 = to the end */
+    uint64_t state;       /* 0 = all */
+    bool threads;         /* collapsed: the thread as first frame */
+    bool no_source;       /* html: leave out source text found on this machine */
+    size_t top;           /* entries of each ranking; 0 = the format's own number */
+} report_options;
+
+typedef struct {
+    const char *name;
+    const char *extension;
+    const char *media_type;
+    const char *summary;
+    bool is_binary; /* not for a terminal */
+    int (*write)(const model *m, const report_options *options, output *out, error *e);
+} report_format;
+
+/* All formats, closed by a row whose name is NULL. */
+extern const report_format REPORT_FORMATS[];
+/* NULL when there is none of that name. */
+const report_format *report_find_format(const char *name);
+
+/* Writes the report and finishes the output. */
+int report_write(const model *m, const report_format *format, const report_options *options,
+                 output *out, error *e);
+
+int report_write_json(const model *m, const report_options *options, output *out, error *e);
+int report_write_markdown(const model *m, const report_options *options, output *out, error *e);
+int report_write_collapsed(const model *m, const report_options *options, output *out, error *e);
+int report_write_speedscope(const model *m, const report_options *options, output *out, error *e);
+int report_write_pprof(const model *m, const report_options *options, output *out, error *e);
+int report_write_html(const model *m, const report_options *options, output *out, error *e);
+
+/* Whether the options ask for this process. */
+bool report_wants_process(const model *m, const model_process *p, const report_options *options);
+
+/* The options' selection for one process; frees with report_selection_free. */
+int report_select(const model *m, const model_process *p, const report_options *options,
+                  profile_selection *selection, error *e);
+void report_selection_free(profile_selection *selection);
+
+/* The process's profile that the options ask for; when there is none anywhere in the recording,
+ * the error names the profilers that there are. */
+int report_find_profiles(const model *m, const report_options *options, error *e);
+
+/* "12.3 s", "45 ms", "830 us", "1.2 MB", "17" by unit ("ns", "bytes", "count"). */
+#define REPORT_AMOUNT_SIZE 40
+const char *report_amount(uint64_t value, const char *unit, char out[REPORT_AMOUNT_SIZE]);
+double report_percent(uint64_t part, uint64_t whole);
+/* What of one core the agent itself used, in percent of the recorded time. */
+double report_own_cost_percent(const model_process *p);
+/* Name and pid. */
+void report_process_title(const model *m, const model_process *p, char *out, size_t size);
+
+#endif

@@ -1,0 +1,141 @@
+/* section: see section.h. */
+#include "report/section.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+static bool has_stacks(const section *s)
+{
+    profile p;
+
+    return profile_of(s->m, s->process, s->table, &p);
+}
+
+const report_section REPORT_SECTIONS[] = {
+    {"exceptions", NULL, section_exceptions_markdown, section_exceptions_json},
+    {NULL, has_stacks, section_profile_markdown, section_profile_json},
+    {NULL, NULL, section_rows_markdown, section_rows_json},
+};
+
+const report_section *report_find_section(const section *s)
+{
+    const report_section *row = REPORT_SECTIONS;
+
+    while ((row->table != NULL && !text_equal(row->table, model_text(s->m, s->table->name))) ||
+           (row->fits != NULL && !row->fits(s)))
+        row++;
+    return row;
+}
+
+size_t section_top(const section *s, size_t standard)
+{
+    return s->options->top != 0 ? s->options->top : standard;
+}
+
+void markdown_code(output *out, const char *text)
+{
+    size_t longest = 0;
+    size_t run = 0;
+    size_t length = strlen(text);
+    bool pad;
+
+    for (size_t i = 0; i < length; i++) {
+        run = text[i] == '`' ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    if (length == 0)
+        return;
+    pad = text[0] == '`' || text[length - 1] == '`' || text[0] == ' ';
+    for (size_t i = 0; i <= longest; i++)
+        output_char(out, '`');
+    output_text(out, pad ? " " : "");
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+
+        if (c == '|')
+            output_text(out, "\\|");
+        else
+            output_char(out, c < 0x20 || c == 0x7f ? ' ' : (char)c);
+    }
+    output_text(out, pad ? " " : "");
+    for (size_t i = 0; i <= longest; i++)
+        output_char(out, '`');
+}
+
+void markdown_text(output *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c == '<')
+            output_text(out, "&lt;");
+        else if (c == '>')
+            output_text(out, "&gt;");
+        else if (c == '&')
+            output_text(out, "&amp;");
+        else if (strchr("\\`*_[]|#~!", c) != NULL)
+            output_format(out, "\\%c", c);
+        else
+            output_char(out, c < 0x20 || c == 0x7f ? ' ' : (char)c);
+    }
+}
+
+/* Only the file's name: paths of build machines are long. */
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *backslash = strrchr(path, '\\');
+
+    if (backslash != NULL && (slash == NULL || backslash > slash))
+        slash = backslash;
+    return slash == NULL ? path : slash + 1;
+}
+
+/* Indented code: nothing inside is read as markdown, but a line break would end the line. */
+static void put_code_line(output *out, const char *text)
+{
+    for (; *text != '\0'; text++)
+        output_char(out, (unsigned char)*text < 0x20 ? ' ' : *text);
+}
+
+void markdown_stack(output *out, const model *m, const model_process *p, uint32_t stack,
+                    size_t limit)
+{
+    size_t left = p->stack_depths[stack];
+
+    for (; stack != 0 && limit > 0; stack = p->stack_parents[stack], limit--, left--) {
+        const model_frame *frame = &p->frames[p->stack_frames[stack]];
+
+        output_text(out, "    ");
+        put_code_line(out, model_text(m, p->functions[frame->function].name));
+        if (frame->line != 0) {
+            output_text(out, "  ");
+            put_code_line(out, file_name(model_text(m, frame->file)));
+            output_format(out, ":%u", frame->line);
+        }
+        output_char(out, '\n');
+    }
+    if (left > 0)
+        output_format(out, "    … %zu more\n", left);
+}
+
+void json_stack(json *j, const model *m, const model_process *p, uint32_t stack, size_t limit)
+{
+    json_begin_array(j);
+    for (; stack != 0 && limit > 0; stack = p->stack_parents[stack], limit--) {
+        const model_frame *frame = &p->frames[p->stack_frames[stack]];
+        const model_function *function = &p->functions[frame->function];
+
+        json_begin_object(j);
+        json_put_text(j, "name", model_text(m, function->name));
+        if (function->module != 0)
+            json_put_text(j, "module", model_text(m, p->modules[function->module].name));
+        if (frame->file != 0)
+            json_put_text(j, "file", model_text(m, frame->file));
+        if (frame->line != 0)
+            json_put_u64(j, "line", frame->line);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}

@@ -1,0 +1,54 @@
+/*
+ * section: what the reports in words (md) and as data (json) say about a table. A row of
+ * REPORT_SECTIONS knows one kind of table; to give a profiler a section of its own, add a row and a
+ * file. A table that no row knows gets the general section: its stacks ranked as a profile if it
+ * has stacks, and its rows as they are.
+ */
+#ifndef CLARINET_REPORT_SECTION_H
+#define CLARINET_REPORT_SECTION_H
+
+#include "report/json.h"
+#include "report/report.h"
+
+typedef struct {
+    const model *m;
+    const model_process *process;
+    const model_table *table;
+    const report_options *options;
+    output *out;
+    error *e;
+} section;
+
+typedef struct {
+    const char *table;                      /* name of the table; NULL = any */
+    bool (*fits)(const section *s);         /* NULL = always */
+    int (*markdown)(const section *s);      /* heading included, from ## on */
+    int (*json)(const section *s, json *j); /* members of the table's object, which is open */
+} report_section;
+
+extern const report_section REPORT_SECTIONS[];
+/* Never NULL: the last row fits every table. */
+const report_section *report_find_section(const section *s);
+
+int section_profile_markdown(const section *s);
+int section_profile_json(const section *s, json *j);
+int section_exceptions_markdown(const section *s);
+int section_exceptions_json(const section *s, json *j);
+int section_rows_markdown(const section *s);
+int section_rows_json(const section *s, json *j);
+
+/* Entries of a ranking: what was asked for, or `standard`. */
+size_t section_top(const section *s, size_t standard);
+
+/* Text inside markdown that shows as it is, whatever is in it: a code span that no back quote,
+ * pipe or line break of the text can end. */
+void markdown_code(output *out, const char *text);
+/* Plain text in a table or paragraph, everything special escaped. */
+void markdown_text(output *out, const char *text);
+/* A stack from the leaf up, indented, `limit` frames at most; lines where known. */
+void markdown_stack(output *out, const model *m, const model_process *p, uint32_t stack,
+                    size_t limit);
+/* The same as an array of {name, module, file, line}, leaf first. */
+void json_stack(json *j, const model *m, const model_process *p, uint32_t stack, size_t limit);
+
+#endif

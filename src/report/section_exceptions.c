@@ -1,0 +1,142 @@
+/* section_exceptions: what was thrown, in words and as data. */
+#include "analysis/exceptions.h"
+#include "report/section.h"
+
+enum { TOP_TYPES = 20, TOP_PLACES = 10, TOP_MESSAGES = 10, STACK_FRAMES = 12 };
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static const char *method_name(const section *s, uint32_t method)
+{
+    return model_text(s->m, s->process->methods[method].name);
+}
+
+static void put_types(const section *s, const exceptions *x)
+{
+    output_text(s->out, "| count | % | type | first | last |\n|---:|---:|---|---:|---:|\n");
+    for (size_t i = 0; i < smaller(x->types.count, section_top(s, TOP_TYPES)); i++) {
+        const exceptions_group *type = &x->types.items[i];
+        char first[REPORT_AMOUNT_SIZE];
+        char last[REPORT_AMOUNT_SIZE];
+
+        output_format(s->out, "| %llu | %.1f | ", (unsigned long long)type->count,
+                      report_percent(type->count, x->total));
+        markdown_code(s->out, model_text(s->m, type->type));
+        output_format(s->out, " | %s | %s |\n", report_amount(type->first, "ns", first),
+                      report_amount(type->last, "ns", last));
+    }
+    output_char(s->out, '\n');
+}
+
+static void put_messages(const section *s, const exceptions *x)
+{
+    output_text(s->out, "### Messages\n\n| count | type | message |\n|---:|---|---|\n");
+    for (size_t i = 0; i < smaller(x->messages.count, section_top(s, TOP_MESSAGES)); i++) {
+        const exceptions_group *message = &x->messages.items[i];
+
+        output_format(s->out, "| %llu | ", (unsigned long long)message->count);
+        markdown_code(s->out, model_text(s->m, message->type));
+        output_text(s->out, " | ");
+        markdown_code(s->out, model_text(s->m, message->message));
+        output_text(s->out, " |\n");
+    }
+    output_char(s->out, '\n');
+}
+
+static void put_places(const section *s, const exceptions *x)
+{
+    output_text(s->out, "### Thrown at\n\n");
+    for (size_t i = 0; i < smaller(x->places.count, section_top(s, TOP_PLACES)); i++) {
+        const exceptions_group *place = &x->places.items[i];
+
+        output_format(s->out, "%llu times ", (unsigned long long)place->count);
+        markdown_code(s->out, model_text(s->m, place->type));
+        if (place->caught_in != 0) {
+            output_text(s->out, ", caught in ");
+            markdown_code(s->out, method_name(s, place->caught_in));
+        }
+        output_text(s->out, "\n\n");
+        markdown_stack(s->out, s->m, s->process, place->stack, STACK_FRAMES);
+        output_char(s->out, '\n');
+    }
+}
+
+static void put_rate(const section *s, const exceptions *x)
+{
+    char length[REPORT_AMOUNT_SIZE];
+
+    output_format(s->out, "### Over time\n\nCount in every %s:\n\n    ",
+                  report_amount(x->bucket_ns, "ns", length));
+    for (size_t i = 0; i < x->bucket_count; i++)
+        output_format(s->out, "%s%llu", i == 0 ? "" : " ", (unsigned long long)x->buckets[i]);
+    output_text(s->out, "\n\n");
+}
+
+int section_exceptions_markdown(const section *s)
+{
+    exceptions x;
+    int code = exceptions_summarise(s->m, s->process, s->table, &x, s->e);
+
+    if (code != 0)
+        return code;
+    output_format(s->out, "## Exceptions\n\n%llu thrown, of %zu types, at %zu places.\n\n",
+                  (unsigned long long)x.total, x.types.count, x.places.count);
+    if (x.total != 0) {
+        put_types(s, &x);
+        put_messages(s, &x);
+        put_places(s, &x);
+        put_rate(s, &x);
+    }
+    exceptions_free(&x);
+    return 0;
+}
+
+static void json_groups(const section *s, json *j, const char *key, const exceptions_groups *groups,
+                        bool messages, bool stacks)
+{
+    json_begin_array_at(j, key);
+    for (size_t i = 0; i < smaller(groups->count, section_top(s, 1000)); i++) {
+        const exceptions_group *group = &groups->items[i];
+
+        json_begin_object(j);
+        json_put_text(j, "type", model_text(s->m, group->type));
+        json_put_u64(j, "count", group->count);
+        json_put_u64(j, "first_ns", group->first);
+        json_put_u64(j, "last_ns", group->last);
+        if (messages)
+            json_put_text(j, "message", model_text(s->m, group->message));
+        if (stacks) {
+            if (group->caught_in != 0)
+                json_put_text(j, "caught_in", method_name(s, group->caught_in));
+            json_key(j, "stack");
+            json_stack(j, s->m, s->process, group->stack, MODEL_MAXIMUM_DEPTH);
+        }
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+int section_exceptions_json(const section *s, json *j)
+{
+    exceptions x;
+    int code = exceptions_summarise(s->m, s->process, s->table, &x, s->e);
+
+    if (code != 0)
+        return code;
+    json_put_u64(j, "total", x.total);
+    json_groups(s, j, "types", &x.types, false, false);
+    json_groups(s, j, "messages", &x.messages, true, false);
+    json_groups(s, j, "places", &x.places, true, true);
+    json_begin_object_at(j, "rate");
+    json_put_u64(j, "bucket_ns", x.bucket_ns);
+    json_begin_array_at(j, "counts");
+    for (size_t i = 0; i < x.bucket_count; i++)
+        json_u64(j, x.buckets[i]);
+    json_end_array(j);
+    json_end_object(j);
+    exceptions_free(&x);
+    return 0;
+}
