@@ -26,12 +26,31 @@ const cli_verb CLI_VERBS[] = {
      verb_il,
      "  --list   names only\n"
      "  --check  look through all bodies and show only wrong ones; exit 1 if there are any\n\n"
-     "TYPE::METHOD may have * and ?; a type or a method alone will do. Source lines are shown when\n"
+     "TYPE::METHOD may have * and ?; a type or a method alone will do. Source lines are shown "
+     "when\n"
      "the PDB lies beside the assembly or in it. The assembly is read from its file: no runtime\n"
      "and no process is needed.\n\n"
      "Examples:\n"
      "  clarinet il Shop.dll Shop.Orders::Place\n"
      "  clarinet il Shop.dll 'Shop.*::get_*' --list\n"},
+    {"report", "FILE [-f FORMAT] [-o OUT]", "turn a recording into a report", verb_report,
+     "  -f, --format FORMAT  html, md, json, speedscope, pprof or collapsed; without it what OUT\n"
+     "                       ends in decides, else md\n"
+     "  -o, --output OUT     the file to write; without it standard output\n"
+     "  -p, --profiler NAME  only this profiler; formats with one profile take cpu, else wall\n"
+     "      --process WHICH  only the process with this pid or name\n"
+     "      --thread WHICH   only threads with this OS id or name; * and ? are understood\n"
+     "      --from TIME      leave out what was before, counted from the start: 1.5s, 200ms\n"
+     "      --to TIME        leave out what came after\n"
+     "      --state STATE    only running, lock, sleep, io, gc or wait\n"
+     "      --top N          entries of each ranking\n"
+     "      --threads        collapsed: the thread as first frame\n"
+     "      --no-source      html: no source text, even where the files are found here\n\n"
+     "FILE may be - for standard input. A damaged recording is read up to its last good part.\n\n"
+     "Examples:\n"
+     "  clarinet report shop.clarinet -o report.html\n"
+     "  clarinet report shop.clarinet -f md --top 10\n"
+     "  clarinet report shop.clarinet -f collapsed --threads | flamegraph.pl > flame.svg\n"},
     {"completion", "bash|zsh|fish", "print a shell completion script", verb_completion,
      "Examples:\n"
      "  source <(clarinet completion bash)\n"

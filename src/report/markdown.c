@@ -10,7 +10,7 @@ static void put_fact(output *out, const char *name, const char *value)
     if (value == NULL || value[0] == '\0')
         return;
     output_format(out, "| %s | ", name);
-    markdown_code(out, value);
+    markdown_cell(out, value);
     output_text(out, " |\n");
 }
 
@@ -47,7 +47,7 @@ static void put_profilers(const model *m, const model_process *p, output *out)
         const model_profiler *profiler = &p->profilers[i];
 
         output_text(out, "| ");
-        markdown_code(out, model_text(m, profiler->name));
+        markdown_cell(out, model_text(m, profiler->name));
         output_format(out, " | %s", STATES[profiler->state]);
         if (profiler->note != 0) {
             output_text(out, ": ");
@@ -75,7 +75,7 @@ static void put_losses(const model *m, const model_process *p, output *out)
     output_text(out, "| profiler | lost | reason |\n|---|---:|---|\n");
     for (size_t i = 0; i < p->loss_count; i++) {
         output_text(out, "| ");
-        markdown_code(out, model_text(m, p->losses[i].profiler));
+        markdown_cell(out, model_text(m, p->losses[i].profiler));
         output_format(out, " | %llu | ", (unsigned long long)p->losses[i].total);
         markdown_text(out, model_text(m, p->losses[i].reason));
         output_text(out, " |\n");
@@ -148,9 +148,9 @@ static void put_totals(const model *m, const report_options *options, output *ou
         total = profile_sum(&found, &PROFILE_ALL, NULL, NULL);
         report_process_title(m, p, title, sizeof title);
         output_text(out, "| ");
-        markdown_code(out, title);
+        markdown_cell(out, title);
         output_text(out, " | ");
-        markdown_code(out, model_text(m, found.table->profiler));
+        markdown_cell(out, model_text(m, found.table->profiler));
         output_format(out, " | %llu | %s |\n", (unsigned long long)total.samples,
                       report_amount(total.weight, found.unit, amount));
     }

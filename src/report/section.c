@@ -33,7 +33,7 @@ size_t section_top(const section *s, size_t standard)
     return s->options->top != 0 ? s->options->top : standard;
 }
 
-void markdown_code(output *out, const char *text)
+static void put_code(output *out, const char *text, bool in_cell)
 {
     size_t longest = 0;
     size_t run = 0;
@@ -53,7 +53,7 @@ void markdown_code(output *out, const char *text)
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
 
-        if (c == '|')
+        if (c == '|' && in_cell)
             output_text(out, "\\|");
         else
             output_char(out, c < 0x20 || c == 0x7f ? ' ' : (char)c);
@@ -61,6 +61,16 @@ void markdown_code(output *out, const char *text)
     output_text(out, pad ? " " : "");
     for (size_t i = 0; i <= longest; i++)
         output_char(out, '`');
+}
+
+void markdown_code(output *out, const char *text)
+{
+    put_code(out, text, false);
+}
+
+void markdown_cell(output *out, const char *text)
+{
+    put_code(out, text, true);
 }
 
 void markdown_text(output *out, const char *text)

@@ -40,9 +40,10 @@ int section_rows_json(const section *s, json *j);
 /* Entries of a ranking: what was asked for, or `standard`. */
 size_t section_top(const section *s, size_t standard);
 
-/* Text inside markdown that shows as it is, whatever is in it: a code span that no back quote,
- * pipe or line break of the text can end. */
+/* Text inside markdown that shows as it is, whatever is in it: a code span that no back quote or
+ * line break of the text can end; in a cell of a table no pipe either. */
 void markdown_code(output *out, const char *text);
+void markdown_cell(output *out, const char *text);
 /* Plain text in a table or paragraph, everything special escaped. */
 void markdown_text(output *out, const char *text);
 /* A stack from the leaf up, indented, `limit` frames at most; lines where known. */

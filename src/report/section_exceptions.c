@@ -24,7 +24,7 @@ static void put_types(const section *s, const exceptions *x)
 
         output_format(s->out, "| %llu | %.1f | ", (unsigned long long)type->count,
                       report_percent(type->count, x->total));
-        markdown_code(s->out, model_text(s->m, type->type));
+        markdown_cell(s->out, model_text(s->m, type->type));
         output_format(s->out, " | %s | %s |\n", report_amount(type->first, "ns", first),
                       report_amount(type->last, "ns", last));
     }
@@ -38,9 +38,9 @@ static void put_messages(const section *s, const exceptions *x)
         const exceptions_group *message = &x->messages.items[i];
 
         output_format(s->out, "| %llu | ", (unsigned long long)message->count);
-        markdown_code(s->out, model_text(s->m, message->type));
+        markdown_cell(s->out, model_text(s->m, message->type));
         output_text(s->out, " | ");
-        markdown_code(s->out, model_text(s->m, message->message));
+        markdown_cell(s->out, model_text(s->m, message->message));
         output_text(s->out, " |\n");
     }
     output_char(s->out, '\n');

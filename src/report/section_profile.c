@@ -33,9 +33,9 @@ static void put_methods(const section *s, const view *v, const calltree_rank *ra
         output_format(s->out, " %s | %.1f | ",
                       report_amount(ranks[i].total, v->profile.unit, amount),
                       share(v, ranks[i].total));
-        markdown_code(s->out, view_function_name(v, ranks[i].key));
+        markdown_cell(s->out, view_function_name(v, ranks[i].key));
         output_text(s->out, " | ");
-        markdown_code(s->out, view_module_name(v, ranks[i].key));
+        markdown_cell(s->out, view_module_name(v, ranks[i].key));
         output_text(s->out, " |\n");
     }
     output_char(s->out, '\n');
@@ -62,10 +62,10 @@ static void put_lines(const section *s, const view *v)
         output_format(s->out, " %.1f | ", share(v, v->lines[i].total));
         buffer_append_text(&line, model_text(v->m, place->file));
         buffer_format(&line, ":%u", place->line);
-        markdown_code(s->out, buffer_text(&line));
+        markdown_cell(s->out, buffer_text(&line));
         buffer_free(&line);
         output_text(s->out, " | ");
-        markdown_code(s->out, view_function_name(v, place->function));
+        markdown_cell(s->out, view_function_name(v, place->function));
         output_text(s->out, " |\n");
     }
     output_char(s->out, '\n');
@@ -112,7 +112,7 @@ static int put_threads(const section *s, const view *v)
                       report_amount(v->weight_by_thread[order[i]], v->profile.unit, amount),
                       share(v, v->weight_by_thread[order[i]]),
                       (unsigned long long)v->samples_by_thread[order[i]]);
-        markdown_code(s->out, title);
+        markdown_cell(s->out, title);
         output_text(s->out, " |\n");
     }
     if (count > shown)

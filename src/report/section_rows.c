@@ -53,7 +53,7 @@ static void put_cell(const section *s, const model_column *column, size_t row)
     const char *unit = model_text(s->m, column->unit);
 
     if (text != NULL) {
-        markdown_code(s->out, text);
+        markdown_cell(s->out, text);
     } else if (column->type == RECORDING_THREAD_ID) {
         output_u64(s->out, s->process->threads[column->u32[row]].os_id);
     } else if (column->type == RECORDING_TIME || column->type == RECORDING_DURATION) {
