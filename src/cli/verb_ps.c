@@ -238,6 +238,29 @@ static void print_row(const char *const *cells, const ps_column *columns, size_t
     putc('\n', out);
 }
 
+/* Makes the wide columns narrower until the line fits, with some room for the command. */
+static void fit_columns(ps_column *columns, size_t width)
+{
+    enum { ROOM_FOR_COMMAND = 12, NARROWEST = 6 };
+    static const int SHRINKABLE[] = {COLUMN_PROFILER, COLUMN_NAME, COLUMN_USER};
+
+    while (width > 0) {
+        size_t used = ROOM_FOR_COMMAND;
+        int widest = SHRINKABLE[0];
+
+        for (int c = 0; c < COLUMN_COMMAND; c++)
+            used += columns[c].needed ? columns[c].width + 2 : 0;
+        for (size_t i = 0; i < sizeof SHRINKABLE / sizeof *SHRINKABLE; i++) {
+            if (columns[SHRINKABLE[i]].needed &&
+                (!columns[widest].needed || columns[SHRINKABLE[i]].width > columns[widest].width))
+                widest = SHRINKABLE[i];
+        }
+        if (used <= width || columns[widest].width <= NARROWEST)
+            return;
+        columns[widest].width--;
+    }
+}
+
 static void print_table(const diagnostics_process_list *list, FILE *out)
 {
     ps_column columns[COLUMNS_MAX] = {
@@ -268,6 +291,7 @@ static void print_table(const diagnostics_process_list *list, FILE *out)
                 columns[c].width = c >= COLUMN_USER && cell > 40 ? 40 : cell;
         }
     }
+    fit_columns(columns, width);
     for (int c = 0; c < COLUMNS_MAX; c++)
         cells[c] = columns[c].title;
     fputs(colour ? "\033[1m" : "", out);

@@ -26,7 +26,7 @@ enum {
     MAPS_LIMIT = 8 << 20,
     ENVIRONMENT_LIMIT = 1 << 20,
     COMMAND_LINE_LIMIT = 64 << 10,
-    MODULE_LIMIT = 64 << 20,
+    MODULE_LIMIT = 32 << 20,
     SHORT_TIMEOUT_MS = 50,
     OLDEST_MAJOR = 6, /* of runtimes that can be attached to */
 };
@@ -217,6 +217,7 @@ static void read_environment(inspect_context *context, int process_id, inspect_f
     copy_variable(environment, "CORECLR_PROFILER_PATH", f->profiler_path, sizeof f->profiler_path);
     copy_variable(environment, "CORECLR_PROFILER_PATH_64", f->profiler_path,
                   sizeof f->profiler_path);
+    copy_variable(environment, "CLARINET_GATE_LIBRARY", f->profiler_path, sizeof f->profiler_path);
     for (size_t i = 0; i < sizeof SWITCHES / sizeof *SWITCHES && f->disabled_by[0] == '\0'; i++) {
         const char *value = procfs_find_variable(environment, SWITCHES[i]);
         char *end;
@@ -290,16 +291,21 @@ static const char *read_architecture(int process_id)
     return "";
 }
 
-/* The version of a runtime whose path does not say it: from the module itself. */
+/* The version of a runtime whose path does not say it, from the module itself: libcoreclr.so of a
+ * self-contained program, or the program when the runtime is linked into it. */
 static char *read_module_version(inspect_context *context, int process_id, const char *path)
 {
     char version[32] = "", root[32];
     const char *name;
-    int folder, file;
+    int folder = -1, file;
 
-    snprintf(root, sizeof root, "/proc/%d/root", process_id);
-    folder = ipc_open_folder(root, path, &name);
-    file = folder < 0 ? -1 : openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    snprintf(root, sizeof root, "/proc/%d/%s", process_id, path[0] == '\0' ? "exe" : "root");
+    if (path[0] == '\0')
+        file = open(root, O_RDONLY | O_CLOEXEC);
+    else if ((folder = ipc_open_folder(root, path, &name)) < 0)
+        file = -1;
+    else
+        file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     buffer_clear(&context->scratch);
     while (file >= 0 && context->scratch.length < MODULE_LIMIT &&
            buffer_reserve(&context->scratch, 1 << 20)) {
@@ -378,7 +384,7 @@ static void fill_from_proc(inspect_context *context, const procfs_stat *stat_lin
     if (process->runtime_version == NULL || process->runtime_version[0] == '\0') {
         memory_free(process->runtime_version);
         process->runtime_version =
-            f->maps.version[0] != '\0' || f->maps.coreclr_path[0] == '\0'
+            f->maps.version[0] != '\0'
                 ? memory_copy_text(f->maps.version)
                 : read_module_version(context, process->process_id, f->maps.coreclr_path);
     }

@@ -24,6 +24,8 @@ static bool is_profiler(const char *path, const char *configured)
 
     if (configured != NULL && strcmp(path, configured) == 0)
         return true;
+    if (strstr(name, "libclarinet_gate") != NULL) /* only the door to one */
+        return false;
     for (size_t i = 0; i < sizeof PROFILER_LIBRARIES / sizeof *PROFILER_LIBRARIES; i++) {
         if (strstr(name, PROFILER_LIBRARIES[i]) != NULL)
             return true;
@@ -72,7 +74,8 @@ void maps_scan(const buffer *maps, const char *configured, maps_findings *findin
             (last[length] != '\0' || memcmp(last, path, length) != 0)) {
             memcpy(last, path, length);
             last[length] = '\0';
-            if (strstr(last, ".so") != NULL) {
+            if (strstr(last, ".so") != NULL ||
+                (configured != NULL && text_starts_with(last, configured))) {
                 char file[sizeof last];
 
                 strcpy(file, last);
