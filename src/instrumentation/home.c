@@ -1,0 +1,246 @@
+/* home: see home.h. */
+#include "instrumentation/home.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "instrumentation/platform.h"
+
+static const char AGENT_FILE[] = "NewRelic.Agent.Core.dll";
+
+void home_find(home_folders *folders, const variables *environment, bool is_core_clr)
+{
+    folders->is_core_clr = is_core_clr;
+    folders->home =
+        variables_get(environment, is_core_clr ? VARIABLE_HOME : VARIABLE_HOME_FRAMEWORK);
+    folders->install = variables_get(environment, VARIABLE_INSTALL_PATH);
+}
+
+static const char *flavour(const home_folders *folders)
+{
+    return folders->is_core_clr ? "netcore" : "netframework";
+}
+
+int home_read_configuration(const home_folders *folders, const variables *environment,
+                            configuration *c, error *e)
+{
+    buffer path = BUFFER_EMPTY;
+    buffer global = BUFFER_EMPTY;
+    buffer local = BUFFER_EMPTY;
+    configuration_file files[2] = {{NULL, 0, NULL}, {NULL, 0, "newrelic.config"}};
+    int code;
+
+    if (folders->home == NULL) {
+        error_set(e, ERROR_NOT_FOUND, "the home folder is not set");
+        return error_advise(
+            e, "set %s to the folder that holds newrelic.config",
+            variables_spelling(folders->is_core_clr ? VARIABLE_HOME : VARIABLE_HOME_FRAMEWORK, 0));
+    }
+    buffer_format(&path, "%s%cnewrelic.config", folders->home, PLATFORM_SEPARATOR);
+    files[0].path = buffer_text(&path);
+    code = platform_read_file(files[0].path, &global, e);
+    if (code == 0) {
+        files[0].bytes = buffer_text(&global);
+        files[0].length = global.length;
+        if (platform_file_exists(files[1].path) &&
+            platform_read_file(files[1].path, &local, NULL) == 0) {
+            files[1].bytes = buffer_text(&local);
+            files[1].length = local.length;
+        }
+        code = configuration_read(c, files[0], files[1], environment, e);
+    }
+    buffer_free(&path);
+    buffer_free(&global);
+    buffer_free(&local);
+    return code;
+}
+
+int home_read_application(const char *process_path, bool *is_set, bool *enabled, error *e)
+{
+    buffer path = BUFFER_EMPTY;
+    buffer bytes = BUFFER_EMPTY;
+    configuration_file file = {NULL, 0, NULL};
+    int code;
+
+    buffer_format(&path, "%s.config", process_path);
+    file.path = buffer_text(&path);
+    if (platform_read_file(file.path, &bytes, NULL) == 0) {
+        file.bytes = buffer_text(&bytes);
+        file.length = bytes.length;
+    }
+    code = configuration_read_application(file, is_set, enabled, e);
+    buffer_free(&path);
+    buffer_free(&bytes);
+    return code;
+}
+
+int home_find_agent(const home_folders *folders, buffer *path, error *e)
+{
+    const char *bases[2] = {folders->install, folders->home};
+
+    for (int i = 0; i < 2; i++) {
+        if (bases[i] == NULL)
+            continue;
+        for (int nested = 0; nested < 2; nested++) {
+            buffer_clear(path);
+            buffer_format(path, "%s%c", bases[i], PLATFORM_SEPARATOR);
+            if (nested)
+                buffer_format(path, "%s%c", flavour(folders), PLATFORM_SEPARATOR);
+            buffer_append_text(path, AGENT_FILE);
+            if (platform_file_exists(buffer_text(path)))
+                return 0;
+        }
+    }
+    buffer_clear(path);
+    error_set(e, ERROR_NOT_FOUND, "%s is neither in the install folder nor in the home folder (%s)",
+              AGENT_FILE, folders->home == NULL ? "not set" : folders->home);
+    return error_advise(e, "put it there, or into a folder %s inside", flavour(folders));
+}
+
+/* ---- extension files ---- */
+
+typedef struct {
+    const char *folder;
+    configuration_list *paths;
+    bool failed;
+} collector;
+
+static void collect(void *context, const char *name)
+{
+    collector *c = context;
+    configuration_list *list = c->paths;
+    buffer path = BUFFER_EMPTY;
+    char *text;
+
+    if (!text_ends_with(name, "xml"))
+        return;
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity == 0 ? 32 : list->capacity * 2;
+        char **items = memory_resize(list->items, capacity * sizeof *items);
+
+        if (items == NULL) {
+            c->failed = true;
+            return;
+        }
+        list->items = items;
+        list->capacity = capacity;
+    }
+    buffer_format(&path, "%s%c%s", c->folder, PLATFORM_SEPARATOR, name);
+    text = buffer_take_text(&path);
+    if (text == NULL)
+        c->failed = true;
+    else
+        list->items[list->count++] = text;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *last = strrchr(path, PLATFORM_SEPARATOR);
+
+    return last == NULL ? path : last + 1;
+}
+
+static bool is_replaced(const char *path, const home_live_file *live, size_t live_count)
+{
+    for (size_t i = 0; i < live_count; i++) {
+        if (text_equal(base_name(path), live[i].name))
+            return true;
+    }
+    return false;
+}
+
+static void say(points_log log, const char *what, const char *path)
+{
+    char sentence[1200];
+
+    if (log.write == NULL)
+        return;
+    snprintf(sentence, sizeof sentence, "%s %s", path, what);
+    log.write(log.context, sentence);
+}
+
+static int add_files(points *set, const configuration_list *paths, const configuration *ignored,
+                     const home_live_file *live, size_t live_count, points_log log, error *e)
+{
+    int code = 0;
+
+    for (size_t i = 0; i < paths->count && code == 0; i++) {
+        buffer bytes = BUFFER_EMPTY;
+
+        if (!is_replaced(paths->items[i], live, live_count)) {
+            if (platform_read_file(paths->items[i], &bytes, NULL) != 0)
+                say(log, "can't be read", paths->items[i]);
+            else
+                code = points_add_file(set, paths->items[i], buffer_text(&bytes), bytes.length,
+                                       ignored, e);
+        }
+        buffer_free(&bytes);
+    }
+    for (size_t i = 0; i < live_count && code == 0; i++)
+        code = points_add_file(set, live[i].name, live[i].xml, strlen(live[i].xml), ignored, e);
+    return code;
+}
+
+static int add_serverless(points *set, const variables *environment, error *e)
+{
+    static const char *const NAMES[] = {"NEW_RELIC_LAMBDA_HANDLER", "_HANDLER"};
+
+    for (int i = 0; i < 2; i++) {
+        const char *handler = environment->get(environment->context, NAMES[i]);
+        int code = handler == NULL ? ERROR_USAGE : points_add_serverless(set, handler, e);
+
+        if (code != ERROR_USAGE)
+            return code;
+    }
+    return 0;
+}
+
+int home_read_points(const home_folders *folders, const variables *environment,
+                     const configuration *ignored, const home_live_file *live, size_t live_count,
+                     points_log log, points **set, error *e)
+{
+    configuration_list paths = {NULL, 0, 0};
+    int code = 0;
+
+    *set = points_new(log);
+    for (int nested = 0; nested < 2 && folders->home != NULL; nested++) {
+        buffer folder = BUFFER_EMPTY;
+        collector c = {NULL, &paths, false};
+
+        buffer_format(&folder, "%s%cextensions", folders->home, PLATFORM_SEPARATOR);
+        if (nested)
+            buffer_format(&folder, "%c%s", PLATFORM_SEPARATOR, flavour(folders));
+        c.folder = buffer_text(&folder);
+        if (!platform_list_folder(c.folder, collect, &c) && !nested)
+            say(log, "is missing: there is nothing to instrument", c.folder);
+        buffer_free(&folder);
+        if (c.failed)
+            code = error_set(e, ERROR_MEMORY, "no memory for the list of extension files");
+    }
+    if (paths.count > 1)
+        qsort(paths.items, paths.count, sizeof *paths.items, compare_texts);
+    if (*set == NULL)
+        code = error_set(e, ERROR_MEMORY, "no memory for instrumentation points");
+    if (code == 0)
+        code = add_files(*set, &paths, ignored, live, live_count, log, e);
+    if (code == 0)
+        code = add_serverless(*set, environment, e);
+    if (code == 0)
+        code = points_finish(*set, e);
+    for (size_t i = 0; i < paths.count; i++)
+        memory_free(paths.items[i]);
+    memory_free(paths.items);
+    if (code != 0) {
+        points_free(*set);
+        *set = NULL;
+    }
+    return code;
+}

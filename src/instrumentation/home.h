@@ -1,0 +1,45 @@
+/*
+ * home: the files of the instrumentation agent's home folder: newrelic.config, the extension
+ * files, the managed agent's library.
+ */
+#ifndef CLARINET_INSTRUMENTATION_HOME_H
+#define CLARINET_INSTRUMENTATION_HOME_H
+
+#include <stdbool.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "rules/configuration.h"
+#include "rules/points.h"
+#include "rules/variables.h"
+
+typedef struct {
+    const char *home; /* points into the environment; NULL = not set */
+    const char *install;
+    bool is_core_clr;
+} home_folders;
+
+void home_find(home_folders *folders, const variables *environment, bool is_core_clr);
+
+/* newrelic.config of the home folder and of the current folder, with the environment over it. */
+int home_read_configuration(const home_folders *folders, const variables *environment,
+                            configuration *c, error *e);
+/* The application's own .config beside the program; nothing set when there is none. */
+int home_read_application(const char *process_path, bool *is_set, bool *enabled, error *e);
+
+/* The managed agent's library: the first file that exists; ERROR_NOT_FOUND names the places. */
+int home_find_agent(const home_folders *folders, buffer *path, error *e);
+
+/* Live instrumentation: the XML given by the managed agent under a name. */
+typedef struct {
+    char *name;
+    char *xml;
+} home_live_file;
+
+/* All extension files in the order of their paths, then the live ones (one of the same name as a
+ * file takes its place), then the serverless method; finished and ready for look-ups. */
+int home_read_points(const home_folders *folders, const variables *environment,
+                     const configuration *ignored, const home_live_file *live, size_t live_count,
+                     points_log log, points **set, error *e);
+
+#endif

@@ -1,0 +1,235 @@
+/*
+ * matching: which methods of a module are instrumented. The assembly is looked at first: most
+ * modules end there. Attribute methods are searched only in assemblies that refer to the API.
+ */
+#include "instrumentation/profiler.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "clarinet/flags.h"
+#include "clarinet/lookup.h"
+#include "instrumentation/method.h"
+
+typedef struct {
+    instrumentation *root;
+    const points *set;
+    method_module *module;
+    IMetaDataImport2 *import;
+    method_list *found;
+    mdTypeDef type;
+} scan;
+
+/* ---- lists ---- */
+
+void method_list_add(method_list *list, ModuleID module, mdMethodDef method)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->modules[i] == module && list->methods[i] == method)
+            return;
+    }
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity == 0 ? 32 : list->capacity * 2;
+        ModuleID *modules = memory_resize(list->modules, capacity * sizeof *modules);
+        mdMethodDef *methods;
+
+        if (modules != NULL)
+            list->modules = modules;
+        methods = memory_resize(list->methods, capacity * sizeof *methods);
+        if (methods != NULL)
+            list->methods = methods;
+        if (modules == NULL || methods == NULL) {
+            list->failed = true;
+            return;
+        }
+        list->capacity = capacity;
+    }
+    list->modules[list->count] = module;
+    list->methods[list->count++] = method;
+}
+
+void method_list_free(method_list *list)
+{
+    memory_free(list->modules);
+    memory_free(list->methods);
+    memset(list, 0, sizeof *list);
+}
+
+/* ---- one method ---- */
+
+static void announce(instrumentation *root, const method_module *module, const method_facts *f)
+{
+    journal_write(&root->log, LEVEL_INFO,
+                  "Instrumenting method: (Module: %s, AppDomain: clrhost)[%s]%s.%s(%s)",
+                  buffer_text(&module->path), buffer_text(&module->assembly_name),
+                  buffer_text(&f->type_name), buffer_text(&f->name), buffer_text(&f->parameters));
+}
+
+/* Makes the method a target when a point or an attribute names it and its shape allows it. */
+static bool consider(instrumentation *root, const points *set, const method_module *module,
+                     IMetaDataImport2 *import, mdMethodDef method)
+{
+    const point *p;
+    const char *refusal;
+    method_facts f;
+    target *t = NULL;
+
+    if (!method_open(import, method, &f))
+        return false;
+    p = points_find(set, buffer_text(&module->assembly_name), module->assembly_version,
+                    buffer_text(&f.type_name), buffer_text(&f.name), buffer_text(&f.parameters),
+                    buffer_text(&f.alternative));
+    if (p != NULL || f.attributes != 0) {
+        refusal = method_refusal(&f);
+        if (refusal != NULL) {
+            journal_write(&root->log, LEVEL_ERROR, "[%s]%s.%s(%s) is left alone: %s",
+                          buffer_text(&module->assembly_name), buffer_text(&f.type_name),
+                          buffer_text(&f.name), buffer_text(&f.parameters), refusal);
+        } else {
+            t = targets_add(&root->targets, module->id, method);
+        }
+    }
+    if (t != NULL) {
+        uint32_t own = (f.is_async ? (uint32_t)POINT_ASYNC : 0) | f.attributes;
+
+        t->point = p;
+        t->arguments = (p != NULL ? p->arguments : 0) | own;
+        t->generation = root->generation;
+        t->active = true;
+        if (!atomic_exchange(&t->announced, true))
+            announce(root, module, &f);
+    }
+    method_close(&f);
+    return t != NULL;
+}
+
+/* ---- a module ---- */
+
+static int consider_token(void *context, mdToken method)
+{
+    scan *s = context;
+
+    if (consider(s->root, s->set, s->module, s->import, method))
+        method_list_add(s->found, s->module->id, method);
+    return 1;
+}
+
+/* All methods of that name in the point's class. */
+static bool consider_point(void *context, const point *p)
+{
+    scan *s = context;
+    buffer units = BUFFER_EMPTY;
+    clr_enumeration enumeration = NULL;
+    mdMethodDef methods[32];
+    uint32_t count = 0;
+    mdTypeDef type = method_find_type(s->import, p->class_name);
+
+    if (type == 0)
+        return true;
+    text_append_utf8_as_utf16(&units, p->method, strlen(p->method));
+    buffer_append_u16(&units, 0);
+    while (!buffer_failed(&units) &&
+           CLR_OK(clr_import_enum_methods_with_name(
+               s->import, &enumeration, type, (const WCHAR *)units.data, methods, 32, &count)) &&
+           count != 0) {
+        for (uint32_t i = 0; i < count; i++)
+            consider_token(s, methods[i]);
+    }
+    if (enumeration != NULL)
+        clr_import_close_enum(s->import, enumeration);
+    buffer_free(&units);
+    return true;
+}
+
+static bool may_have_attributes(const char *assembly)
+{
+    return !text_starts_with(assembly, "System.") && !text_starts_with(assembly, "Microsoft.") &&
+           !text_starts_with(assembly, "NewRelic.");
+}
+
+/* Does the module refer to the API's attributes at all? */
+static bool refers_to_attributes(IMetaDataImport2 *import)
+{
+    clr_enumeration enumeration = NULL;
+    mdTypeRef references[64];
+    uint32_t count = 0;
+    bool found = false;
+
+    while (!found &&
+           CLR_OK(clr_import_enum_type_refs(import, &enumeration, references, 64, &count)) &&
+           count != 0) {
+        for (uint32_t i = 0; i < count && !found; i++) {
+            char memory[128];
+            buffer name;
+
+            buffer_fix(&name, memory, sizeof memory);
+            clr_get_type_ref(import, references[i], &name, NULL);
+            found = text_equal(buffer_text(&name), "NewRelic.Api.Agent.TransactionAttribute") ||
+                    text_equal(buffer_text(&name), "NewRelic.Api.Agent.TraceAttribute");
+        }
+    }
+    if (enumeration != NULL)
+        clr_import_close_enum(import, enumeration);
+    return found;
+}
+
+static int consider_attributes(void *context, mdToken method)
+{
+    scan *s = context;
+    method_facts f;
+    bool wanted = false;
+
+    if (method_open(s->import, method, &f)) {
+        wanted = f.attributes != 0;
+        method_close(&f);
+    }
+    return wanted ? consider_token(s, method) : 1;
+}
+
+static int consider_type(void *context, mdToken type)
+{
+    scan *s = context;
+
+    clr_each_method(s->import, type, consider_attributes, s);
+    return 1;
+}
+
+void matching_scan_module(instrumentation *root, ModuleID module, method_list *found)
+{
+    const points *set = atomic_load(&root->points);
+    IMetaDataImport2 *import = NULL;
+    method_module m;
+    scan s = {root, set, &m, NULL, found, 0};
+    const char *assembly;
+
+    if (!method_module_open(&root->info, module, &m))
+        return;
+    assembly = buffer_text(&m.assembly_name);
+    if ((points_know_assembly(set, assembly) || may_have_attributes(assembly)) &&
+        CLR_OK(clr_open_import(&root->info, module, &import))) {
+        s.import = import;
+        points_each_of(set, assembly, consider_point, &s);
+        if (may_have_attributes(assembly) && refers_to_attributes(import))
+            clr_each_type_def(import, consider_type, &s);
+    }
+    clr_release(import);
+    method_module_close(&m);
+}
+
+bool matching_scan_method(instrumentation *root, ModuleID module, mdMethodDef method)
+{
+    const points *set = atomic_load(&root->points);
+    IMetaDataImport2 *import = NULL;
+    method_module m;
+    bool is_target = false;
+
+    if (!method_module_open(&root->info, module, &m))
+        return false;
+    if (points_know_assembly(set, buffer_text(&m.assembly_name)) &&
+        CLR_OK(clr_open_import(&root->info, module, &import)))
+        is_target = consider(root, set, &m, import, method);
+    clr_release(import);
+    method_module_close(&m);
+    return is_target;
+}

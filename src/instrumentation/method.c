@@ -1,0 +1,338 @@
+/* method: see method.h. */
+#include "instrumentation/method.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "clarinet/flags.h"
+#include "clarinet/lookup.h"
+#include "rules/points.h"
+
+static const char ASYNC_ATTRIBUTE[] = "System.Runtime.CompilerServices.AsyncStateMachineAttribute";
+static const char BY_REF_LIKE_ATTRIBUTE[] = "System.Runtime.CompilerServices.IsByRefLikeAttribute";
+static const char TRANSACTION_ATTRIBUTE[] = "NewRelic.Api.Agent.TransactionAttribute";
+static const char TRACE_ATTRIBUTE[] = "NewRelic.Api.Agent.TraceAttribute";
+
+/* ---- modules ---- */
+
+static bool read_version(const clr_info *info, ModuleID module, version *v)
+{
+    IMetaDataAssemblyImport *import = NULL;
+    ASSEMBLYMETADATA data;
+    mdAssembly assembly = 0;
+    bool done = false;
+
+    memset(v, 0, sizeof *v);
+    memset(&data, 0, sizeof data);
+    if (CLR_OK(clr_open_assembly_import(info, module, &import)) &&
+        CLR_OK(clr_assembly_import_get_assembly_from_scope(import, &assembly)) &&
+        CLR_OK(clr_assembly_import_get_assembly_props(import, assembly, NULL, NULL, NULL, NULL, 0,
+                                                      NULL, &data, NULL))) {
+        v->part[0] = data.usMajorVersion;
+        v->part[1] = data.usMinorVersion;
+        v->part[2] = data.usBuildNumber;
+        v->part[3] = data.usRevisionNumber;
+        done = true;
+    }
+    clr_release(import);
+    return done;
+}
+
+bool method_module_open(const clr_info *info, ModuleID module, method_module *m)
+{
+    memset(m, 0, sizeof *m);
+    m->id = module;
+    if (CLR_OK(clr_get_module_path(info, module, &m->path, &m->assembly)) &&
+        CLR_OK(clr_get_assembly_name(info, m->assembly, &m->assembly_name))) {
+        read_version(info, module, &m->assembly_version);
+        return true;
+    }
+    method_module_close(m);
+    return false;
+}
+
+void method_module_close(method_module *m)
+{
+    buffer_free(&m->assembly_name);
+    buffer_free(&m->path);
+}
+
+/* ---- names ---- */
+
+static bool is_nested(uint32_t type_flags)
+{
+    return (type_flags & 7) >= 2;
+}
+
+static void append_type_name(IMetaDataImport2 *import, mdToken type, buffer *out, bool inner_only,
+                             int depth)
+{
+    uint32_t flags = 0;
+    mdToken outer = 0;
+
+    if (depth > 16)
+        return;
+    if (CLR_TOKEN_TYPE(type) == mdtTypeDef) {
+        if (!inner_only && CLR_OK(clr_get_type_def(import, type, NULL, &flags, NULL)) &&
+            is_nested(flags) && CLR_OK(clr_import_get_nested_class_props(import, type, &outer))) {
+            append_type_name(import, outer, out, false, depth + 1);
+            buffer_append_char(out, '+');
+        }
+        clr_get_type_def(import, type, out, NULL, NULL);
+    } else if (CLR_TOKEN_TYPE(type) == mdtTypeRef) {
+        if (!inner_only && CLR_OK(clr_get_type_ref(import, type, NULL, &outer)) &&
+            CLR_TOKEN_TYPE(outer) == mdtTypeRef) {
+            append_type_name(import, outer, out, false, depth + 1);
+            buffer_append_char(out, '+');
+        }
+        clr_get_type_ref(import, type, out, NULL);
+    }
+}
+
+void method_append_type_name(IMetaDataImport2 *import, mdToken type, buffer *out)
+{
+    append_type_name(import, type, out, false, 0);
+}
+
+mdTypeDef method_find_type(IMetaDataImport2 *import, const char *name)
+{
+    mdTypeDef type = 0;
+    buffer piece = BUFFER_EMPTY;
+
+    for (;;) {
+        const char *plus = strchr(name, '+');
+        mdTypeDef enclosing = type;
+
+        buffer_clear(&piece);
+        buffer_append(&piece, name, plus == NULL ? strlen(name) : (size_t)(plus - name));
+        if (buffer_failed(&piece) ||
+            !CLR_OK(clr_find_type(import, buffer_text(&piece), enclosing, &type))) {
+            type = 0;
+            break;
+        }
+        if (plus == NULL)
+            break;
+        name = plus + 1;
+    }
+    buffer_free(&piece);
+    return type;
+}
+
+typedef struct {
+    IMetaDataImport2 *import;
+    bool inner_only;
+} namer;
+
+static void name_token(void *context, uint32_t token, buffer *out)
+{
+    namer *n = context;
+
+    append_type_name(n->import, token, out, n->inner_only, 0);
+}
+
+/* ---- attributes ---- */
+
+static bool has_attribute(IMetaDataImport2 *import, mdToken owner, const char *name,
+                          const uint8_t **data, uint32_t *size)
+{
+    buffer units = BUFFER_EMPTY;
+    const void *found = NULL;
+    uint32_t length = 0;
+    HRESULT hr = E_OUTOFMEMORY;
+
+    text_append_utf8_as_utf16(&units, name, strlen(name));
+    buffer_append_u16(&units, 0);
+    if (!buffer_failed(&units))
+        hr = clr_import_get_custom_attribute_by_name(import, owner, (const WCHAR *)units.data,
+                                                     &found, &length);
+    buffer_free(&units);
+    if (data != NULL) {
+        *data = found;
+        *size = length;
+    }
+    return hr == S_OK; /* S_FALSE says "not there" */
+}
+
+/* The Transaction attribute's blob: prolog, count of named arguments, then a bool named Web. */
+static bool says_web(const uint8_t *data, uint32_t size)
+{
+    static const uint8_t NAME[] = {3, 'W', 'e', 'b'};
+
+    return data != NULL && size == 11 && data[2] == 1 && memcmp(data + 6, NAME, 4) == 0 &&
+           data[10] == 1;
+}
+
+static uint32_t attribute_bits(IMetaDataImport2 *import, mdMethodDef method)
+{
+    const uint8_t *data;
+    uint32_t size;
+
+    if (has_attribute(import, method, TRANSACTION_ATTRIBUTE, &data, &size))
+        return POINT_ATTRIBUTE |
+               (uint32_t)(says_web(data, size) ? POINT_WEB_TRANSACTION : POINT_OTHER_TRANSACTION);
+    if (has_attribute(import, method, TRACE_ATTRIBUTE, NULL, NULL))
+        return POINT_ATTRIBUTE;
+    return 0;
+}
+
+/* ---- one method ---- */
+
+static bool extends_value_type(IMetaDataImport2 *import, mdToken extends)
+{
+    buffer name = BUFFER_EMPTY;
+    bool is_value;
+
+    if (CLR_TOKEN_IS_NIL(extends))
+        return false;
+    append_type_name(import, extends, &name, false, 0);
+    is_value = text_equal(buffer_text(&name), "System.ValueType") ||
+               text_equal(buffer_text(&name), "System.Enum");
+    buffer_free(&name);
+    return is_value;
+}
+
+bool method_open(IMetaDataImport2 *import, mdMethodDef token, method_facts *f)
+{
+    namer full = {import, false};
+    namer inner = {import, true};
+    cil_type_namer names = {name_token, &full, false};
+    clr_method props;
+    mdToken extends = 0;
+
+    memset(f, 0, sizeof *f);
+    cil_signature_init(&f->signature);
+    f->token = token;
+    if (!CLR_OK(clr_get_method(import, token, &f->name, &props)) ||
+        !CLR_OK(clr_get_type_def(import, props.type, NULL, &f->type_flags, &extends)) ||
+        cil_signature_read(&f->signature, props.signature, props.signature_size, NULL) != 0) {
+        method_close(f);
+        return false;
+    }
+    f->type = props.type;
+    f->flags = props.flags;
+    f->impl_flags = props.impl_flags;
+    f->is_value_type = extends_value_type(import, extends);
+    method_append_type_name(import, f->type, &f->type_name);
+    cil_signature_parameters_text(&f->signature, &names, &f->parameters);
+    names.context = &inner;
+    cil_signature_parameters_text(&f->signature, &names, &f->alternative);
+    f->is_async = has_attribute(import, token, ASYNC_ATTRIBUTE, NULL, NULL);
+    f->attributes = attribute_bits(import, token);
+    if (buffer_failed(&f->type_name) || buffer_failed(&f->name) || buffer_failed(&f->parameters) ||
+        buffer_failed(&f->alternative)) {
+        method_close(f);
+        return false;
+    }
+    return true;
+}
+
+void method_close(method_facts *f)
+{
+    buffer_free(&f->type_name);
+    buffer_free(&f->name);
+    buffer_free(&f->parameters);
+    buffer_free(&f->alternative);
+    cil_signature_free(&f->signature);
+}
+
+const char *method_refusal(const method_facts *f)
+{
+    bool is_constructor = text_equal(buffer_text(&f->name), ".ctor");
+    uint32_t result = cil_type_skip_modifiers(&f->signature, 0);
+
+    if ((f->flags & mdSpecialName) != 0 && !is_constructor)
+        return "it has a special name (property, event, operator or type initialiser)";
+    if ((f->flags & (mdPinvokeImpl | mdUnmanagedExport)) != 0)
+        return "it calls or is called by unmanaged code";
+    if ((f->flags & mdAbstract) != 0)
+        return "it is abstract";
+    if ((f->type_flags & tdLayoutMask) == tdSequentialLayout)
+        return "its type has sequential layout";
+    if (f->is_value_type && cil_signature_has_this(f->signature.convention))
+        return "it is an instance method of a value type";
+    if ((f->signature.convention & CIL_CONVENTION_MASK) == CIL_CONVENTION_VARARG)
+        return "it takes a variable list of arguments";
+    if (f->signature.types[result].element == CIL_TYPE_BYREF)
+        return "it returns by reference";
+    return NULL;
+}
+
+/* ---- boxing ---- */
+
+static bool is_known_by_ref_like(const char *name)
+{
+    static const char *const NAMES[] = {"System.Span`1", "System.ReadOnlySpan`1",
+                                        "System.TypedReference", "System.ArgIterator",
+                                        "System.RuntimeArgumentHandle"};
+
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        if (text_equal(name, NAMES[i]))
+            return true;
+    }
+    return false;
+}
+
+typedef struct {
+    const clr_info *info;
+    const char *name;
+    bool is_found;
+    bool is_by_ref_like;
+} type_search;
+
+static int look_in_module(void *context, uintptr_t id)
+{
+    type_search *s = context;
+    IMetaDataImport2 *import = NULL;
+    mdTypeDef type;
+
+    if (CLR_OK(clr_open_import(s->info, id, &import))) {
+        type = method_find_type(import, s->name);
+        if (type != 0) {
+            s->is_found = true;
+            s->is_by_ref_like = has_attribute(import, type, BY_REF_LIKE_ATTRIBUTE, NULL, NULL);
+        }
+    }
+    clr_release(import);
+    return !s->is_found;
+}
+
+/* A value type by its token: does its definition say that it may live on the stack only? */
+static bool is_by_ref_like(const clr_info *info, IMetaDataImport2 *import, mdToken token)
+{
+    buffer name = BUFFER_EMPTY;
+    type_search search = {info, NULL, false, false};
+    bool answer;
+
+    if (CLR_TOKEN_TYPE(token) == mdtTypeDef)
+        return has_attribute(import, token, BY_REF_LIKE_ATTRIBUTE, NULL, NULL);
+    method_append_type_name(import, token, &name);
+    answer = is_known_by_ref_like(buffer_text(&name));
+    if (!answer && info != NULL) {
+        search.name = buffer_text(&name);
+        clr_each_module(info, look_in_module, &search);
+        answer = search.is_by_ref_like;
+    }
+    buffer_free(&name);
+    return answer;
+}
+
+bool method_can_box(const clr_info *info, IMetaDataImport2 *import, const cil_signature *s,
+                    uint32_t type)
+{
+    const cil_type *t = &s->types[cil_type_skip_modifiers(s, type)];
+
+    switch (t->element) {
+    case CIL_TYPE_BYREF:
+    case CIL_TYPE_POINTER:
+    case CIL_TYPE_FUNCTION:
+    case CIL_TYPE_TYPED_REFERENCE:
+    case CIL_TYPE_VOID:
+        return false;
+    case CIL_TYPE_VALUETYPE:
+        return !is_by_ref_like(info, import, t->token);
+    case CIL_TYPE_GENERIC: /* the generic type itself stands first inside */
+        return t[1].element != CIL_TYPE_VALUETYPE || !is_by_ref_like(info, import, t[1].token);
+    default:
+        return true;
+    }
+}

@@ -1,0 +1,66 @@
+/*
+ * method: what must be known of a method before it is instrumented: its names as the rules spell
+ * them, its signature, and whether its shape can carry the template.
+ *
+ * Names: assembly by simple name, types as `Namespace.Outer`1+Inner`, methods as in metadata,
+ * parameters as full type names joined with commas.
+ * Nothing here locks; everything may run inside a callback.
+ */
+#ifndef CLARINET_INSTRUMENTATION_METHOD_H
+#define CLARINET_INSTRUMENTATION_METHOD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "clarinet/calls.h"
+#include "cil/signature.h"
+#include "rules/version.h"
+
+/* What a module is called. */
+typedef struct {
+    ModuleID id;
+    AssemblyID assembly;
+    buffer assembly_name;
+    buffer path;
+    version assembly_version;
+} method_module;
+
+/* false when the module has no metadata to speak of (dynamic, being unloaded). */
+bool method_module_open(const clr_info *info, ModuleID module, method_module *m);
+void method_module_close(method_module *m);
+
+typedef struct {
+    mdMethodDef token;
+    mdTypeDef type;
+    buffer type_name;
+    buffer name;
+    buffer parameters;       /* nested types as outer+inner */
+    buffer alternative;      /* nested types by their inner name only, as older files spell them */
+    cil_signature signature; /* points into the module's metadata */
+    uint32_t flags;          /* CorMethodAttr */
+    uint32_t impl_flags;
+    uint32_t type_flags; /* of the declaring type itself */
+    bool is_value_type;
+    bool is_async;       /* AsyncStateMachineAttribute */
+    uint32_t attributes; /* POINT_… bits from Transaction and Trace attributes */
+} method_facts;
+
+/* Reads what matching needs; false when the method can't be read. */
+bool method_open(IMetaDataImport2 *import, mdMethodDef token, method_facts *facts);
+void method_close(method_facts *facts);
+
+/* The name of a type by its token (TypeDef, TypeRef): nested ones joined with '+'. */
+void method_append_type_name(IMetaDataImport2 *import, mdToken type, buffer *out);
+/* A type definition by such a name; 0 when there is none. */
+mdTypeDef method_find_type(IMetaDataImport2 *import, const char *name);
+
+/* NULL when the method can carry the template; else why not, in words. */
+const char *method_refusal(const method_facts *facts);
+
+/* Can a value of this type be boxed? false for by-refs, pointers, by-ref-like types. `info` may be
+ * NULL: then only names and the own module are looked at. */
+bool method_can_box(const clr_info *info, IMetaDataImport2 *import, const cil_signature *s,
+                    uint32_t type);
+
+#endif

@@ -1,0 +1,193 @@
+/* platform for Linux, against any libc: see platform.h. */
+#include "instrumentation/platform.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/os.h"
+#include "rules/filter.h"
+
+const char PLATFORM_SEPARATOR = '/';
+const bool PLATFORM_EMPTY_VARIABLE_IS_UNSET = false;
+
+const char *platform_variable(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
+uint32_t platform_process_id(void)
+{
+    return (uint32_t)getpid();
+}
+
+static void append_link(buffer *out, const char *link)
+{
+    char target[4096];
+    ssize_t length = readlink(link, target, sizeof target);
+
+    if (length <= 0)
+        buffer_append_char(out, '.');
+    else
+        buffer_append(out, target, (size_t)length);
+}
+
+void platform_process_path(buffer *out)
+{
+    append_link(out, "/proc/self/exe");
+}
+
+void platform_parent_path(buffer *out)
+{
+    char link[64];
+
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)getppid());
+    append_link(out, link);
+}
+
+void platform_command_line(buffer *out)
+{
+    buffer raw = BUFFER_EMPTY;
+
+    if (os_read_file("/proc/self/cmdline", 0, &raw, NULL) == 0) {
+        for (size_t at = 0; at < raw.length;) {
+            const char *argument = (const char *)raw.data + at;
+
+            filter_append_command_line(out, &argument, 1);
+            at += strlen(argument) + 1;
+        }
+    }
+    buffer_free(&raw);
+}
+
+bool platform_file_exists(const char *path)
+{
+    struct stat s;
+
+    return stat(path, &s) == 0 && !S_ISDIR(s.st_mode);
+}
+
+int platform_read_file(const char *path, buffer *out, error *e)
+{
+    return os_read_file(path, (size_t)64 << 20, out, e);
+}
+
+bool platform_list_folder(const char *path, void (*each)(void *context, const char *name),
+                          void *context)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+
+    if (folder == NULL)
+        return false;
+    while ((entry = readdir(folder)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            each(context, entry->d_name);
+    }
+    closedir(folder);
+    return true;
+}
+
+bool platform_make_folder(const char *path)
+{
+    char *copy = memory_copy_text(path);
+    struct stat s;
+
+    if (copy == NULL)
+        return false;
+    for (char *p = copy + 1; *p != '\0'; p++) {
+        if (*p != '/')
+            continue;
+        *p = '\0';
+        mkdir(copy, 0775);
+        *p = '/';
+    }
+    mkdir(copy, 0775);
+    memory_free(copy);
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+intptr_t platform_open_log(const char *path)
+{
+    return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+}
+
+intptr_t platform_console(void)
+{
+    return STDOUT_FILENO;
+}
+
+void platform_write_line(intptr_t file, const char *line, size_t length)
+{
+    os_write_all((int)file, line, length);
+}
+
+void platform_close_log(intptr_t file)
+{
+    if (file > STDERR_FILENO)
+        close((int)file);
+}
+
+/* The date of a day since 1970, counted in years that begin in March: leap days then come last. */
+void platform_time_text(char text[20])
+{
+    uint64_t seconds = os_realtime_ns() / 1000000000u;
+    unsigned days = (unsigned)(seconds / 86400) + 719468; /* since 1 March of year 0 */
+    unsigned era = days / 146097;
+    unsigned day_of_era = days % 146097;
+    unsigned year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    unsigned day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    unsigned month = (5 * day_of_year + 2) / 153; /* 0 = March */
+    unsigned day = day_of_year - (153 * month + 2) / 5 + 1;
+    unsigned year = year_of_era + era * 400 + (month >= 10);
+
+    month = month < 10 ? month + 3 : month - 9;
+    snprintf(text, 20, "%04u-%02u-%02u %02u:%02u:%02u", year % 10000, month % 100, day % 100,
+             (unsigned)(seconds / 3600 % 24), (unsigned)(seconds / 60 % 60),
+             (unsigned)(seconds % 60));
+}
+
+uint64_t platform_unix_microseconds(void)
+{
+    return os_realtime_ns() / 1000;
+}
+
+typedef struct {
+    void (*work)(void *context);
+    void *context;
+} job;
+
+static void *run(void *argument)
+{
+    job *j = argument;
+
+    j->work(j->context);
+    return NULL;
+}
+
+bool platform_run_on_thread(void (*work)(void *context), void *context)
+{
+    job j = {work, context};
+    pthread_t thread;
+    sigset_t all;
+    sigset_t before;
+    bool started;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's business */
+    started = pthread_create(&thread, NULL, run, &j) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started)
+        pthread_join(thread, NULL);
+    return started;
+}

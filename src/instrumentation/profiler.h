@@ -1,0 +1,72 @@
+/*
+ * profiler: the root of the instrumentation agent: its one struct, and what the parts share.
+ *
+ * One profiler per process. Everything hangs off `instrumentation`; points and settings are
+ * replaced as a whole (atomically) on a reload and old ones kept, because callbacks on other
+ * threads may still read them.
+ */
+#ifndef CLARINET_INSTRUMENTATION_PROFILER_H
+#define CLARINET_INSTRUMENTATION_PROFILER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "clarinet/profiler.h"
+#include "instrumentation/home.h"
+#include "instrumentation/journal.h"
+#include "instrumentation/targets.h"
+#include "rules/points.h"
+
+typedef struct retired {
+    points *set;
+    struct retired *next;
+} retired;
+
+typedef struct {
+    clr_info info;
+    bool is_core_clr;
+    journal log;
+    variables environment;
+    home_folders folders;
+    configuration settings;
+    buffer agent_path;
+    bool reference_form; /* CLARINET_TEMPLATE=reference */
+    bool light_mask;     /* CLARINET_MASK=light */
+    intptr_t slot;       /* the cached form keeps the delegate's handle here */
+    _Atomic(points *) points;
+    _Atomic(uint32_t) generation; /* counts replacements of the points */
+    retired *old_points;
+    targets targets;
+    home_live_file *live; /* in force */
+    size_t live_count;
+    home_live_file *collected; /* by AddCustomInstrumentation */
+    size_t collected_count;
+    atomic_flag reloading;
+    _Atomic(bool) started;
+} instrumentation;
+
+/* The process's profiler; calls before it has started find started == false. */
+extern instrumentation instrumentation_root;
+
+/* What the log is told by the points reader. */
+points_log instrumentation_points_log(instrumentation *root);
+
+/* matching.c: the methods of a module that the points or attributes name become targets; calls
+ * `found` for each. Returns how many. */
+typedef struct {
+    ModuleID *modules;
+    mdMethodDef *methods;
+    size_t count;
+    size_t capacity;
+    bool failed;
+} method_list;
+void method_list_add(method_list *list, ModuleID module, mdMethodDef method);
+void method_list_free(method_list *list);
+void matching_scan_module(instrumentation *root, ModuleID module, method_list *found);
+/* The same for one method, at its first JIT; true when it became a target. */
+bool matching_scan_method(instrumentation *root, ModuleID module, mdMethodDef method);
+
+/* rewrite.c: the body for a target; the original stays when anything fails. */
+void rewrite_method(instrumentation *root, target *t, ICorProfilerFunctionControl *control);
+
+#endif

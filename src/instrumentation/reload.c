@@ -1,0 +1,253 @@
+/*
+ * reload: what the managed agent may ask of us while the program runs: read the files again, take
+ * instrumentation that it brings itself.
+ *
+ * The exports are called on managed threads, where the runtime refuses ReJIT requests; the work is
+ * done on a thread of our own that the caller waits for. One reload at a time: a second caller
+ * gets S_FALSE.
+ */
+#include "instrumentation/profiler.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "clarinet/lookup.h"
+#include "instrumentation/platform.h"
+
+enum { WITH_INLINERS_AND_CALLBACKS = 3 }; /* COR_PRF_REJIT_FLAGS; 1 alone takes probes away */
+
+CLR_EXPORT HRESULT InstrumentationRefresh(void);
+CLR_EXPORT HRESULT ReloadConfiguration(void);
+CLR_EXPORT HRESULT AddCustomInstrumentation(const char *name, const char *xml);
+CLR_EXPORT HRESULT ApplyCustomInstrumentation(void);
+
+static bool is_started(instrumentation *root)
+{
+    if (root->started)
+        return true;
+    journal_write(&root->log, LEVEL_ERROR, "The profiler has not been started");
+    return false;
+}
+
+/* ---- live files ---- */
+
+static void free_live(home_live_file *files, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        memory_free(files[i].name);
+        memory_free(files[i].xml);
+    }
+    memory_free(files);
+}
+
+/* ---- the work on our own thread ---- */
+
+typedef struct {
+    instrumentation *root;
+    method_list wanted;
+    method_list gone;
+} reload;
+
+static int scan_module(void *context, uintptr_t module)
+{
+    reload *r = context;
+
+    matching_scan_module(r->root, module, &r->wanted);
+    return 1;
+}
+
+static void drop_if_old(void *context, target *t)
+{
+    reload *r = context;
+
+    if (t->active && t->generation != r->root->generation) {
+        t->active = false;
+        t->announced = false;
+        method_list_add(&r->gone, t->module, t->method);
+    }
+}
+
+static void revert(reload *r)
+{
+    HRESULT *status = memory_allocate_array(r->gone.count, sizeof *status);
+    HRESULT hr = E_OUTOFMEMORY;
+
+    if (status != NULL)
+        hr = clr_info_request_revert(&r->root->info, (uint32_t)r->gone.count, r->gone.modules,
+                                     r->gone.methods, status);
+    if (!CLR_OK(hr))
+        journal_write(&r->root->log, LEVEL_ERROR, "%zu methods can't be reverted (0x%08x)",
+                      r->gone.count, (unsigned)hr);
+    memory_free(status);
+}
+
+static void request(reload *r)
+{
+    instrumentation *root = r->root;
+    HRESULT hr = clr_info_request_rejit_with_inliners(&root->info, WITH_INLINERS_AND_CALLBACKS,
+                                                      (uint32_t)r->wanted.count, r->wanted.modules,
+                                                      r->wanted.methods);
+
+    if (hr == E_NOINTERFACE)
+        hr = clr_info_request_rejit(&root->info, (uint32_t)r->wanted.count, r->wanted.modules,
+                                    r->wanted.methods);
+    if (!CLR_OK(hr))
+        journal_write(&root->log, LEVEL_ERROR, "%zu methods can't be instrumented (0x%08x)",
+                      r->wanted.count, (unsigned)hr);
+}
+
+static void apply(void *context)
+{
+    reload *r = context;
+
+    clr_info_initialize_current_thread(&r->root->info);
+    clr_each_module(&r->root->info, scan_module, r);
+    targets_each(&r->root->targets, drop_if_old, r);
+    if (r->gone.count != 0)
+        revert(r);
+    if (r->wanted.count != 0)
+        request(r);
+}
+
+/* ---- points ---- */
+
+/* Old sets stay: callbacks of other threads may hold a point of theirs. */
+static bool replace_points(instrumentation *root, points *set)
+{
+    retired *old = memory_allocate(sizeof *old);
+
+    if (old == NULL)
+        return false;
+    old->set = atomic_exchange(&root->points, set);
+    old->next = root->old_points;
+    root->old_points = old;
+    atomic_fetch_add(&root->generation, 1);
+    return true;
+}
+
+static HRESULT refresh(instrumentation *root, const home_live_file *live, size_t live_count)
+{
+    points *set = NULL;
+    reload r;
+    error e;
+
+    error_clear(&e);
+    if (home_read_points(&root->folders, &root->environment, &root->settings, live, live_count,
+                         instrumentation_points_log(root), &set, &e) != 0) {
+        journal_write(&root->log, LEVEL_ERROR, "%s", e.message);
+        return E_FAIL;
+    }
+    if (points_invalid_files(set) != 0) {
+        journal_write(&root->log, LEVEL_ERROR,
+                      "%zu invalid extension files: the instrumentation stays as it is",
+                      points_invalid_files(set));
+        points_free(set);
+        return S_FALSE;
+    }
+    if (!replace_points(root, set)) {
+        points_free(set);
+        return E_OUTOFMEMORY;
+    }
+    memset(&r, 0, sizeof r);
+    r.root = root;
+    if (!platform_run_on_thread(apply, &r))
+        journal_write(&root->log, LEVEL_ERROR, "No thread for the reload");
+    journal_write(&root->log, LEVEL_INFO,
+                  "%zu instrumentation points, %zu methods instrumented, %zu reverted",
+                  points_count(set), r.wanted.count, r.gone.count);
+    method_list_free(&r.wanted);
+    method_list_free(&r.gone);
+    return S_OK;
+}
+
+/* One at a time, with the lines in the log that other tools look for. */
+static HRESULT refresh_alone(instrumentation *root, const home_live_file *live, size_t live_count)
+{
+    HRESULT hr = S_FALSE;
+
+    journal_write(&root->log, LEVEL_TRACE, "Enter: InstrumentationRefresh");
+    if (atomic_flag_test_and_set(&root->reloading)) {
+        journal_write(&root->log, LEVEL_WARN, "Another reload is under way");
+    } else {
+        hr = refresh(root, live, live_count);
+        atomic_flag_clear(&root->reloading);
+    }
+    journal_write(&root->log, LEVEL_TRACE, "Leave: InstrumentationRefresh (0x%08x)", (unsigned)hr);
+    return hr;
+}
+
+/* ---- exports ---- */
+
+HRESULT InstrumentationRefresh(void)
+{
+    instrumentation *root = &instrumentation_root;
+
+    if (!is_started(root))
+        return E_FAIL;
+    return refresh_alone(root, root->live, root->live_count);
+}
+
+HRESULT ReloadConfiguration(void)
+{
+    instrumentation *root = &instrumentation_root;
+    configuration settings;
+    error e;
+
+    if (!is_started(root))
+        return E_FAIL;
+    error_clear(&e);
+    if (home_read_configuration(&root->folders, &root->environment, &settings, &e) != 0) {
+        journal_write(&root->log, LEVEL_ERROR, "%s", e.message);
+        return E_FAIL;
+    }
+    configuration_free(&root->settings);
+    root->settings = settings;
+    journal_configure(&root->log, &settings);
+    journal_write(&root->log, LEVEL_INFO, "<-- New logging level set: %s",
+                  journal_level_name(journal_level(&root->log)));
+    return refresh_alone(root, root->live, root->live_count);
+}
+
+HRESULT AddCustomInstrumentation(const char *name, const char *xml)
+{
+    instrumentation *root = &instrumentation_root;
+    home_live_file *grown;
+
+    if (!is_started(root))
+        return E_FAIL;
+    if (name == NULL || xml == NULL)
+        return E_POINTER;
+    grown = memory_resize(root->collected, (root->collected_count + 1) * sizeof *grown);
+    if (grown == NULL)
+        return E_OUTOFMEMORY;
+    root->collected = grown;
+    grown += root->collected_count;
+    grown->name = memory_copy_text(name);
+    grown->xml = memory_copy_text(xml);
+    if (grown->name == NULL || grown->xml == NULL) {
+        memory_free(grown->name);
+        memory_free(grown->xml);
+        return E_OUTOFMEMORY;
+    }
+    root->collected_count++;
+    return S_OK;
+}
+
+HRESULT ApplyCustomInstrumentation(void)
+{
+    instrumentation *root = &instrumentation_root;
+    bool is_needed;
+    HRESULT hr = S_OK;
+
+    if (!is_started(root))
+        return E_FAIL;
+    is_needed = root->live_count != 0 || root->collected_count != 0;
+    free_live(root->live, root->live_count);
+    root->live = root->collected;
+    root->live_count = root->collected_count;
+    root->collected = NULL;
+    root->collected_count = 0;
+    if (is_needed)
+        hr = refresh_alone(root, root->live, root->live_count);
+    return hr;
+}

@@ -1,0 +1,278 @@
+/*
+ * rewrite: the new body of one method. Reads the original, applies the template, checks the result
+ * and hands it to the runtime with the map of offsets. Whatever fails, the original body runs on
+ * and the log says why.
+ */
+#include "instrumentation/profiler.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "cil/body.h"
+#include "cil/check.h"
+#include "cil/encode.h"
+#include "clarinet/lookup.h"
+#include "clr/emit.h"
+#include "instrumentation/method.h"
+#include "instrumentation/template.h"
+
+enum { MOST_PARAMETERS = 1024 };
+
+static const char DEFAULT_FACTORY[] = "NewRelic.Agent.Core.Tracer.Factories.DefaultTracerFactory";
+
+/* ---- tokens through the runtime ---- */
+
+static uint32_t core_type(void *context, const char *name)
+{
+    return clr_emitter_core_type(context, name);
+}
+
+static uint32_t member(void *context, uint32_t parent, const char *name, const uint8_t *signature,
+                       size_t size)
+{
+    return clr_emitter_member(context, parent, name, signature, size);
+}
+
+static uint32_t type_spec(void *context, const uint8_t *signature, size_t size)
+{
+    return clr_emitter_type_spec(context, signature, size);
+}
+
+static uint32_t local_signature(void *context, const uint8_t *signature, size_t size)
+{
+    return clr_emitter_signature(context, signature, size);
+}
+
+static uint32_t string(void *context, const char *text)
+{
+    return clr_emitter_string(context, text);
+}
+
+/* ---- the parts of one rewrite ---- */
+
+typedef struct {
+    instrumentation *root;
+    target *target;
+    clr_emitter *emitter;
+    method_module module;
+    method_facts method;
+    cil_body body;
+    const uint8_t *locals;
+    uint32_t locals_size;
+    bool can_box[MOST_PARAMETERS];
+    bool is_open;
+} job;
+
+static uint64_t function_id(const job *j)
+{
+    FunctionID id = 0;
+
+    /* Generic methods have no id of their own: any stable number that is theirs alone will do. */
+    if (!CLR_OK(clr_info_get_function_from_token(&j->root->info, j->target->module,
+                                                 j->target->method, &id)) ||
+        id == 0)
+        id = (FunctionID)j->target;
+    return (uint64_t)id;
+}
+
+static bool find_boxes(job *j, template_facts *f)
+{
+    const cil_signature *s = &j->method.signature;
+    IMetaDataImport2 *import = clr_emitter_import(j->emitter);
+    uint32_t type = cil_signature_first(s);
+
+    if (s->count > MOST_PARAMETERS)
+        return false;
+    for (uint32_t i = 0; i < s->count; i++, type = cil_signature_after(s, type))
+        j->can_box[i] = method_can_box(&j->root->info, import, s, type);
+    f->can_box = j->can_box;
+    f->can_box_result = method_can_box(&j->root->info, import, s, 0);
+    return true;
+}
+
+static int open_job(job *j, error *e)
+{
+    const uint8_t *bytes = NULL;
+    uint32_t size = 0;
+    const uint8_t *locals = NULL;
+    HRESULT hr;
+
+    if (!method_module_open(&j->root->info, j->target->module, &j->module))
+        return error_set(e, ERROR_RUNTIME, "the module can't be read");
+    j->is_open = true;
+    j->emitter = targets_emitter(&j->root->targets, &j->root->info, j->target->module, &hr);
+    if (j->emitter == NULL)
+        return error_set(e, ERROR_RUNTIME, "the module's metadata can't be written (0x%08x)",
+                         (unsigned)hr);
+    if (!method_open(clr_emitter_import(j->emitter), j->target->method, &j->method))
+        return error_set(e, ERROR_RUNTIME, "the method can't be read");
+    hr = clr_info_get_il_function_body(&j->root->info, j->target->module, j->target->method, &bytes,
+                                       &size);
+    if (!CLR_OK(hr))
+        return error_set(e, ERROR_RUNTIME, "the method has no body (0x%08x)", (unsigned)hr);
+    if (cil_decode(&j->body, bytes, size, e) != 0)
+        return e->code;
+    if (j->body.local_signature != 0) {
+        hr = clr_import_get_sig_from_token(clr_emitter_import(j->emitter), j->body.local_signature,
+                                           &locals, &j->locals_size);
+        if (!CLR_OK(hr))
+            return error_set(e, ERROR_RUNTIME, "the local signature can't be read");
+        j->locals = locals;
+    }
+    return 0;
+}
+
+static int apply(job *j, error *e)
+{
+    const point *p = j->target->point;
+    template_tokens tokens = {j->emitter, core_type, member, type_spec, local_signature, string};
+    template_facts f;
+
+    memset(&f, 0, sizeof f);
+    f.agent_path = buffer_text(&j->root->agent_path);
+    f.factory = p != NULL ? p->factory : DEFAULT_FACTORY;
+    f.metric = p != NULL ? p->metric : "";
+    f.arguments = j->target->arguments;
+    f.assembly = buffer_text(&j->module.assembly_name);
+    f.type_token = j->method.type;
+    f.type_name = buffer_text(&j->method.type_name);
+    f.method = buffer_text(&j->method.name);
+    f.parameters = buffer_text(&j->method.parameters);
+    f.function_id = function_id(j);
+    f.signature = &j->method.signature;
+    f.locals = j->locals;
+    f.locals_length = j->locals_size;
+    f.reference_form = j->root->reference_form;
+    f.slot = (uint64_t)(uintptr_t)&j->root->slot;
+    if (!find_boxes(j, &f))
+        return error_set(e, ERROR_UNSUPPORTED, "it has more than %d parameters", MOST_PARAMETERS);
+    return template_apply(&j->body, &f, &tokens, e);
+}
+
+/* The signature behind a token, through the runtime. */
+static bool resolve(void *context, uint32_t token, const uint8_t **bytes, size_t *length)
+{
+    IMetaDataImport2 *import = context;
+    const uint8_t *found = NULL;
+    uint32_t size = 0;
+    mdToken parent = 0;
+    clr_method method;
+    HRESULT hr = E_FAIL;
+
+    switch (CLR_TOKEN_TYPE(token)) {
+    case mdtMethodDef:
+        hr = clr_get_method(import, token, NULL, &method);
+        found = method.signature;
+        size = method.signature_size;
+        break;
+    case mdtMemberRef:
+        hr = clr_import_get_member_ref_props(import, token, NULL, NULL, 0, NULL, &found, &size);
+        break;
+    case mdtMethodSpec:
+        hr = clr_import_get_method_spec_props(import, token, &parent, NULL, NULL);
+        return CLR_OK(hr) && CLR_TOKEN_TYPE(parent) != mdtMethodSpec &&
+               resolve(context, parent, bytes, length);
+    case mdtFieldDef:
+        hr = clr_import_get_field_props(import, token, NULL, NULL, 0, NULL, NULL, &found, &size,
+                                        NULL, NULL, NULL);
+        break;
+    case mdtSignature:
+        hr = clr_import_get_sig_from_token(import, token, &found, &size);
+        break;
+    default:
+        break;
+    }
+    *bytes = found;
+    *length = size;
+    return CLR_OK(hr) && found != NULL;
+}
+
+static int check(job *j, error *e)
+{
+    cil_resolver resolver = {clr_emitter_import(j->emitter), resolve};
+    cil_check_method method;
+    cil_check_result result;
+    cil_checker *checker = cil_checker_create();
+    const uint8_t *locals = NULL;
+    uint32_t locals_size = 0;
+    int code;
+
+    if (checker == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory to check the new body");
+    clr_import_get_sig_from_token(clr_emitter_import(j->emitter), j->body.local_signature, &locals,
+                                  &locals_size);
+    memset(&method, 0, sizeof method);
+    method.signature = j->method.signature.bytes;
+    method.signature_length = j->method.signature.length;
+    method.locals = locals;
+    method.locals_length = locals_size;
+    method.resolver = &resolver;
+    code = cil_check(checker, &j->body, &method, &result, e);
+    if (code == 0 && result.max_stack > j->body.max_stack)
+        j->body.max_stack = (uint16_t)result.max_stack;
+    cil_checker_free(checker);
+    return code;
+}
+
+/* The runtime copies body and map. */
+static int hand_over(job *j, ICorProfilerFunctionControl *control, error *e)
+{
+    buffer bytes = BUFFER_EMPTY;
+    cil_map_entry *entries = NULL;
+    COR_IL_MAP *map = NULL;
+    size_t count;
+    HRESULT hr;
+    int code = cil_encode(&j->body, CIL_ENCODE_FAT, &bytes, e);
+
+    if (code == 0) {
+        hr = clr_function_control_set_il_function_body(control, (uint32_t)bytes.length, bytes.data);
+        if (!CLR_OK(hr))
+            code = error_set(e, ERROR_RUNTIME, "the runtime refuses the new body (0x%08x)",
+                             (unsigned)hr);
+    }
+    if (code == 0) {
+        count = cil_offset_map(&j->body, NULL, 0);
+        entries = memory_allocate_array(count, sizeof *entries);
+        map = memory_allocate_array(count, sizeof *map);
+        if (entries != NULL && map != NULL) {
+            cil_offset_map(&j->body, entries, count);
+            for (size_t i = 0; i < count; i++)
+                map[i] = (COR_IL_MAP){entries[i].old_offset, entries[i].new_offset, 1};
+            clr_function_control_set_il_instrumented_code_map(control, (uint32_t)count, map);
+        }
+        memory_free(entries);
+        memory_free(map);
+    }
+    buffer_free(&bytes);
+    return code;
+}
+
+void rewrite_method(instrumentation *root, target *t, ICorProfilerFunctionControl *control)
+{
+    job *j = memory_allocate_array(1, sizeof *j);
+    error e;
+    int code;
+
+    if (j == NULL)
+        return;
+    error_clear(&e);
+    j->root = root;
+    j->target = t;
+    cil_body_init(&j->body);
+    code = open_job(j, &e);
+    if (code == 0)
+        code = apply(j, &e);
+    if (code == 0)
+        code = check(j, &e);
+    if (code == 0)
+        code = hand_over(j, control, &e);
+    if (code != 0)
+        journal_write(&root->log, LEVEL_ERROR, "[%s]%s.%s(%s) is left alone: %s",
+                      buffer_text(&j->module.assembly_name), buffer_text(&j->method.type_name),
+                      buffer_text(&j->method.name), buffer_text(&j->method.parameters), e.message);
+    cil_body_free(&j->body);
+    method_close(&j->method);
+    if (j->is_open)
+        method_module_close(&j->module);
+    memory_free(j);
+}

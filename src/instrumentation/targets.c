@@ -1,0 +1,106 @@
+/* targets: see targets.h. Buckets are lists that only ever grow at their head. */
+#include "instrumentation/targets.h"
+
+#include "base/memory.h"
+#include "base/table.h"
+
+static _Atomic(target *) *bucket_of(targets *t, ModuleID module, mdMethodDef method)
+{
+    return &t->buckets[table_hash_u64((uint64_t)module ^ ((uint64_t)method << 40)) &
+                       (TARGET_BUCKETS - 1)];
+}
+
+target *targets_find(targets *t, ModuleID module, mdMethodDef method)
+{
+    target *entry = atomic_load(bucket_of(t, module, method));
+
+    for (; entry != NULL; entry = entry->next) {
+        if (entry->module == module && entry->method == method)
+            return entry;
+    }
+    return NULL;
+}
+
+target *targets_add(targets *t, ModuleID module, mdMethodDef method)
+{
+    _Atomic(target *) *bucket = bucket_of(t, module, method);
+    target *entry = targets_find(t, module, method);
+    target *made;
+
+    if (entry != NULL)
+        return entry;
+    made = memory_allocate_array(1, sizeof *made);
+    if (made == NULL)
+        return NULL;
+    made->module = module;
+    made->method = method;
+    made->next = atomic_load(bucket);
+    while (!atomic_compare_exchange_weak(bucket, &made->next, made)) {
+        entry = targets_find(t, module, method); /* another thread may have been first */
+        if (entry != NULL) {
+            memory_free(made);
+            return entry;
+        }
+    }
+    atomic_fetch_add(&t->count, 1);
+    return made;
+}
+
+static clr_emitter *find_emitter(targets *t, ModuleID module)
+{
+    for (module_tokens *m = atomic_load(&t->modules); m != NULL; m = m->next) {
+        if (m->module == module)
+            return m->emitter;
+    }
+    return NULL;
+}
+
+clr_emitter *targets_emitter(targets *t, const clr_info *info, ModuleID module, HRESULT *result)
+{
+    clr_emitter *emitter = find_emitter(t, module);
+    module_tokens *made;
+
+    *result = S_OK;
+    if (emitter != NULL)
+        return emitter;
+    *result = clr_emitter_open(info, module, &emitter);
+    if (!CLR_OK(*result))
+        return NULL;
+    made = memory_allocate_array(1, sizeof *made);
+    if (made == NULL) {
+        clr_emitter_free(emitter);
+        *result = E_OUTOFMEMORY;
+        return NULL;
+    }
+    made->module = module;
+    made->emitter = emitter;
+    made->next = atomic_load(&t->modules);
+    /* Two threads may both open one; the second stays unused behind the first. */
+    while (!atomic_compare_exchange_weak(&t->modules, &made->next, made)) {
+    }
+    return emitter;
+}
+
+void targets_forget_module(targets *t, ModuleID module)
+{
+    for (module_tokens *m = atomic_load(&t->modules); m != NULL; m = m->next) {
+        if (m->module == module)
+            m->module = 0;
+    }
+    for (size_t i = 0; i < TARGET_BUCKETS; i++) {
+        for (target *entry = atomic_load(&t->buckets[i]); entry != NULL; entry = entry->next) {
+            if (entry->module == module) {
+                entry->active = false;
+                entry->announced = false;
+            }
+        }
+    }
+}
+
+void targets_each(targets *t, void (*each)(void *context, target *entry), void *context)
+{
+    for (size_t i = 0; i < TARGET_BUCKETS; i++) {
+        for (target *entry = atomic_load(&t->buckets[i]); entry != NULL; entry = entry->next)
+            each(context, entry);
+    }
+}

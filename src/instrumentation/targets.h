@@ -1,0 +1,53 @@
+/*
+ * targets: the methods that are instrumented, found by (module, method).
+ *
+ * Thread rules: any thread looks up without a lock; adding is lock-free too. An entry is never
+ * freed while the profiler lives; taking one out only marks it.
+ */
+#ifndef CLARINET_INSTRUMENTATION_TARGETS_H
+#define CLARINET_INSTRUMENTATION_TARGETS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clarinet/types.h"
+#include "clr/emit.h"
+#include "rules/points.h"
+
+typedef struct target {
+    ModuleID module;
+    mdMethodDef method;
+    _Atomic(const point *) point; /* what to report; NULL = an attribute alone asked for it */
+    _Atomic(uint32_t) arguments;  /* the point's with the method's own bits */
+    _Atomic(bool) active;
+    _Atomic(uint32_t) generation; /* of the points that last named it */
+    _Atomic(bool) announced;      /* its line is in the log */
+    struct target *next;
+} target;
+
+/* A module whose metadata we write; its emitter remembers the tokens that were made. */
+typedef struct module_tokens {
+    _Atomic(ModuleID) module; /* 0 = unloaded */
+    clr_emitter *emitter;
+    struct module_tokens *next;
+} module_tokens;
+
+enum { TARGET_BUCKETS = 4096 };
+
+typedef struct {
+    _Atomic(target *) buckets[TARGET_BUCKETS];
+    _Atomic(size_t) count;
+    _Atomic(module_tokens *) modules;
+} targets;
+
+target *targets_find(targets *t, ModuleID module, mdMethodDef method);
+/* The entry, made when it is new; NULL without memory. */
+target *targets_add(targets *t, ModuleID module, mdMethodDef method);
+/* The module's emitter, opened when it is first asked for; NULL with *result when it can't be. */
+clr_emitter *targets_emitter(targets *t, const clr_info *info, ModuleID module, HRESULT *result);
+/* Marks every entry of a module as gone. */
+void targets_forget_module(targets *t, ModuleID module);
+void targets_each(targets *t, void (*each)(void *context, target *entry), void *context);
+
+#endif

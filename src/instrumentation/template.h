@@ -1,0 +1,64 @@
+/*
+ * template: the code that is put around a method so that it reports to the managed agent.
+ *
+ *   t = null; e = null
+ *   try { t = <ask the agent for a delegate, with eleven facts> } catch { }
+ *   try { the method } catch (Exception) { e = …; tell t, swallowing what it throws; rethrow }
+ *   tell t the result, swallowing what it throws
+ *   return
+ *
+ * Two forms of the first try, with the same calls seen by the agent: `reference` finds the agent by
+ * reflection at every call; `cached` does that once per process and keeps a delegate behind a
+ * GCHandle whose number stands in memory of ours.
+ *
+ * Pure: tokens come through an interface, so that bodies can be built and compared without a
+ * runtime.
+ */
+#ifndef CLARINET_INSTRUMENTATION_TEMPLATE_H
+#define CLARINET_INSTRUMENTATION_TEMPLATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "cil/body.h"
+#include "cil/signature.h"
+
+/* Where tokens come from; each answers 0 when it can't. */
+typedef struct {
+    void *context;
+    uint32_t (*core_type)(void *context, const char *full_name);
+    uint32_t (*member)(void *context, uint32_t parent, const char *name, const uint8_t *signature,
+                       size_t size);
+    uint32_t (*type_spec)(void *context, const uint8_t *signature, size_t size);
+    uint32_t (*signature)(void *context, const uint8_t *signature, size_t size);
+    uint32_t (*string)(void *context, const char *text);
+} template_tokens;
+
+typedef struct {
+    const char *agent_path;
+    const char *factory;
+    uint32_t arguments;
+    const char *metric;
+    const char *assembly;
+    uint32_t type_token; /* TypeDef of the declaring type */
+    const char *type_name;
+    const char *method;
+    const char *parameters;
+    uint64_t function_id;
+    const cil_signature *signature; /* of the method */
+    const uint8_t *locals;          /* its local signature, NULL when it has none */
+    size_t locals_length;
+    bool can_box_result;
+    const bool *can_box; /* per parameter */
+    bool reference_form;
+    uint64_t slot; /* cached form: address of the word that holds the delegate's handle */
+} template_facts;
+
+/* Rewrites the decoded body in place; cil_encode with CIL_ENCODE_FAT makes the bytes.
+ * ERROR_UNSUPPORTED: the method is left as it was, and the message says why. */
+int template_apply(cil_body *body, const template_facts *facts, const template_tokens *tokens,
+                   error *e);
+
+#endif

@@ -1,0 +1,204 @@
+"""libclarinet_instrument.so on real runtimes, with a managed test agent that writes down each call.
+
+The program Shapes has every shape of method; its output, exit code and stack traces must be the same
+with and without us, and each call of a method that can carry the template is reported once.
+"""
+import os
+import re
+import subprocess
+
+import pytest
+
+from conftest import BUILD, ROOT
+
+CLSID = "{36032161-FFC0-4B61-B559-F6C5D41BAE5A}"
+FRAMEWORK_CLSID = "{71DA0A04-7777-4EC6-9643-7D28B46A8A41}"
+LINE = re.compile(r"^\[(Trace|Debug|Info |Warn |Error)\] \d{4}-\d\d-\d\d \d\d:\d\d:\d\d .*$")
+
+
+@pytest.fixture(scope="session")
+def programs():
+    """The test agent and the programs it watches, built once."""
+    out = BUILD / "instrumentation"
+    for name in ["TestAgent/TestAgent.csproj", "Shapes/Shapes.csproj", "ShapesFs/ShapesFs.fsproj"]:
+        done = subprocess.run(
+            ["dotnet", "build", "-nologo", "-v", "q", f"-p:ClarinetOutput={out}/",
+             str(ROOT / "tests/instrumentation" / name)],
+            capture_output=True, text=True,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+class Home:
+    """A home folder of the instrumentation agent, and runs of programs under it."""
+
+    def __init__(self, folder, programs):
+        self.folder = folder
+        self.programs = programs
+        self.calls = folder / "calls.log"
+        (folder / "extensions").mkdir()
+        (folder / "NewRelic.Agent.Core.dll").write_bytes(
+            (programs / "TestAgent/NewRelic.Agent.Core.dll").read_bytes()
+        )
+        self.configure("<configuration><log level='info'/></configuration>")
+
+    def configure(self, text):
+        (self.folder / "newrelic.config").write_text(text)
+
+    def extension(self, name, text):
+        (self.folder / "extensions" / name).write_text(text)
+
+    def run(self, runtime, program, *args, clsid=CLSID, **env):
+        self.calls.unlink(missing_ok=True)
+        settings = {
+            **os.environ,
+            "CORECLR_ENABLE_PROFILING": "1",
+            "CORECLR_PROFILER": clsid,
+            "CORECLR_PROFILER_PATH": str(BUILD / "libclarinet_instrument.so"),
+            "CORECLR_NEW_RELIC_HOME": str(self.folder),
+            "CLARINET_TEST_AGENT_LOG": str(self.calls),
+            **env,
+        }
+        return self._run(runtime, program, args, settings)
+
+    def run_bare(self, runtime, program, *args, **env):
+        return self._run(runtime, program, args, {**os.environ, **env})
+
+    def _run(self, runtime, program, args, env):
+        return subprocess.run(
+            runtime.command(self.programs / program / f"{program}.dll", *args), env=env,
+            capture_output=True, text=True, timeout=120, cwd=self.folder,
+        )
+
+    def reported(self):
+        return self.calls.read_text().splitlines() if self.calls.exists() else []
+
+    def log(self):
+        files = sorted((self.folder / "logs").glob("NewRelic.Profiler.*.log"), key=os.path.getmtime)
+        return files[-1].read_text().splitlines() if files else []
+
+
+@pytest.fixture
+def home(tmp_path, programs):
+    return Home(tmp_path, programs)
+
+
+@pytest.fixture
+def shapes_home(home, newest_runtime):
+    done = home.run_bare(newest_runtime, "Shapes", "--extension", home.folder / "extensions/shapes.xml")
+    assert done.returncode == 0
+    return home
+
+
+def same(a, b):
+    assert a.stdout == b.stdout
+    assert a.stderr == b.stderr
+    assert a.returncode == b.returncode
+
+
+@pytest.mark.parametrize("form", ["cached", "reference"])
+def test_every_shape_runs_as_before_and_is_reported(shapes_home, runtime, form):
+    bare = shapes_home.run_bare(runtime, "Shapes")
+    done = shapes_home.run(runtime, "Shapes", CLARINET_TEMPLATE=form)
+    same(done, bare)
+    calls = shapes_home.reported()
+    enters = [line for line in calls if line.startswith("enter ")]
+    leaves = [line for line in calls if not line.startswith("enter ")]
+    assert len(enters) == len(leaves) > 100
+    for line in [
+        'leave [Shapes]Shapes.Returns.Int() | 42',
+        'leave [Shapes]Shapes.Returns.Guid() | 11111111-2222-3333-4444-555555555555',
+        'leave [Shapes]Shapes.Returns.Span(System.Int32[]) | null',
+        'leave [Shapes]Shapes.Outer+Inner+Deepest.Call() | 3',
+        'throw [Shapes]Shapes.Flow.ThrowAtEnd(System.Int32) | System.ArgumentException: not positive',
+        'throw [Shapes]Shapes.Flow.Forever(System.Int32) | System.OperationCanceledException: enough',
+        'leave [Shapes]Shapes.Generic`1.Both(!0,!!0) | "b"',
+    ]:
+        assert line in calls, line
+    assert sum("Shapes.Flow.Small(" in line for line in enters) == 2, "an inlined method is lost"
+    assert sum("Shapes.Flow.Recursive(" in line for line in enters) == 10
+    (matrix,) = [line for line in enters if ".Matrix(" in line]
+    assert "Matrix(System.Int32[,],System.Int32[][])" in matrix
+    (spans,) = [line for line in enters if ".Spans(" in line]
+    assert "args=null, null" in spans
+    asyncs = [line for line in enters if "Sequences.Async(" in line]
+    assert len(asyncs) == 3 and all("| 0x803400 |" in line for line in asyncs)
+    refused = [line for line in shapes_home.log() if "is left alone" in line]
+    assert len({line.split("] ", 1)[1][20:] for line in refused}) >= 6
+    assert all(LINE.match(line) for line in shapes_home.log())
+
+
+def test_all_forms_report_the_same_calls(shapes_home, runtime):
+    shapes_home.run(runtime, "Shapes")
+    cached = shapes_home.reported()
+    shapes_home.run(runtime, "Shapes", CLARINET_TEMPLATE="reference")
+    assert shapes_home.reported() == cached
+    shapes_home.run(runtime, "Shapes", CLARINET_MASK="light")
+    assert shapes_home.reported() == cached
+    shapes_home.run(runtime, "Shapes", clsid=FRAMEWORK_CLSID)
+    assert shapes_home.reported() == cached
+
+
+@pytest.mark.parametrize("mode", ["throw", "null", "finish-throw"])
+def test_an_agent_that_misbehaves_does_no_harm(shapes_home, runtime, mode):
+    bare = shapes_home.run_bare(runtime, "Shapes")
+    done = shapes_home.run(runtime, "Shapes", CLARINET_TEST_AGENT_MODE=mode)
+    same(done, bare)
+    assert len([line for line in shapes_home.reported() if line.startswith("enter ")]) > 100
+
+
+def test_tail_calls_of_fsharp(home, runtime):
+    home.extension("fs.xml", """<extension><instrumentation><tracerFactory>
+      <match assemblyName='ShapesFs' className='ShapesFs.Program+Tails'>
+        <exactMethodMatcher methodName='Next'/><exactMethodMatcher methodName='Chain'/>
+        <exactMethodMatcher methodName='Text'/></match>
+      <match assemblyName='ShapesFs' className='ShapesFs.Program+Areas'>
+        <exactMethodMatcher methodName='Fail'/></match>
+    </tracerFactory></instrumentation></extension>""")
+    same(home.run(runtime, "ShapesFs"), home.run_bare(runtime, "ShapesFs"))
+    assert any(line.startswith("leave [ShapesFs]ShapesFs.Program+Tails.Chain") for line in home.reported())
+
+
+def test_an_excluded_process_is_untouched_and_the_log_says_why(shapes_home, newest_runtime):
+    shapes_home.configure("""<configuration><instrumentation><applications>
+      <application name='dotnet' include='false'/></applications></instrumentation></configuration>""")
+    same(shapes_home.run(newest_runtime, "Shapes"), shapes_home.run_bare(newest_runtime, "Shapes"))
+    assert shapes_home.reported() == []
+    log = shapes_home.log()
+    assert log[0].endswith(" Logger initialized.")
+    assert sum("(excluded)" in line for line in log) == 1
+    assert "unloads" in log[-1]
+    done = shapes_home.run(newest_runtime, "Shapes", NEW_RELIC_FORCE_PROFILING="0")
+    assert done.returncode == 7 and len(shapes_home.reported()) > 100
+
+
+def test_a_broken_configuration_cancels_and_says_where(shapes_home, newest_runtime):
+    shapes_home.configure("<configuration>\n <log level=oops")
+    same(shapes_home.run(newest_runtime, "Shapes"), shapes_home.run_bare(newest_runtime, "Shapes"))
+    assert any("line 2, column 13" in line and "[Error]" in line for line in shapes_home.log())
+
+
+def test_one_broken_extension_leaves_the_others(shapes_home, newest_runtime):
+    shapes_home.extension("a-broken.xml", "<extension>\n<x")
+    done = shapes_home.run(newest_runtime, "Shapes")
+    assert done.returncode == 7 and len(shapes_home.reported()) > 100
+    assert any("a-broken.xml is invalid" in line and "line 2" in line for line in shapes_home.log())
+
+
+def test_an_unknown_class_id_is_refused(shapes_home, newest_runtime):
+    bare = shapes_home.run_bare(newest_runtime, "Shapes")
+    done = shapes_home.run(newest_runtime, "Shapes", clsid="{00000000-1111-2222-3333-444444444444}")
+    same(done, bare)
+    assert shapes_home.reported() == []
+
+
+def test_console_logging_goes_to_stdout_only_when_asked(shapes_home, newest_runtime):
+    done = shapes_home.run(newest_runtime, "Shapes", NEW_RELIC_LOG_CONSOLE="1")
+    assert "] " in done.stdout and "Profiler initialized" in done.stdout
+    assert shapes_home.log() == []
+
+
+def test_an_unwritable_log_folder_is_survived(shapes_home, newest_runtime):
+    done = shapes_home.run(newest_runtime, "Shapes", NEW_RELIC_LOG_DIRECTORY="/proc/none")
+    assert done.returncode == 7 and len(shapes_home.reported()) > 100

@@ -1,0 +1,116 @@
+// A managed agent for tests: the shim class with its eleven-argument method. Each call becomes a
+// line in the file that CLARINET_TEST_AGENT_LOG names, so that two runs can be compared.
+// CLARINET_TEST_AGENT_MODE: record (default), empty (does nothing, for benchmarks), throw, null,
+// finish-throw (the delegate throws).
+using System;
+using System.Collections;
+using System.Globalization;
+using System.IO;
+using System.Linq;
+using System.Text;
+using System.Threading;
+
+namespace NewRelic.Agent.Core
+{
+    public static class AgentShim
+    {
+        private static readonly string Mode =
+            Environment.GetEnvironmentVariable("CLARINET_TEST_AGENT_MODE") ?? "record";
+        private static readonly StreamWriter Log = OpenLog();
+        private static readonly Action<object, Exception> Nothing = (result, exception) => { };
+        private static int calls;
+        [ThreadStatic] private static int depth;
+
+        public static Action<object, Exception> GetFinishTracerDelegate(
+            string factory, uint arguments, string metric, string assembly, Type type,
+            string typeName, string method, string parameters, object target, object[] values,
+            ulong functionId)
+        {
+            if (Mode == "empty")
+                return Nothing;
+            if (depth > 0)
+                return Nothing; // what we call ourselves is none of the program's business
+            depth++;
+            try
+            {
+                int call = Interlocked.Increment(ref calls);
+                string name = $"[{assembly}]{typeName}.{method}({parameters})";
+                Write($"enter {name} | {factory} | 0x{arguments:x} | {metric} | " +
+                      $"{(type == null ? "null" : type.ToString())} | this={Show(target)} | " +
+                      $"args={(values == null ? "null" : string.Join(", ", values.Select(Show)))} | " +
+                      $"id={(functionId != 0 ? "set" : "0")}");
+                if (Mode == "throw")
+                    throw new InvalidOperationException("the agent throws");
+                if (Mode == "null")
+                    return null;
+                return (result, exception) =>
+                {
+                    depth++;
+                    try
+                    {
+                        Write(exception != null ? $"throw {name} | {exception.GetType()}: {exception.Message}"
+                                                : $"leave {name} | {Show(result)}");
+                    }
+                    finally
+                    {
+                        depth--;
+                    }
+                    if (Mode == "finish-throw")
+                        throw new InvalidOperationException("the agent's delegate throws");
+                };
+            }
+            finally
+            {
+                depth--;
+            }
+        }
+
+        private static StreamWriter OpenLog()
+        {
+            string path = Environment.GetEnvironmentVariable("CLARINET_TEST_AGENT_LOG");
+
+            if (path == null)
+                return null;
+            return new StreamWriter(path, false, new UTF8Encoding(false)) { AutoFlush = true };
+        }
+
+        private static void Write(string line)
+        {
+            if (Log == null)
+                return;
+            lock (Log)
+                Log.WriteLine(line);
+        }
+
+        private static string Show(object value)
+        {
+            switch (value)
+            {
+                case null:
+                    return "null";
+                case string text:
+                    return "\"" + text + "\"";
+                case IFormattable number when value.GetType().IsPrimitive || value is decimal || value is Guid:
+                    return number.ToString(null, CultureInfo.InvariantCulture);
+                case Array array:
+                    return value.GetType().Name + "{" + string.Join(" ", ((IEnumerable)array).Cast<object>().Select(Show)) + "}";
+                default:
+                    return value.GetType().ToString();
+            }
+        }
+    }
+
+    // What the API methods are redirected to.
+    public static class AgentApi
+    {
+        public static void RecordMetric(string name, float value)
+        {
+            Console.WriteLine(string.Create(CultureInfo.InvariantCulture, $"agent got metric {name} = {value}"));
+        }
+
+        public static string GetBrowserTimingHeader()
+        {
+            return "header from the agent";
+        }
+    }
+}
