@@ -54,6 +54,12 @@ export function fill(node, ...children) {
     return node;
 }
 
+/** A name with places where it may break: after dots, commas and the like. @param {string} text */
+export function breakable(text) {
+    const parts = text.split(/(?<=[.,+/\\:>])(?=[^.,:>])/);
+    return parts.flatMap((part, i) => (i > 0 ? [document.createElement('wbr'), part] : [part]));
+}
+
 /** A labelled drop-down. @param {string} label @param {[string, string][]} choices value and text
  *  @param {string} value @param {(value: string) => void} changed */
 export function choice(label, choices, value, changed) {

@@ -394,9 +394,9 @@ export class FlameWidget {
             if (this.measure(context, candidate) <= room) return candidate;
         }
         const short = tailOfName(text, 1);
-        const perCharacter = this.measure(context, short) / short.length;
-        const fits = Math.floor(room / perCharacter) - 1;
-        return fits >= 3 ? `${short.slice(0, fits)}…` : '';
+        let fits = Math.floor((room / this.measure(context, short)) * short.length);
+        while (fits >= 2 && this.measure(context, `${short.slice(0, fits)}…`) > room) fits--;
+        return fits >= 2 ? `${short.slice(0, fits)}…` : '';
     }
 
     measure(context, text) {

@@ -1,6 +1,6 @@
 // Numbers, times and names as text. Pure functions; nothing here touches the page.
 
-const DURATION_STEPS = [[3600e6, 'h'], [60e6, 'min'], [1e6, 's'], [1e3, 'ms']];
+const DURATION_STEPS = [[1e6, 's'], [1e3, 'ms']];
 const BYTE_STEPS = [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB']];
 
 /** Three significant digits without an exponent: 1234, 123, 12.3, 1.23. @param {number} value */
@@ -12,6 +12,9 @@ export function shortNumber(value) {
 
 /** @param {number} microseconds */
 export function duration(microseconds) {
+    const seconds = Math.round(microseconds / 1e6);
+    if (seconds >= 3600) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+    if (seconds >= 100) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
     for (const [step, unit] of DURATION_STEPS) {
         if (Math.abs(microseconds) >= step) return `${shortNumber(microseconds / step)} ${unit}`;
     }
@@ -35,7 +38,7 @@ export function weight(value, unit) {
 
 /** A share as a percentage; small ones keep a digit more. @param {number} part @param {number} whole */
 export function percent(part, whole) {
-    if (!(whole > 0)) return '–';
+    if (!(whole > 0) || part === 0) return '–';
     const share = (100 * part) / whole;
     if (share !== 0 && Math.abs(share) < 0.01) return '<0.01 %';
     return `${share.toFixed(Math.abs(share) < 1 ? 2 : 1)} %`;

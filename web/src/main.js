@@ -3,6 +3,7 @@
 
 import { choice, el, fill } from './dom.js';
 import { shortNumber, weight } from './format.js';
+import { stateColours, themeColours } from './colors.js';
 import { STATES, loadReport } from './model.js';
 import { Analysis } from './analysis.js';
 import { Store, numbers } from './state.js';
@@ -111,15 +112,20 @@ class App {
             report.processes.length > 1 && choice('Process', report.processes.map((p, i) => [String(i), `${p.name} (${p.pid})`]),
                 String(this.store.state.process), (value) => this.store.set({ process: Number(value), profile: '', threads: '', zoom: '', method: '', from: 0, to: 0 }, true)),
             el('span', { class: 'spring' }),
-            el('button', { type: 'button', class: 'plain', id: 'theme', text: `Theme: ${this.theme}`, on: { click: () => this.nextTheme() } }),
+            el('button', { type: 'button', class: 'plain', id: 'theme', ...this.themeWords(), text: '◐', on: { click: () => this.nextTheme() } }),
             el('button', { type: 'button', class: 'plain', 'aria-label': 'Keys and pointer', text: '?', on: { click: () => this.help.showModal() } }));
     }
 
     nextTheme() {
         this.theme = THEMES[(THEMES.indexOf(this.theme) + 1) % THEMES.length];
         document.documentElement.dataset.theme = this.theme;
-        document.getElementById('theme').textContent = `Theme: ${this.theme}`;
+        for (const [name, value] of Object.entries(this.themeWords())) document.getElementById('theme').setAttribute(name, value);
         this.repaint();
+    }
+
+    themeWords() {
+        const words = `Theme: ${this.theme === 'system' ? 'as the system' : this.theme}`;
+        return { title: words, 'aria-label': words };
     }
 
     /** The row that says what is chosen, and lets it be undone. */
@@ -137,11 +143,13 @@ class App {
             this.store.set({ states: [...states].sort().join('.') });
         };
         const present = profile && profile.state ? new Set(profile.state) : new Set();
+        const colours = stateColours(themeColours().dark);
         fill(this.bar,
             profiles.length > 1 && choice('Profile', profiles.map((t) => [t.id, t.title]), profile.id, (id) => this.store.set({ profile: id, zoom: '', states: '' })),
             profile && el('span', { class: 'sum', text: analysis.isDiff ? '' : this.sumText(analysis) }),
             present.size > 1 && el('span', { class: 'state-filter', role: 'group', 'aria-label': 'Only these states' }, [...present].sort().map((s) => (
-                el('button', { type: 'button', class: 'toggle', 'aria-pressed': states.has(s) ? 'true' : 'false', text: STATES[s], on: { click: () => flip(s) } })))),
+                el('button', { type: 'button', class: 'toggle', 'aria-pressed': states.has(s) ? 'true' : 'false', on: { click: () => flip(s) } },
+                    el('span', { class: 'swatch', style: { background: colours[s] } }), STATES[s])))),
             threads.length > 0 && chip(threads.length === 1 && analysis.process.threads[threads[0]]
                 ? analysis.process.threads[threads[0]].label : `${threads.length} threads`, { threads: '' }));
     }

@@ -19,13 +19,14 @@
  * @property {string} by 'method' or 'line'
  * @property {number} inverted @property {number} grouped
  * @property {string} rows of the heat map
+ * @property {string} widths of a differential graph: 'after' or 'before'
  */
 
 /** @type {State} */
 const DEFAULTS = {
     process: 0, profile: '', view: 'flame', from: 0, to: 0, threads: '', states: '', search: '',
     zoom: '', method: '', colour: '', order: 'weight', shape: 'icicle', by: 'method',
-    inverted: 0, grouped: 0, rows: 'methods',
+    inverted: 0, grouped: 0, rows: 'methods', widths: 'after',
 };
 
 export class Store {

@@ -114,8 +114,10 @@ export class FlameView {
             return;
         }
         this.tree = analysis.shownTree();
-        const layoutName = `layout ${state.by} ${state.inverted} ${state.grouped} ${state.order} ${state.widths || ''}`;
-        const layout = analysis.keep(layoutName, () => layOut(this.tree, state.order === 'name' ? 'name' : 'weight', analysis.ranks(state.by)));
+        const layoutName = `layout ${state.by} ${state.inverted} ${state.grouped} ${state.order} ${state.widths}`;
+        const widths = this.tree.before && state.widths === 'before' ? this.tree.before : this.tree.total;
+        const layout = analysis.keep(layoutName, () => layOut(this.tree,
+            state.order === 'name' ? 'name' : 'weight', analysis.ranks(state.by), widths));
         const matches = analysis.matches(state.by);
         this.colours = keyColours(analysis, state.by);
         this.widget.show({
@@ -147,6 +149,7 @@ export class FlameView {
             choice('Frames', [['method', 'methods'], ['line', 'lines']], state.by, (by) => set({ by, zoom: '' })),
             choice('Order', [['weight', 'by weight'], ['name', 'by name']], state.order, (order) => set({ order })),
             colours.length > 1 && choice('Colour', colours, this.colourBy(), (colour) => set({ colour })),
+            isDiff && choice('Widths', [['after', 'after'], ['before', 'before']], state.widths, (widths) => set({ widths })),
             toggle('Reversed', !!state.inverted, (on) => set({ inverted: on ? 1 : 0, zoom: '' }), 'Leaves first: who calls what is hot (r)'),
             profile.thread && toggle('By thread', !!state.grouped, (on) => set({ grouped: on ? 1 : 0, zoom: '' }), 'One root per thread (g)'));
     }
@@ -173,7 +176,8 @@ export class FlameView {
             fill(this.legend, stateLegend(tree.states, dark));
         } else if (this.colourBy() === 'change') {
             fill(this.legend, el('span', { class: 'key', text: 'smaller share than before' }), el('span', { class: 'ramp' }),
-                el('span', { class: 'key', text: 'larger share than before' }));
+                el('span', { class: 'key', text: 'larger share than before' }),
+                el('span', { class: 'muted', text: 'What is gone afterwards shows with the widths of before.' }));
         } else {
             fill(this.legend, heaviestModules(analysis).map(({ module, self }) => el('span', { class: 'key' },
                 el('span', { class: 'swatch', style: { background: colours.ofModule.get(module) || seriesColour(0, dark) } }),

@@ -1,7 +1,7 @@
 // Views that are tables: top methods, hot lines with their source, threads, and what changed
 // between two recordings.
 
-import { el, fill } from './dom.js';
+import { breakable, el, fill } from './dom.js';
 import { fileName, percent, points, shortNumber, weight } from './format.js';
 import { bar, grid } from './grid.js';
 import { stateColours, themeColours } from './colors.js';
@@ -11,8 +11,8 @@ import { numbers } from './state.js';
 /** A method's name that opens its callers and callees. */
 export function methodLink(app, analysis, method) {
     const { name } = analysis.process.methods[method];
-    return el('button', { type: 'button', class: 'link', text: name, title: 'Callers and callees',
-        on: { click: () => app.store.set({ view: 'method', method: String(method) }, true) } });
+    return el('button', { type: 'button', class: 'link clamp', title: 'Callers and callees',
+        on: { click: () => app.store.set({ view: 'method', method: String(method) }, true) } }, breakable(name));
 }
 
 /** Columns with a weight and its share. */
@@ -20,8 +20,11 @@ function weightColumn(title, hint, value, total, unit) {
     return { title, hint, number: true, value,
         cell: (row) => el('span', { class: 'pair' },
             bar(percent(value(row), total), total > 0 ? value(row) / total : 0),
-            el('span', { class: 'muted amount', text: weight(value(row), unit) })) };
+            el('span', { class: 'muted amount', text: value(row) > 0 ? weight(value(row), unit) : '' })) };
 }
+
+const moduleColumn = { title: 'Module', value: (row) => row.method.module,
+    cell: (row) => el('span', { class: 'short', text: row.method.module, title: row.method.module }) };
 
 export class MethodsView {
     constructor(app) {
@@ -42,7 +45,7 @@ export class MethodsView {
                 weightColumn('Self', 'in the method itself', (r) => r.self, whole, analysis.unit),
                 weightColumn('Total', 'with everything it calls', (r) => r.total, whole, analysis.unit),
                 { title: 'Method', wide: true, value: (r) => r.method.name, cell: (r) => methodLink(this.app, analysis, r.i) },
-                { title: 'Module', value: (r) => r.method.module },
+                moduleColumn,
                 { title: 'Code', value: (r) => CATEGORY_NAMES[r.method.category] },
             ],
         }));
@@ -190,7 +193,7 @@ export class ChangesView {
                     column('Total after', 'share of all after', (r) => r.total, plain),
                     column('Change', 'of the total share, in percentage points', (r) => r.total - r.before, change),
                     { title: 'Method', wide: true, value: (r) => r.method.name, cell: (r) => methodLink(this.app, analysis, r.i) },
-                    { title: 'Module', value: (r) => r.method.module },
+                    moduleColumn,
                 ],
             }));
     }
