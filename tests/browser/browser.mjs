@@ -69,22 +69,46 @@ export async function shot(page, name, options = {}) {
     await page.screenshot({ path: join(SHOTS, `${name}.png`), ...options });
 }
 
+/** The pixels of a canvas, read from a copy so that reading does not change how the page draws. */
+const READ = `(canvas) => {
+    const copy = document.createElement('canvas');
+    copy.width = canvas.width;
+    copy.height = canvas.height;
+    const context = copy.getContext('2d', { willReadFrequently: true });
+    context.drawImage(canvas, 0, 0);
+    return context.getImageData(0, 0, copy.width, copy.height).data;
+}`;
+
+function onPixels(page, selector, work, argument) {
+    return page.locator(selector).first().evaluate(new Function('canvas', 'argument',
+        `return (${work})((${READ})(canvas), canvas, argument);`), argument);
+}
+
 /** Colour of the pixel at (x, y) of a canvas, in CSS pixels: [r, g, b, a]. */
 export function pixel(page, selector, x, y) {
-    return page.locator(selector).first().evaluate((canvas, [px, py]) => {
+    return onPixels(page, selector, (data, canvas, at) => {
         const ratio = canvas.width / canvas.clientWidth;
-        return [...canvas.getContext('2d').getImageData(Math.round(px * ratio), Math.round(py * ratio), 1, 1).data];
+        const i = (Math.round(at[1] * ratio) * canvas.width + Math.round(at[0] * ratio)) * 4;
+        return [...data.slice(i, i + 4)];
     }, [x, y]);
 }
 
 /** Number of distinct opaque colours on a canvas: 0 or 1 means that nothing is drawn. */
 export function colourCount(page, selector) {
-    return page.locator(selector).first().evaluate((canvas) => {
-        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    return onPixels(page, selector, (data) => {
         const colours = new Set();
         for (let i = 0; i < data.length; i += 4) {
             if (data[i + 3] === 255) colours.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
         }
         return colours.size;
+    });
+}
+
+/** Number of pixels in the colour of a search match. */
+export function matchPixels(page, selector) {
+    return onPixels(page, selector, (data) => {
+        let count = 0;
+        for (let i = 0; i < data.length; i += 4) if (data[i] > 240 && data[i + 1] > 200 && data[i + 2] < 100) count++;
+        return count;
     });
 }

@@ -2,7 +2,7 @@
 #
 # Each part is a function test_PART that reports with `count PASSED FAILED`. A part that breaks off
 # (a build that fails, a missing tool) counts as one failure, and the others still run.
-ALL_PARTS=(unit asan ubsan fuzz cross lint e2e)
+ALL_PARTS=(unit asan ubsan fuzz cross lint e2e browser)
 FUZZ_SECONDS=${CLARINET_FUZZ_SECONDS:-5}
 RESULTS=$ROOT/build/test-results
 
@@ -128,6 +128,15 @@ test_e2e() {
     count $("$PYTHON" tools/count-tests.py pytest "$report")
 }
 
+test_browser() {
+    local report=$RESULTS/browser.xml
+    say "browser tests"
+    tests/browser/run --test-reporter=spec --test-reporter-destination=stdout \
+        --test-reporter=junit --test-reporter-destination="$report" >&2 || true
+    # shellcheck disable=SC2046
+    count $("$PYTHON" tools/count-tests.py pytest "$report")
+}
+
 need_packages "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}"
 rm -rf "$RESULTS"
 mkdir -p "$RESULTS"
@@ -153,7 +162,7 @@ done
 echo
 for current in "${parts[@]}"; do
     awk -v part="$current" '$1 == part { passed += $2; failed += $3 }
-        END { printf "%-6s %5d passed, %d failed", part, passed, failed }' "$RESULTS/counts"
+        END { printf "%-7s %5d passed, %d failed", part, passed, failed }' "$RESULTS/counts"
     awk -v part="$current" '$1 == part { printf "  (%d s)\n", $2 }' "$RESULTS/seconds"
 done
 awk '{ passed += $2; failed += $3 }

@@ -162,6 +162,7 @@ export class Analysis {
     /** Text of a key of the tree. @param {number} key @param {string} by */
     label(key, by) {
         const { process } = this;
+        if (key < 0) return '(smaller frames)';
         const count = by === 'line' ? process.lines.length : process.methods.length;
         if (key >= count) {
             const thread = process.threads[key - count - 1];
@@ -174,6 +175,7 @@ export class Analysis {
 
     /** The method of a key, or -1 for a thread. @param {number} key @param {string} by */
     methodOf(key, by) {
+        if (key < 0) return -1;
         if (by === 'line') return key < this.process.lines.length ? this.process.lines[key].method : -1;
         return key < this.process.methods.length ? key : -1;
     }

@@ -5,6 +5,8 @@
 // (name, module); a *line* is a distinct (method, file, line). Flame graphs and tables work on
 // methods or lines and never on text.
 
+import { PairTable } from './pairs.js';
+
 /**
  * @typedef {object} Table
  * @property {string} id `name:profiler`, used in links
@@ -86,8 +88,9 @@ export class Process {
     /** @param {any} frames */
     loadFrames(frames) {
         const count = frames.name.length;
-        const methods = new Map();
-        const lines = new Map();
+        const methods = new PairTable(count / 4);
+        const files = new PairTable(count);
+        const lines = new PairTable(count);
         this.frameCount = count;
         this.methodOfFrame = new Int32Array(count);
         this.lineOfFrame = new Int32Array(count);
@@ -99,16 +102,19 @@ export class Process {
             const module = frames.module ? frames.module[i] : 0;
             const file = frames.file ? frames.file[i] : 0;
             const line = frames.line ? frames.line[i] : 0;
-            const kind = frames.kind ? frames.kind[i] : 1;
-            const method = intern(methods, `${frames.name[i]} ${module}`, this.methods, () => {
-                const moduleName = this.text(module);
-                return { name: this.text(frames.name[i]) || '(unknown)', module: moduleName,
-                    category: categoryOf(kind, moduleName) };
-            });
+            const method = methods.intern(frames.name[i], module) - 1;
+            if (method === this.methods.length) this.methods.push(this.describeMethod(frames, i));
+            const lineId = lines.intern(files.intern(method, file), line) - 1;
+            if (lineId === this.lines.length) this.lines.push({ method, file, line });
             this.methodOfFrame[i] = method;
-            this.lineOfFrame[i] = intern(lines, `${method} ${file} ${line}`, this.lines,
-                () => ({ method, file, line }));
+            this.lineOfFrame[i] = lineId;
         }
+    }
+
+    describeMethod(frames, i) {
+        const module = this.text(frames.module ? frames.module[i] : 0);
+        const kind = frames.kind ? frames.kind[i] : 1;
+        return { name: this.text(frames.name[i]) || '(unknown)', module, category: categoryOf(kind, module) };
     }
 
     /** @param {any} raw @returns {Table} */
@@ -158,17 +164,6 @@ export class Process {
         if (!entry || entry.file === 0) return '';
         return entry.line > 0 ? `${this.text(entry.file)}:${entry.line}` : this.text(entry.file);
     }
-}
-
-/** Index of `key` in `list`, made by `create` when it is new. */
-function intern(map, key, list, create) {
-    let id = map.get(key);
-    if (id === undefined) {
-        id = list.length;
-        map.set(key, id);
-        list.push(create());
-    }
-    return id;
 }
 
 function describeThread(raw) {

@@ -18,68 +18,7 @@
  * @property {Float64Array|null} selfBefore
  */
 import { STATE_COUNT } from './model.js';
-
-/** A set of pairs of integers, each with a number: the nodes of a tree under construction. */
-export class PairTable {
-    /** @param {number} expected */
-    constructor(expected) {
-        let capacity = 1024;
-        while (capacity < expected * 2) capacity *= 2;
-        this.slots = new Int32Array(capacity).fill(-1);
-        this.first = new Int32Array(capacity >> 1);
-        this.second = new Int32Array(capacity >> 1);
-        this.first[0] = this.second[0] = -1;
-        this.size = 1;
-    }
-
-    /** The number of (first, second), new or not. @param {number} first @param {number} second */
-    intern(first, second) {
-        const mask = this.slots.length - 1;
-        let slot = hashPair(first, second) & mask;
-        for (let id = this.slots[slot]; id >= 0; id = this.slots[slot]) {
-            if (this.first[id] === first && this.second[id] === second) return id;
-            slot = (slot + 1) & mask;
-        }
-        if (this.size === this.first.length) {
-            this.grow();
-            return this.intern(first, second);
-        }
-        this.slots[slot] = this.size;
-        this.first[this.size] = first;
-        this.second[this.size] = second;
-        return this.size++;
-    }
-
-    grow() {
-        const capacity = this.slots.length * 2;
-        const first = new Int32Array(capacity >> 1);
-        const second = new Int32Array(capacity >> 1);
-        first.set(this.first);
-        second.set(this.second);
-        this.first = first;
-        this.second = second;
-        this.slots = new Int32Array(capacity).fill(-1);
-        for (let id = 1; id < this.size; id++) {
-            let slot = hashPair(first[id], second[id]) & (capacity - 1);
-            while (this.slots[slot] >= 0) slot = (slot + 1) & (capacity - 1);
-            this.slots[slot] = id;
-        }
-    }
-
-    parents() {
-        return this.first.slice(0, this.size);
-    }
-
-    keys() {
-        return this.second.slice(0, this.size);
-    }
-}
-
-function hashPair(a, b) {
-    let h = Math.imul(a, 0x9e3779b1) ^ Math.imul(b, 0x85ebca6b);
-    h ^= h >>> 15;
-    return Math.imul(h, 0x2c1b3c6d) ^ (h >>> 13);
-}
+import { PairTable } from './pairs.js';
 
 /**
  * Merges the stacks' nodes by key.
@@ -97,7 +36,7 @@ export function makeShape(parent, frame, keyOfFrame, keyCount) {
 }
 
 /** 1 for nodes whose key is on none of their ancestors: these count for a key's total. */
-export function outermostNodes({ size, parent, key, keyCount }) {
+function outermostNodes({ size, parent, key, keyCount }) {
     const { start, list } = childLists(size, parent);
     const depthOfKey = new Int32Array(keyCount);
     const outermost = new Uint8Array(size);
@@ -130,6 +69,10 @@ export function childLists(size, parent) {
     for (let i = 1; i < size; i++) list[next[parent[i]]++] = i;
     return { start, list };
 }
+
+/** The key of what is too small to be seen, and the share below which it is. */
+export const SMALL = -2;
+const SMALLEST = 1 / 50000;
 
 /** @returns {Tree} */
 function emptyTree(size, parent, key, keyCount, withStates, withBefore) {
@@ -189,37 +132,56 @@ export function weighDiff(shape, table, scale) {
     return addTotals(tree);
 }
 
-/** As `weigh`, with one root per thread. Keys from `keyCount` on are threads. */
+/**
+ * As `weigh`, with one root per thread. Keys from `keyCount` on are threads. What is too small to
+ * be seen at all stands under SMALL, so that the tree does not grow with threads times stacks.
+ */
 export function weighByThread(shape, table, rows, weights, threadCount) {
-    const byThread = sortRowsByThread(table, rows, threadCount);
+    const sorted = sortRowsByThread(table, rows, threadCount);
     const nodes = new PairTable(shape.size);
-    const map = new Int32Array(shape.size);
-    const stamp = new Int32Array(shape.size).fill(-1);
-    const path = [];
+    const work = { target: new Int32Array(shape.size), total: new Float64Array(shape.size),
+        stamp: new Int32Array(shape.size).fill(-1) };
+    let least = 0;
+    for (let i = 0; i < sorted.length; i++) least += weights ? weights[sorted[i]] : 1;
+    least *= SMALLEST;
     const nodeOfRow = new Int32Array(rows.length);
-    for (let i = 0; i < byThread.length; i++) {
-        const thread = table.thread ? table.thread[byThread[i]] : -1;
-        if (stamp[0] !== thread + 1) {
-            stamp[0] = thread + 1;
-            map[0] = nodes.intern(0, shape.keyCount + thread + 1);
-        }
-        let node = shape.nodeOf[table.stack[byThread[i]]];
-        for (; stamp[node] !== thread + 1; node = shape.parent[node]) path.push(node);
-        while (path.length > 0) {
-            const child = path.pop();
-            map[child] = nodes.intern(map[node], shape.key[child]);
-            stamp[child] = thread + 1;
-            node = child;
-        }
-        nodeOfRow[i] = map[node];
+    for (let i = 0, end = 0; i < sorted.length; i = end) {
+        const thread = table.thread ? table.thread[sorted[i]] : -1;
+        while (end < sorted.length && (!table.thread || table.thread[sorted[end]] === thread)) end++;
+        const ofThread = sorted.subarray(i, end);
+        placeThread(shape, table, ofThread, weights, thread, nodes, work, least);
+        for (let k = 0; k < ofThread.length; k++) nodeOfRow[i + k] = work.target[shape.nodeOf[table.stack[ofThread[k]]]];
     }
     const tree = emptyTree(nodes.size, nodes.parents(), nodes.keys(), shape.keyCount, table.state !== null, false);
-    for (let i = 0; i < byThread.length; i++) {
-        const w = weights ? weights[byThread[i]] : 1;
+    for (let i = 0; i < sorted.length; i++) {
+        const w = weights ? weights[sorted[i]] : 1;
         tree.self[nodeOfRow[i]] += w;
-        if (tree.states) tree.states[nodeOfRow[i] * STATE_COUNT + table.state[byThread[i]]] += w;
+        if (tree.states) tree.states[nodeOfRow[i] * STATE_COUNT + table.state[sorted[i]]] += w;
     }
     return addTotals(tree);
+}
+
+/** Finds the nodes that one thread's rows touch, and gives each its place under the thread's root. */
+function placeThread(shape, table, rows, weights, thread, nodes, work, least) {
+    const { target, total, stamp } = work;
+    const touched = [];
+    for (let i = 0; i < rows.length; i++) {
+        const leaf = shape.nodeOf[table.stack[rows[i]]];
+        for (let n = leaf; n >= 0 && stamp[n] !== thread + 1; n = shape.parent[n]) {
+            stamp[n] = thread + 1;
+            total[n] = 0;
+            touched.push(n);
+        }
+        total[leaf] += weights ? weights[rows[i]] : 1;
+    }
+    const order = Int32Array.from(touched).sort();
+    for (let i = order.length - 1; i > 0; i--) total[shape.parent[order[i]]] += total[order[i]];
+    target[0] = nodes.intern(0, shape.keyCount + thread + 1);
+    for (let i = 1; i < order.length; i++) {
+        const above = target[shape.parent[order[i]]];
+        const cut = nodes.second[above] === SMALL;
+        target[order[i]] = cut ? above : nodes.intern(above, total[order[i]] >= least ? shape.key[order[i]] : SMALL);
+    }
 }
 
 function sortRowsByThread(table, rows, threadCount) {
@@ -275,15 +237,35 @@ function isEmpty(tree, node) {
     return !(tree.self[node] > 0) && !(tree.selfBefore && tree.selfBefore[node] > 0);
 }
 
-/** The tree turned around: leaves at the root, so that one sees who calls what is hot. @param {Tree} tree */
+/**
+ * The tree turned around: leaves at the root, so that one sees who calls what is hot. It is built
+ * level by level; callers of what is too small to be seen stand under SMALL.
+ * @param {Tree} tree
+ */
 export function invert(tree) {
     const nodes = new PairTable(tree.size);
     const target = new Int32Array(tree.size);
+    const at = new Int32Array(tree.size);
+    let open = [];
     for (let i = 1; i < tree.size; i++) {
         if (isEmpty(tree, i)) continue;
-        let at = 0;
-        for (let n = i; n > 0; n = tree.parent[n]) at = nodes.intern(at, tree.key[n]);
-        target[i] = at;
+        at[i] = i;
+        open.push(i);
+    }
+    const own = (i) => tree.self[i] + (tree.selfBefore ? tree.selfBefore[i] : 0);
+    const least = (tree.total[0] + (tree.before ? tree.before[0] : 0)) * SMALLEST;
+    while (open.length > 0) {
+        const first = nodes.size;
+        for (const i of open) target[i] = nodes.intern(target[i], tree.key[at[i]]);
+        const weights = new Float64Array(nodes.size - first);
+        for (const i of open) weights[target[i] - first] += own(i);
+        open = open.filter((i) => {
+            at[i] = tree.parent[at[i]];
+            if (at[i] === 0) return false;
+            if (weights[target[i] - first] >= least) return true;
+            target[i] = nodes.intern(target[i], SMALL);
+            return false;
+        });
     }
     return treeOf(tree, nodes, target, 'self');
 }

@@ -155,6 +155,7 @@ function stateBar(states, offset) {
     const colours = stateColours(themeColours().dark);
     let whole = 0;
     for (let s = 0; s < STATE_COUNT; s++) whole += states[offset + s];
+    if (whole === 0) return '–';
     const parts = STATES.map((name, s) => ({ name, s, w: states[offset + s] })).filter((p) => p.w > 0);
     const title = parts.map((p) => `${p.name} ${percent(p.w, whole)}`).join(', ');
     return el('span', { class: 'states', title, role: 'img', 'aria-label': title }, parts.map((p) => (
