@@ -51,6 +51,18 @@ const cli_verb CLI_VERBS[] = {
      "  clarinet report shop.clarinet -o report.html\n"
      "  clarinet report shop.clarinet -f md --top 10\n"
      "  clarinet report shop.clarinet -f collapsed --threads | flamegraph.pl > flame.svg\n"},
+    {"record", "-p NAME[,NAME…] [-d DURATION] [-o FILE] (PID|NAME | -- CMD ARG…)",
+     "record a process, or a command from its start", verb_record,
+     "  -p, --profilers NAME   what to record, one or more; `clarinet profilers` lists them\n"
+     "  -d, --duration TIME    how long: 500ms, 30s, 5m; without it until the target ends\n"
+     "  -o, --output FILE      where to write; by default NAME-PID-TIME.clarinet\n"
+     "      --set SETTING      a profiler's parameter, as exceptions.stacks=50\n\n"
+     "Ctrl-C stops early and keeps all. After -- the command's exit code is passed through.\n\n"
+     "Examples:\n"
+     "  clarinet record -p exceptions -d 30s 4711\n"
+     "  clarinet record -p exceptions -- dotnet Shop.dll\n"},
+    {"profilers", "[--json]", "list what can be recorded, with parameters and cost", verb_profilers,
+     "  --json   an array of objects, for machines\n"},
     {"completion", "bash|zsh|fish", "print a shell completion script", verb_completion,
      "Examples:\n"
      "  source <(clarinet completion bash)\n"

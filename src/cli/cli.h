@@ -37,6 +37,8 @@ int verb_launch(int argc, char **argv);
 int verb_ps(int argc, char **argv);
 int verb_il(int argc, char **argv);
 int verb_report(int argc, char **argv);
+int verb_profilers(int argc, char **argv);
+int verb_record(int argc, char **argv);
 int verb_version(int argc, char **argv);
 
 #endif

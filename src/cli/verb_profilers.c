@@ -1,0 +1,130 @@
+/* clarinet profilers: the catalogue, for people and for machines. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "catalogue/catalogue.h"
+#include "cli/cli.h"
+
+static void print_where(unsigned where)
+{
+    static const struct {
+        unsigned bit;
+        const char *text;
+    } PLACES[] = {{CATALOGUE_ATTACH, "attach"},
+                  {CATALOGUE_START, "start"},
+                  {CATALOGUE_BESIDE, "beside another profiler"},
+                  {CATALOGUE_MAIN, "needs the main profiler's place"}};
+    const char *between = "";
+
+    for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
+        if ((where & PLACES[i].bit) == 0)
+            continue;
+        printf("%s%s", between, PLACES[i].text);
+        between = ", ";
+    }
+    putchar('\n');
+}
+
+static void print_range(const catalogue_parameter *parameter)
+{
+    switch (parameter->type) {
+    case CATALOGUE_NUMBER:
+    case CATALOGUE_SIZE:
+        printf(", %llu to %llu", (unsigned long long)parameter->minimum,
+               (unsigned long long)parameter->maximum);
+        break;
+    case CATALOGUE_DURATION:
+        printf(", %g ms to %g ms", (double)parameter->minimum / 1e6,
+               (double)parameter->maximum / 1e6);
+        break;
+    case CATALOGUE_CHOICE:
+        printf(", one of %s", parameter->choices);
+        break;
+    default:
+        break;
+    }
+}
+
+static void print_all(void)
+{
+    for (const catalogue_profiler *p = CATALOGUE; p->name != NULL; p++) {
+        printf("%s%s\n  %s\n  cost:  %s\n  works: ", p == CATALOGUE ? "" : "\n", p->name,
+               p->description, p->cost);
+        print_where(p->where);
+        for (const catalogue_parameter *q = p->parameters; q != NULL && q->name != NULL; q++) {
+            printf("  --set %s.%s=%s\n      %s (%s", p->name, q->name, q->initial, q->description,
+                   catalogue_type_name(q->type));
+            print_range(q);
+            puts(")");
+        }
+    }
+}
+
+static json_t *parameter_object(const catalogue_parameter *parameter)
+{
+    json_t *object = json_pack("{s:s, s:s, s:s, s:s}", "name", parameter->name, "type",
+                               catalogue_type_name(parameter->type), "default", parameter->initial,
+                               "description", parameter->description);
+
+    if (object == NULL)
+        return NULL;
+    if (parameter->type == CATALOGUE_NUMBER || parameter->type == CATALOGUE_SIZE ||
+        parameter->type == CATALOGUE_DURATION) {
+        json_object_set_new(object, "minimum", json_integer((json_int_t)parameter->minimum));
+        json_object_set_new(object, "maximum", json_integer((json_int_t)parameter->maximum));
+    }
+    if (parameter->type == CATALOGUE_DURATION)
+        json_object_set_new(object, "unit", json_string("ns"));
+    if (parameter->type == CATALOGUE_CHOICE) {
+        json_t *choices = json_array();
+
+        for (const char *c = parameter->choices; *c != '\0';) {
+            size_t length = strcspn(c, "|");
+
+            json_array_append_new(choices, json_stringn(c, length));
+            c += length + (c[length] == '|' ? 1 : 0);
+        }
+        json_object_set_new(object, "choices", choices);
+    }
+    return object;
+}
+
+static int print_json(void)
+{
+    json_t *all = json_array();
+    int failed;
+
+    for (const catalogue_profiler *p = CATALOGUE; p->name != NULL; p++) {
+        json_t *parameters = json_array();
+
+        for (const catalogue_parameter *q = p->parameters; q != NULL && q->name != NULL; q++)
+            json_array_append_new(parameters, parameter_object(q));
+        json_array_append_new(
+            all, json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o}", "name", p->name,
+                           "guid", p->guid, "description", p->description, "cost", p->cost,
+                           "attach", (p->where & CATALOGUE_ATTACH) != 0, "start",
+                           (p->where & CATALOGUE_START) != 0, "beside_another_profiler",
+                           (p->where & CATALOGUE_BESIDE) != 0, "main_place",
+                           (p->where & CATALOGUE_MAIN) != 0, "exclusive", p->exclusive,
+                           "parameters", parameters));
+    }
+    failed = json_dumpf(all, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF;
+    json_decref(all);
+    return failed ? CLI_FAILED : CLI_DONE;
+}
+
+int verb_profilers(int argc, char **argv)
+{
+    error e;
+
+    if (argc == 1) {
+        print_all();
+        return CLI_DONE;
+    }
+    if (argc == 2 && strcmp(argv[1], "--json") == 0)
+        return print_json();
+    error_set(&e, ERROR_USAGE, "profilers does not know '%s'", argv[1]);
+    error_advise(&e, "it takes --json or nothing");
+    return cli_fail(&e);
+}

@@ -1,0 +1,265 @@
+/* clarinet record: one recording of a process or of a command, with any set of profilers. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/os.h"
+#include "catalogue/catalogue.h"
+#include "cli/cli.h"
+#include "cli/library.h"
+#include "diagnostics/processes.h"
+#include "session/session.h"
+
+typedef struct {
+    catalogue_selection selection;
+    session_options session;
+    const char *target;   /* PID or name; NULL in run mode */
+    char *const *command; /* NULL when attaching */
+    char file[512];
+    buffer library;
+    buffer typed;
+} request;
+
+static bool terminal;
+
+/* 1,234,567 for people. */
+static const char *grouped(uint64_t value, char text[32])
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+    char *out = text;
+
+    for (int i = 0; i < length; i++) {
+        if (i != 0 && (length - i) % 3 == 0)
+            *out++ = ',';
+        *out++ = digits[i];
+    }
+    *out = '\0';
+    return text;
+}
+
+static const char *sized(uint64_t bytes, char text[32])
+{
+    if (bytes >= 1 << 20)
+        snprintf(text, 32, "%.1f MB", (double)bytes / (1 << 20));
+    else
+        snprintf(text, 32, "%.1f KB", (double)bytes / 1024);
+    return text;
+}
+
+static void show_progress(void *context, const session_progress *p)
+{
+    char rows[32];
+    char lost[32];
+    double elapsed = (double)p->elapsed_ns / 1e9;
+
+    (void)context;
+    if (!terminal)
+        return;
+    if (!p->started)
+        fprintf(stderr, "\r\033[Kwaiting for the program…");
+    else if (p->stopping)
+        fprintf(stderr, "\r\033[Kstopping…");
+    else if (p->duration_ns != 0)
+        fprintf(stderr, "\r\033[K%.0f s left · %s events · %s lost",
+                (double)p->duration_ns / 1e9 - elapsed, grouped(p->rows, rows),
+                grouped(p->lost, lost));
+    else
+        fprintf(stderr, "\r\033[K%.0f s · %s events · %s lost · Ctrl-C stops and keeps all",
+                elapsed, grouped(p->rows, rows), grouped(p->lost, lost));
+    fflush(stderr);
+}
+
+static int parse(int argc, char **argv, request *q, error *e)
+{
+    static const struct option OPTIONS[] = {{"profilers", required_argument, NULL, 'p'},
+                                            {"duration", required_argument, NULL, 'd'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"set", required_argument, NULL, 's'},
+                                            {NULL, 0, NULL, 0}};
+    const char *settings[64];
+    size_t setting_count = 0;
+    int option;
+    int code = 0;
+
+    opterr = 0;
+    optind = 1;
+    while (code == 0 && (option = getopt_long(argc, argv, "+p:d:o:", OPTIONS, NULL)) != -1) {
+        if (option == 'p') {
+            code = catalogue_add_list(&q->selection, optarg, e);
+        } else if (option == 'd') {
+            code = catalogue_parse_duration(optarg, &q->session.duration_ns, e);
+            if (code == 0 && q->session.duration_ns == 0)
+                code = error_set(e, ERROR_USAGE, "a duration of 0 records nothing");
+        } else if (option == 'o') {
+            if (snprintf(q->file, sizeof q->file, "%s", optarg) >= (int)sizeof q->file)
+                code = error_set(e, ERROR_USAGE, "the file's name is too long");
+        } else if (option == 's' && setting_count < 64) {
+            settings[setting_count++] = optarg;
+        } else {
+            code =
+                error_set(e, ERROR_USAGE, "record does not know the option %s", argv[optind - 1]);
+            error_advise(e, "`clarinet record --help` lists them");
+        }
+    }
+    if (code == 0 && q->selection.count == 0) {
+        code = error_set(e, ERROR_USAGE, "no profiler is chosen");
+        error_advise(e, "choose with -p, as in -p exceptions; `clarinet profilers` lists them");
+    }
+    for (size_t i = 0; i < setting_count && code == 0; i++)
+        code = catalogue_set_text(&q->selection, settings[i], e);
+    if (code != 0)
+        return code;
+    if (strcmp(argv[optind - 1], "--") == 0) {
+        if (optind < argc)
+            q->command = argv + optind;
+    } else if (optind + 1 < argc && strcmp(argv[optind + 1], "--") != 0) {
+        code = error_set(e, ERROR_USAGE, "more than one target: %s %s", argv[optind],
+                         argv[optind + 1]);
+        return error_advise(e, "options come before the target"), code;
+    } else if (optind < argc) {
+        q->target = argv[optind];
+    }
+    if (q->command == NULL && q->target == NULL) {
+        error_set(e, ERROR_USAGE, "nothing to record");
+        return error_advise(e, "name a PID or a process (`clarinet ps`), or a command after --"),
+               ERROR_USAGE;
+    }
+    return 0;
+}
+
+/* NAME-PID-TIME.clarinet in the current folder. */
+static void name_file(request *q, const char *name, int process_id)
+{
+    char clean[64];
+    char when[32];
+    time_t now = time(NULL);
+    struct tm parts;
+    const char *slash = strrchr(name, '/');
+    size_t length = 0;
+
+    if (q->file[0] != '\0')
+        return;
+    for (const char *p = slash == NULL ? name : slash + 1; *p != '\0' && length < sizeof clean - 1;
+         p++)
+        clean[length++] = (char)((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                                         (*p >= '0' && *p <= '9') || *p == '.' || *p == '_'
+                                     ? *p
+                                     : '-');
+    clean[length] = '\0';
+    localtime_r(&now, &parts);
+    strftime(when, sizeof when, "%Y%m%d-%H%M%S", &parts);
+    snprintf(q->file, sizeof q->file, "%s-%d-%s.clarinet", clean, process_id, when);
+}
+
+static int open_stop_descriptor(sigset_t *before)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(SIG_BLOCK, &signals, before);
+    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void tell_result(const request *q, const session_result *result)
+{
+    const session_progress *total = &result->total;
+    char rows[32];
+    char lost[32];
+    char bytes[32];
+
+    if (terminal)
+        fputs("\r\033[K", stderr);
+    if (result->trouble.code != 0) {
+        fprintf(stderr, "clarinet: %s\n", result->trouble.message);
+        if (result->trouble.advice[0] != '\0')
+            fprintf(stderr, "  %s\n", result->trouble.advice);
+    }
+    if (!total->started) {
+        fprintf(stderr,
+                "clarinet: no .NET process of the command could be recorded\n  is it a .NET "
+                "program (.NET 8 or later), with DOTNET_EnableDiagnostics not 0?\n");
+        return;
+    }
+    fprintf(stderr, "recorded %s events in %.1f s (%s)", grouped(total->rows, rows),
+            (double)total->elapsed_ns / 1e9, result->reason);
+    if (total->processes > 1)
+        fprintf(stderr, " from %zu processes", total->processes);
+    if (total->lost != 0)
+        fprintf(stderr, ", %s lost", grouped(total->lost, lost));
+    fprintf(stderr, ", %s\n%s\n\nnext: clarinet report %s -f md\n", sized(total->bytes, bytes),
+            q->file, q->file);
+}
+
+static int record_process(request *q, error *e)
+{
+    diagnostics_process process;
+    session_result result;
+    int code = diagnostics_find_process(q->target, &process, e);
+
+    if (code != 0)
+        return cli_fail(e);
+    name_file(q, process.name, process.process_id);
+    q->session.file = q->file;
+    if (terminal)
+        fprintf(stderr, "attaching to %s (%d)…", process.name, process.process_id);
+    code = session_record_process(&q->session, &process, &result, e);
+    diagnostics_process_free(&process);
+    if (code != 0) {
+        if (terminal)
+            fputs("\r\033[K", stderr);
+        return cli_fail(e);
+    }
+    tell_result(q, &result);
+    return result.trouble.code == 0 ? CLI_DONE : CLI_FAILED;
+}
+
+static int record_command(request *q, error *e)
+{
+    session_result result;
+
+    name_file(q, q->command[0], os_process_id());
+    q->session.file = q->file;
+    if (session_record_command(&q->session, q->command, &result, e) != 0)
+        return cli_fail(e);
+    tell_result(q, &result);
+    return result.exit_code;
+}
+
+int verb_record(int argc, char **argv)
+{
+    static request q; /* large; the one of this process */
+    sigset_t before;
+    error e;
+    int code;
+
+    error_clear(&e);
+    code = parse(argc, argv, &q, &e);
+    if (code == 0)
+        code = library_find(LIBRARY_AGENT, &q.library, &e);
+    if (code != 0)
+        return cli_fail(&e);
+    for (int i = 0; i < argc; i++)
+        buffer_format(&q.typed, "%s%s", i == 0 ? "clarinet " : " ", argv[i]);
+    terminal = isatty(STDERR_FILENO) != 0;
+    q.session.selection = &q.selection;
+    q.session.library = buffer_text(&q.library);
+    q.session.command = buffer_text(&q.typed);
+    q.session.progress = show_progress;
+    q.session.stop = open_stop_descriptor(&before);
+    code = q.command != NULL ? record_command(&q, &e) : record_process(&q, &e);
+    buffer_free(&q.library);
+    buffer_free(&q.typed);
+    return code;
+}

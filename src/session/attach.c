@@ -1,0 +1,133 @@
+/*
+ * attach: see attach.h. A resident agent is tried first. One that is just leaving refuses both the
+ * connection and the next attach for a moment, so the whole is tried again for a few seconds.
+ */
+#include "session/attach.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "clarinet/profiler.h"
+#include "diagnostics/commands.h"
+#include "diagnostics/procfs.h"
+#include "session/place.h"
+
+enum { PATIENCE_MS = 6000, PAUSE_MS = 40, ATTACH_TIMEOUT_MS = 5000 };
+
+static int connect_to(const diagnostics_process *process, place *p, const uint8_t *token,
+                      session_link *l, control_welcome *welcome, error *e)
+{
+    int descriptor;
+    int code = place_connect(p, process->process_id, &descriptor, e);
+
+    if (code != 0)
+        return code;
+    link_init(l, descriptor);
+    code = link_greet(l, token, welcome, e);
+    if (code != 0)
+        link_close(l);
+    return code;
+}
+
+static int use_resident(const diagnostics_process *process, session_link *l,
+                        control_welcome *welcome, error *e)
+{
+    uint8_t token[CONTROL_TOKEN_SIZE];
+    place p;
+    int code = place_find(process, &p, e);
+
+    if (code != 0)
+        return code;
+    code = place_read_token(&p, token, e);
+    if (code == 0)
+        code = connect_to(process, &p, token, l, welcome, e);
+    place_close(&p);
+    return code;
+}
+
+static int load(const diagnostics_process *process, const char *library, bool main_place,
+                session_link *l, control_welcome *welcome, error *e)
+{
+    uint8_t token[CONTROL_TOKEN_SIZE];
+    char path[PLACE_PATH + 80];
+    buffer data = BUFFER_EMPTY;
+    GUID clsid;
+    place p;
+    int code = place_make(process, library, &p, e);
+
+    if (code != 0)
+        return code;
+    place_sweep(process, &p);
+    if (os_random(token, sizeof token) != 0)
+        return error_set(e, ERROR_IO, "no random numbers");
+    snprintf(path, sizeof path, "%s/%s", p.path, p.library);
+    clr_guid_parse(main_place ? CONTROL_CLSID_MAIN : CONTROL_CLSID_BESIDE, &clsid);
+    buffer_append_u32(&data, CONTROL_PROTOCOL);
+    buffer_append(&data, token, sizeof token);
+    buffer_append_blob(&data, p.path, strlen(p.path));
+    buffer_append_blob(&data, p.library, strlen(p.library));
+    if (buffer_failed(&data))
+        code = error_set(e, ERROR_MEMORY, "no memory to attach");
+    else
+        code = diagnostics_attach_profiler(&process->address, &clsid, path, data.data, data.length,
+                                           ATTACH_TIMEOUT_MS, e);
+    if (code == 0)
+        code = connect_to(process, &p, token, l, welcome, e);
+    buffer_free(&data);
+    place_close(&p);
+    return code;
+}
+
+static bool has_ended(const diagnostics_process *process)
+{
+    procfs_stat stat;
+
+    return process->process_id != 0 &&
+           (!procfs_read_stat(process->process_id, &stat) ||
+            stat.start_ticks != process->start_ticks || stat.state == 'Z' || stat.state == 'X');
+}
+
+/* Failures that a leaving agent causes and that pass. */
+static bool may_pass(int code)
+{
+    return code == ERROR_RUNTIME || code == ERROR_GONE || code == ERROR_NOT_FOUND ||
+           code == ERROR_BUSY;
+}
+
+int attach_open(const diagnostics_process *process, const char *library, bool main_place,
+                session_link *l, control_welcome *welcome, error *e)
+{
+    uint64_t end = os_monotonic_ns() + (uint64_t)PATIENCE_MS * 1000000;
+    int code;
+
+    for (;;) {
+        error resident;
+
+        code = use_resident(process, l, welcome, &resident);
+        if (code == ERROR_UNSUPPORTED) {
+            *e = resident;
+            return code;
+        }
+        if (code == 0)
+            break;
+        code = load(process, library, main_place, l, welcome, e);
+        if (code == 0)
+            break;
+        if (has_ended(process))
+            return error_set(e, ERROR_GONE, "process %d ended while clarinet attached to it",
+                             process->process_id);
+        if (!may_pass(code) || os_monotonic_ns() >= end)
+            return code;
+        os_sleep_ms(PAUSE_MS);
+    }
+    if (main_place && (welcome->flags & CONTROL_IN_MAIN_PLACE) == 0) {
+        link_close(l);
+        error_set(e, ERROR_BUSY,
+                  "a recording of process %d is running that does not have the main "
+                  "profiler's place",
+                  process->process_id);
+        return error_advise(e, "wait until it has ended"), ERROR_BUSY;
+    }
+    return 0;
+}

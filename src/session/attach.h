@@ -1,0 +1,16 @@
+/* attach: from a running process to a link to the agent in it. */
+#ifndef CLARINET_SESSION_ATTACH_H
+#define CLARINET_SESSION_ATTACH_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "diagnostics/processes.h"
+#include "session/link.h"
+
+/* Uses the agent that is there, or loads one (`library`: our own copy of it; `main_place`: as the
+ * main profiler). The link has been greeted; nothing records yet. */
+int attach_open(const diagnostics_process *process, const char *library, bool main_place,
+                session_link *l, control_welcome *welcome, error *e);
+
+#endif

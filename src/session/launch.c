@@ -1,0 +1,242 @@
+/*
+ * launch: starts a command with the agent in every .NET process of it, and records them all.
+ *
+ * The agents connect to a socket in a folder of ours that the environment names. Variables that an
+ * APM has set are added to, not replaced. The command keeps our terminal, streams, signals and
+ * process group; it runs to its end whatever happens to the recording.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/os.h"
+#include "base/text.h"
+#include "control/control.h"
+#include "session/place.h"
+#include "session/recorder.h"
+#include "session/session.h"
+
+enum { LATE_MS = 5000 }; /* for processes that outlive the command: daemons would never end */
+
+extern char **environ;
+
+typedef struct {
+    buffer texts[6];
+    size_t count;
+    char **variables; /* environ with ours added; the texts are borrowed */
+} environment;
+
+static int listen_in(place *p, int *listener, error *e)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", p->path,
+                 CONTROL_SOCKET_NAME) >= (int)sizeof address.sun_path) {
+        close(made);
+        return error_set(e, ERROR_LIMIT, "the path %s is too long for a socket", p->path);
+    }
+    if (made < 0 || bind(made, (struct sockaddr *)&address, sizeof address) != 0 ||
+        listen(made, 64) != 0) {
+        int number = errno;
+
+        if (made >= 0)
+            close(made);
+        return error_set_errno(e, ERROR_IO, number, "cannot listen in %s", p->path);
+    }
+    *listener = made;
+    return 0;
+}
+
+static void set_variable(environment *v, const char *name, const char *format, const char *a,
+                         const char *b, const char *c)
+{
+    buffer *text = &v->texts[v->count++];
+
+    buffer_format(text, "%s=", name);
+    buffer_format(text, format, a, b, c);
+}
+
+static int build_environment(environment *v, const place *p, const uint8_t *token, bool main_place,
+                             error *e)
+{
+    const char *others = getenv("CORECLR_NOTIFICATION_PROFILERS");
+    char digits[2 * CONTROL_TOKEN_SIZE + 1];
+    char library[PLACE_PATH + 80];
+    char end[64];
+    size_t kept = 0;
+    size_t old = 0;
+
+    memset(v, 0, sizeof *v);
+    control_format_token(token, digits);
+    snprintf(library, sizeof library, "%s/%s", p->path, p->library);
+    if (others == NULL)
+        others = "";
+    if (main_place && getenv("CORECLR_PROFILER") != NULL) {
+        error_set(e, ERROR_BUSY, "another profiler is set: CORECLR_PROFILER=%s",
+                  getenv("CORECLR_PROFILER"));
+        return error_advise(e, "unset CORECLR_ENABLE_PROFILING for this run"), ERROR_BUSY;
+    }
+    if (main_place) {
+        set_variable(v, "CORECLR_ENABLE_PROFILING", "%s%s%s", "1", "", "");
+        set_variable(v, "CORECLR_PROFILER", "%s%s%s", CONTROL_CLSID_MAIN, "", "");
+        set_variable(v, "CORECLR_PROFILER_PATH", "%s%s%s", library, "", "");
+    } else {
+        /* the list must end with a semicolon, or its last entry is not loaded */
+        snprintf(end, sizeof end, "=%s;", CONTROL_CLSID_BESIDE);
+        set_variable(v, "CORECLR_ENABLE_NOTIFICATION_PROFILERS", "%s%s%s", "1", "", "");
+        v->texts[v->count].length = 0;
+        buffer_format(&v->texts[v->count++], "CORECLR_NOTIFICATION_PROFILERS=%s%s%s%s", others,
+                      others[0] == '\0' || text_ends_with(others, ";") ? "" : ";", library, end);
+    }
+    buffer_format(&v->texts[v->count++], "%s=%s/%s", CONTROL_VARIABLE_CONNECT, p->path,
+                  CONTROL_SOCKET_NAME);
+    buffer_format(&v->texts[v->count++], "%s=%s", CONTROL_VARIABLE_TOKEN, digits);
+    while (environ[old] != NULL)
+        old++;
+    v->variables = memory_allocate_array(old + v->count + 1, sizeof *v->variables);
+    if (v->variables == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory for the environment");
+    for (size_t i = 0; i < old; i++) {
+        bool replaced = false;
+
+        for (size_t k = 0; k < v->count; k++) {
+            size_t name = strcspn(buffer_text(&v->texts[k]), "=") + 1;
+
+            replaced = replaced || strncmp(environ[i], buffer_text(&v->texts[k]), name) == 0;
+        }
+        if (!replaced)
+            v->variables[kept++] = environ[i];
+    }
+    for (size_t k = 0; k < v->count; k++)
+        v->variables[kept++] = (char *)v->texts[k].data;
+    return 0;
+}
+
+static void free_environment(environment *v)
+{
+    for (size_t i = 0; i < v->count; i++)
+        buffer_free(&v->texts[i]);
+    memory_free(v->variables);
+}
+
+/* fork and exec; a failed exec is told through a pipe. */
+static int spawn(char *const *command, const environment *v, pid_t *child, error *e)
+{
+    int ends[2];
+    int number = 0;
+    sigset_t none;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return error_set_errno(e, ERROR_IO, errno, "cannot make a pipe");
+    *child = fork();
+    if (*child == 0) {
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        environ = v->variables;
+        execvp(command[0], command);
+        number = errno;
+        (void)!write(ends[1], &number, sizeof number);
+        _exit(127);
+    }
+    close(ends[1]);
+    if (*child < 0)
+        error_set_errno(e, ERROR_IO, errno, "cannot start %s", command[0]);
+    else if (read(ends[0], &number, sizeof number) == (ssize_t)sizeof number) {
+        waitpid(*child, NULL, 0);
+        error_set_errno(e, ERROR_NOT_FOUND, number, "cannot start %s", command[0]);
+        error_advise(e, "name a program as the shell would find it, after --");
+        *child = -1;
+    }
+    close(ends[0]);
+    return *child < 0 ? e->code : 0;
+}
+
+static bool has_exited(pid_t child, int *exit_code)
+{
+    int status;
+
+    if (waitpid(child, &status, WNOHANG) != child)
+        return false;
+    *exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return true;
+}
+
+/* Records until all processes of the command have ended or the recording has. */
+static void record(recorder *r, pid_t child, int *exit_code)
+{
+    int watched = (int)syscall(SYS_pidfd_open, child, 0);
+    uint64_t end_ns = 0;
+    bool running = true;
+
+    for (;;) {
+        recorder_round(r, running ? watched : -1);
+        if (running && has_exited(child, exit_code)) {
+            running = false;
+            end_ns = os_monotonic_ns() + (uint64_t)LATE_MS * 1000000;
+        }
+        if (r->stopping && recorder_is_done(r))
+            break;
+        if (!running && recorder_is_done(r))
+            break;
+        if (!running && r->options->duration_ns == 0 && os_monotonic_ns() >= end_ns)
+            recorder_stop(r, "target exited");
+    }
+    recorder_finish_listening(r);
+    if (watched >= 0)
+        close(watched);
+    /* the recording is over, the program may not be: its exit code is ours */
+    if (running) {
+        int status = 0;
+
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        }
+        *exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+}
+
+int session_record_command(const session_options *options, char *const *command,
+                           session_result *result, error *e)
+{
+    recorder *r = recorder_create(options, result, e);
+    environment v;
+    place p = {.descriptor = -1};
+    bool main_place = false;
+    pid_t child = -1;
+    int exit_code = 0;
+    int code;
+
+    if (r == NULL)
+        return e->code;
+    memset(&v, 0, sizeof v);
+    for (size_t i = 0; i < options->selection->count; i++)
+        main_place =
+            main_place || (options->selection->items[i].profiler->where & CATALOGUE_MAIN) != 0;
+    code = os_random(r->token, sizeof r->token) == 0 ? place_make_own(options->library, &p, e)
+                                                     : error_set(e, ERROR_IO, "no random numbers");
+    if (code == 0)
+        code = listen_in(&p, &r->listener, e);
+    if (code == 0)
+        code = build_environment(&v, &p, r->token, main_place, e);
+    if (code == 0)
+        code = spawn(command, &v, &child, e);
+    if (code == 0)
+        record(r, child, &exit_code);
+    free_environment(&v);
+    place_remove_own(&p);
+    if (code != 0 || !result->total.started)
+        recorder_abandon(r);
+    else
+        recorder_close(r);
+    result->exit_code = exit_code;
+    return code;
+}

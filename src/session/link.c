@@ -1,0 +1,167 @@
+/* link: see link.h. */
+#include "session/link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/os.h"
+
+enum { SEND_TIMEOUT_MS = 5000, GREET_TIMEOUT_MS = 3000, READ_STEP = 256 << 10 };
+
+void link_init(session_link *l, int descriptor)
+{
+    memset(l, 0, sizeof *l);
+    l->descriptor = descriptor;
+}
+
+void link_close(session_link *l)
+{
+    if (l->descriptor >= 0)
+        close(l->descriptor);
+    buffer_free(&l->received);
+    link_init(l, -1);
+}
+
+int link_send(session_link *l, const buffer *message, error *e)
+{
+    size_t sent = 0;
+
+    if (buffer_failed(message))
+        return error_set(e, ERROR_MEMORY, "no memory for a message to the agent");
+    while (sent < message->length) {
+        ssize_t n = send(l->descriptor, message->data + sent, message->length - sent,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+        struct pollfd polled = {l->descriptor, POLLOUT, 0};
+
+        if (n > 0) {
+            sent += (size_t)n;
+            continue;
+        }
+        if (errno == EINTR)
+            continue;
+        if (errno != EAGAIN && errno != EWOULDBLOCK)
+            return error_set(e, ERROR_GONE, "the agent has closed the connection");
+        if (poll(&polled, 1, SEND_TIMEOUT_MS) == 0)
+            return error_set(e, ERROR_TIMEOUT, "the agent takes no commands");
+    }
+    return 0;
+}
+
+int link_send_plain(session_link *l, control_kind kind, error *e)
+{
+    buffer message = BUFFER_EMPTY;
+    int code;
+
+    control_put_plain(&message, kind);
+    code = link_send(l, &message, e);
+    buffer_free(&message);
+    return code;
+}
+
+int link_read(session_link *l, error *e)
+{
+    if (l->taken != 0) {
+        memmove(l->received.data, l->received.data + l->taken, l->received.length - l->taken);
+        l->received.length -= l->taken;
+        l->taken = 0;
+    }
+    for (;;) {
+        ssize_t n;
+
+        if (!buffer_reserve(&l->received, READ_STEP))
+            return error_set(e, ERROR_MEMORY, "no memory for what the agent sends");
+        n = recv(l->descriptor, l->received.data + l->received.length, READ_STEP, MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return 0;
+        if (n <= 0)
+            return error_set(e, ERROR_GONE, "the agent has closed the connection");
+        l->received.length += (size_t)n;
+        if ((size_t)n < READ_STEP || l->received.length > 4 * READ_STEP)
+            return 0;
+    }
+}
+
+bool link_next(session_link *l, recording_chunk *chunk, error *e)
+{
+    recording_chunk_state state =
+        recording_take_chunk(l->received.data + l->taken, l->received.length - l->taken, chunk);
+
+    if (state == RECORDING_CHUNK_BROKEN)
+        error_set(e, ERROR_CORRUPT, "what the agent sends is broken");
+    if (state != RECORDING_CHUNK_WHOLE)
+        return false;
+    l->taken += chunk->whole;
+    return true;
+}
+
+int link_wait(session_link *l, recording_chunk *chunk, unsigned timeout_ms, error *e)
+{
+    uint64_t end = os_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
+
+    error_clear(e);
+    for (;;) {
+        struct pollfd polled = {l->descriptor, POLLIN, 0};
+        uint64_t now = os_monotonic_ns();
+        int code;
+
+        if (l->received.length > l->taken && link_next(l, chunk, e))
+            return 0;
+        if (e->code != 0)
+            return e->code;
+        if (now >= end)
+            return error_set(e, ERROR_TIMEOUT, "the agent does not answer");
+        if (poll(&polled, 1, (int)((end - now) / 1000000) + 1) <= 0)
+            continue;
+        code = link_read(l, e);
+        if (code != 0)
+            return code;
+    }
+}
+
+void link_put_hello(buffer *out, const uint8_t *token)
+{
+    control_hello hello = {.protocol = CONTROL_PROTOCOL, .version = CLARINET_VERSION};
+
+    memcpy(hello.token, token, sizeof hello.token);
+    control_put_hello(out, CONTROL_HELLO, &hello);
+}
+
+int link_check_welcome(const control_welcome *welcome, error *e)
+{
+    if (welcome->protocol == CONTROL_PROTOCOL)
+        return 0;
+    error_set(e, ERROR_UNSUPPORTED,
+              "an agent of clarinet %s is loaded in the process; it speaks protocol %u, this "
+              "clarinet (%s) speaks %u",
+              welcome->version, (unsigned)welcome->protocol, CLARINET_VERSION,
+              (unsigned)CONTROL_PROTOCOL);
+    return error_advise(e, "use clarinet %s for this process, or restart the process",
+                        welcome->version);
+}
+
+int link_greet(session_link *l, const uint8_t *token, control_welcome *welcome, error *e)
+{
+    buffer message = BUFFER_EMPTY;
+    recording_chunk chunk;
+    int code;
+
+    link_put_hello(&message, token);
+    code = link_send(l, &message, e);
+    buffer_free(&message);
+    if (code == 0)
+        code = link_wait(l, &chunk, GREET_TIMEOUT_MS, e);
+    if (code != 0)
+        return code;
+    if (chunk.kind == CONTROL_REFUSED)
+        return control_get_refused(reader_of(chunk.payload, chunk.length), e);
+    if (chunk.kind != CONTROL_WELCOME)
+        return error_set(e, ERROR_CORRUPT, "the agent does not answer a hello with a welcome");
+    code = control_get_welcome(reader_of(chunk.payload, chunk.length), welcome, e);
+    return code != 0 ? code : link_check_welcome(welcome, e);
+}

@@ -1,0 +1,514 @@
+/* recorder: see recorder.h. */
+#include "session/recorder.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/os.h"
+#include "diagnostics/procfs.h"
+
+enum { ANSWER_MS = 5000, STOP_MS = 10000, STATUS_MS = 500 };
+
+static void take(recorder *r, peer *p, const recording_chunk *chunk);
+
+static uint64_t in_ms(unsigned milliseconds)
+{
+    return os_monotonic_ns() + (uint64_t)milliseconds * 1000000;
+}
+
+/* The first trouble is the one that is told. */
+static void note_trouble(recorder *r, const error *e)
+{
+    if (r->result->trouble.code == 0)
+        r->result->trouble = *e;
+}
+
+/* The file does not take any more: what is there is good; everything stops. */
+static void file_failed(recorder *r, const error *e)
+{
+    note_trouble(r, e);
+    recorder_stop(r, "tool stopped");
+}
+
+static void append(recorder *r, const buffer *chunks)
+{
+    error e;
+
+    if (chunks->length != 0 && recording_writer_append(r->writer, chunks, &e) != 0)
+        file_failed(r, &e);
+}
+
+static void put_number(buffer *out, const char *key, uint64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    recording_put_info(out, key, text);
+}
+
+recorder *recorder_create(const session_options *options, session_result *result, error *e)
+{
+    recorder *r = memory_allocate_array(1, sizeof *r);
+    buffer chunks = BUFFER_EMPTY;
+    size_t chunk;
+
+    memset(result, 0, sizeof *result);
+    if (r == NULL) {
+        error_set(e, ERROR_MEMORY, "no memory for a recording");
+        return NULL;
+    }
+    r->options = options;
+    r->result = result;
+    r->listener = -1;
+    r->origin_ns = os_monotonic_ns();
+    if (recording_writer_create(options->file, &r->writer, e) != 0) {
+        memory_free(r);
+        return NULL;
+    }
+    chunk = recording_begin_chunk(&chunks, RECORDING_INFO, RECORDING_PROCESS_NONE);
+    recording_put_info(&chunks, "tool_version", CLARINET_VERSION);
+    recording_put_info(&chunks, "command", options->command == NULL ? "" : options->command);
+    put_number(&chunks, "created_unix_ns", os_realtime_ns());
+    recording_end_chunk(&chunks, chunk);
+    if (recording_writer_append(r->writer, &chunks, e) != 0) {
+        recorder_abandon(r);
+        r = NULL;
+    }
+    buffer_free(&chunks);
+    return r;
+}
+
+peer *recorder_add(recorder *r, session_link link, bool welcomed, int process_id)
+{
+    peer *p = r->peer_count == RECORDER_MAX_LINKS ? NULL : memory_allocate_array(1, sizeof *p);
+
+    if (p == NULL) {
+        link_close(&link);
+        return NULL;
+    }
+    p->link = link;
+    p->process_id = process_id;
+    p->phase = welcomed ? PEER_GREETING : PEER_ANNOUNCING;
+    p->deadline_ns = in_ms(ANSWER_MS);
+    r->peers[r->peer_count++] = p;
+    return p;
+}
+
+static void drop(recorder *r, peer *p, const char *reason)
+{
+    (void)r;
+    if (p->phase >= PEER_RECORDING && p->end == NULL)
+        p->end = reason;
+    p->phase = PEER_DONE;
+    link_close(&p->link);
+}
+
+void recorder_start(recorder *r, peer *p)
+{
+    buffer message = BUFFER_EMPTY;
+    char root[32];
+    error e;
+
+    p->index = r->next_index++;
+    control_put_start(&message, r->options->selection);
+    p->phase = PEER_STARTING;
+    p->deadline_ns = in_ms(ANSWER_MS);
+    if (p->process_id != 0) {
+        snprintf(root, sizeof root, "/proc/%d/root", p->process_id);
+        p->symbols = symbolize_open(root);
+    }
+    if (link_send(&p->link, &message, &e) != 0) {
+        note_trouble(r, &e);
+        drop(r, p, "connection lost");
+    }
+    buffer_free(&message);
+}
+
+static void put_user(buffer *out, int process_id)
+{
+    buffer status = BUFFER_EMPTY;
+    unsigned user;
+    const char *line;
+    struct passwd *entry;
+
+    if (procfs_read(process_id, "status", 65536, &status) == 0 &&
+        (line = strstr(buffer_text(&status), "\nUid:")) != NULL &&
+        sscanf(line, "\nUid: %*u %u", &user) == 1) {
+        entry = getpwuid(user);
+        if (entry != NULL)
+            recording_put_info(out, "user", entry->pw_name);
+        else
+            put_number(out, "user", user);
+    }
+    buffer_free(&status);
+}
+
+/* The program's name: the dll that dotnet runs, else the executable. */
+static void put_name(buffer *out, const buffer *cmdline)
+{
+    const char *word = buffer_text(cmdline);
+    const char *end = word + cmdline->length;
+    const char *best = word;
+    char name[128];
+    const char *slash;
+
+    for (const char *p = word; p < end; p += strlen(p) + 1) {
+        size_t length = strlen(p);
+
+        if (length > 4 && strcmp(p + length - 4, ".dll") == 0) {
+            best = p;
+            break;
+        }
+    }
+    slash = strrchr(best, '/');
+    snprintf(name, sizeof name, "%s", slash == NULL ? best : slash + 1);
+    if (strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".dll") == 0)
+        name[strlen(name) - 4] = '\0';
+    recording_put_info(out, "name", name);
+    recording_put_info(out, "entry_assembly", name);
+}
+
+void recorder_describe(recorder *r, peer *p)
+{
+    buffer chunks = BUFFER_EMPTY;
+    buffer cmdline = BUFFER_EMPTY;
+    buffer text = BUFFER_EMPTY;
+    size_t chunk = recording_begin_chunk(&chunks, RECORDING_INFO, p->index);
+    char host[256] = "";
+
+    if (gethostname(host, sizeof host - 1) == 0)
+        recording_put_info(&chunks, "host", host);
+    if (p->process_id != 0 && procfs_read(p->process_id, "cmdline", 65536, &cmdline) == 0) {
+        procfs_append_command_line(&text, &cmdline);
+        recording_put_info(&chunks, "command_line", buffer_text(&text));
+        put_name(&chunks, &cmdline);
+        put_user(&chunks, p->process_id);
+    }
+    recording_end_chunk(&chunks, chunk);
+    append(r, &chunks);
+    buffer_free(&chunks);
+    buffer_free(&cmdline);
+    buffer_free(&text);
+}
+
+static void write_symbols(recorder *r, peer *p)
+{
+    buffer chunks = BUFFER_EMPTY;
+
+    if (p->symbols == NULL)
+        return;
+    symbolize_write(p->symbols, p->index, &chunks);
+    append(r, &chunks);
+    buffer_free(&chunks);
+}
+
+static void serve(recorder *r, peer *p)
+{
+    recording_chunk chunk;
+    error e;
+    int code;
+
+    error_clear(&e);
+    code = link_read(&p->link, &e);
+    if (code != 0 && code != ERROR_GONE)
+        note_trouble(r, &e);
+    error_clear(&e);
+    while (p->phase != PEER_DONE && link_next(&p->link, &chunk, &e))
+        take(r, p, &chunk);
+    if (e.code != 0) {
+        note_trouble(r, &e);
+        code = e.code;
+    }
+    if (p->phase != PEER_DONE && code != 0) {
+        /* whether the process or only the agent has ended is seen a moment later */
+        procfs_stat stat;
+        bool alive = p->process_id != 0 && procfs_read_stat(p->process_id, &stat) &&
+                     stat.state != 'Z' && stat.state != 'X';
+
+        for (int i = 0; alive && i < 20 && code == ERROR_GONE; i++) {
+            os_sleep_ms(10);
+            alive =
+                procfs_read_stat(p->process_id, &stat) && stat.state != 'Z' && stat.state != 'X';
+        }
+        drop(r, p, alive ? "connection lost" : "target exited");
+    }
+}
+
+static void take_welcome(recorder *r, peer *p, const recording_chunk *chunk)
+{
+    control_welcome welcome;
+    error e;
+
+    if (control_get_welcome(reader_of(chunk->payload, chunk->length), &welcome, &e) != 0 ||
+        link_check_welcome(&welcome, &e) != 0) {
+        note_trouble(r, &e);
+        drop(r, p, "connection lost");
+        return;
+    }
+    recorder_start(r, p);
+}
+
+static void take_announcement(recorder *r, peer *p, const recording_chunk *chunk)
+{
+    control_hello hello;
+    buffer message = BUFFER_EMPTY;
+
+    if (chunk->kind != CONTROL_ANNOUNCE ||
+        control_get_hello(reader_of(chunk->payload, chunk->length), &hello, NULL) != 0 ||
+        !control_token_equal(hello.token, r->token)) {
+        drop(r, p, "connection lost");
+        return;
+    }
+    link_put_hello(&message, r->token);
+    p->phase = PEER_GREETING;
+    p->deadline_ns = in_ms(ANSWER_MS);
+    if (link_send(&p->link, &message, NULL) != 0)
+        drop(r, p, "connection lost");
+    buffer_free(&message);
+}
+
+static void take_answer(recorder *r, peer *p, const recording_chunk *chunk)
+{
+    control_state state;
+    error e;
+
+    switch (chunk->kind) {
+    case CONTROL_STARTED:
+        p->phase = PEER_RECORDING;
+        if (r->started_ns == 0)
+            r->started_ns = os_monotonic_ns();
+        r->result->total.processes++;
+        recorder_describe(r, p);
+        if (r->stopping)
+            recorder_stop(r, r->reason);
+        break;
+    case CONTROL_STOPPED:
+        p->end = r->reason;
+        link_send_plain(&p->link, CONTROL_GOODBYE, NULL);
+        drop(r, p, r->reason);
+        break;
+    case CONTROL_STATE:
+        if (control_get_state(reader_of(chunk->payload, chunk->length), &state, NULL) == 0) {
+            p->rows = state.rows;
+            p->lost = state.lost;
+        }
+        break;
+    case CONTROL_REFUSED:
+        control_get_refused(reader_of(chunk->payload, chunk->length), &e);
+        note_trouble(r, &e);
+        drop(r, p, "connection lost");
+        break;
+    default:
+        break;
+    }
+}
+
+static void take(recorder *r, peer *p, const recording_chunk *chunk)
+{
+    error e;
+
+    if (p->phase == PEER_ANNOUNCING) {
+        take_announcement(r, p, chunk);
+    } else if (chunk->kind == CONTROL_WELCOME && p->phase == PEER_GREETING) {
+        take_welcome(r, p, chunk);
+    } else if (chunk->kind >= 0x8000) {
+        take_answer(r, p, chunk);
+    } else if (p->phase >= PEER_STARTING) {
+        if (p->symbols != NULL)
+            symbolize_take(p->symbols, chunk);
+        if (recording_writer_append_received(r->writer, chunk, p->index, &e) != 0)
+            file_failed(r, &e);
+    }
+}
+
+static void accept_peer(recorder *r)
+{
+    int descriptor = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct ucred who;
+    socklen_t length = sizeof who;
+    session_link link;
+
+    if (descriptor < 0)
+        return;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 ||
+        (who.uid != geteuid() && geteuid() != 0)) {
+        close(descriptor);
+        return;
+    }
+    link_init(&link, descriptor);
+    recorder_add(r, link, false, (int)who.pid);
+}
+
+void recorder_stop(recorder *r, const char *reason)
+{
+    r->stopping = true;
+    if (r->reason == NULL)
+        r->reason = reason;
+    for (size_t i = 0; i < r->peer_count; i++) {
+        peer *p = r->peers[i];
+
+        if (p->phase == PEER_RECORDING) {
+            p->phase = PEER_STOPPING;
+            p->deadline_ns = in_ms(STOP_MS);
+            link_send_plain(&p->link, CONTROL_STATUS, NULL);
+            if (link_send_plain(&p->link, CONTROL_STOP, NULL) != 0)
+                drop(r, p, "connection lost");
+        } else if (p->phase < PEER_STARTING) {
+            drop(r, p, reason);
+        }
+    }
+}
+
+/* Deadlines, the duration, progress. */
+static void keep_time(recorder *r)
+{
+    uint64_t now = os_monotonic_ns();
+    session_progress *total = &r->result->total;
+    error e;
+
+    total->rows = total->lost = 0;
+    for (size_t i = 0; i < r->peer_count; i++) {
+        peer *p = r->peers[i];
+
+        total->rows += p->rows;
+        total->lost += p->lost;
+        if (p->phase == PEER_RECORDING || p->phase == PEER_DONE || now < p->deadline_ns)
+            continue;
+        error_set(&e, ERROR_TIMEOUT, "the agent in process %d does not answer", p->process_id);
+        if (p->phase != PEER_ANNOUNCING)
+            note_trouble(r, &e);
+        drop(r, p, "connection lost");
+    }
+    if (now >= r->next_status_ns) {
+        r->next_status_ns = now + (uint64_t)STATUS_MS * 1000000;
+        for (size_t i = 0; i < r->peer_count; i++) {
+            if (r->peers[i]->phase == PEER_RECORDING)
+                link_send_plain(&r->peers[i]->link, CONTROL_STATUS, NULL);
+            write_symbols(r, r->peers[i]);
+        }
+    }
+    if (r->started_ns != 0 && !r->stopping)
+        total->elapsed_ns = now - r->started_ns;
+    total->started = r->started_ns != 0;
+    total->stopping = r->stopping;
+    total->duration_ns = r->options->duration_ns;
+    total->bytes = recording_writer_size(r->writer);
+    if (r->options->duration_ns != 0 && total->elapsed_ns >= r->options->duration_ns &&
+        !r->stopping)
+        recorder_stop(r, "duration");
+    if (recording_writer_flush(r->writer, &e) != 0 && r->result->trouble.code == 0)
+        file_failed(r, &e);
+    if (r->options->progress != NULL)
+        r->options->progress(r->options->context, total);
+}
+
+static int time_to_wait(const recorder *r)
+{
+    uint64_t end = r->started_ns + r->options->duration_ns;
+    uint64_t now = os_monotonic_ns();
+
+    if (r->started_ns == 0 || r->options->duration_ns == 0 || r->stopping ||
+        end > now + (uint64_t)RECORDER_TICK_MS * 1000000)
+        return RECORDER_TICK_MS;
+    return end <= now ? 0 : (int)((end - now) / 1000000) + 1;
+}
+
+void recorder_round(recorder *r, int extra)
+{
+    struct pollfd polled[RECORDER_MAX_LINKS + 3];
+    size_t who[RECORDER_MAX_LINKS + 3];
+    nfds_t count = 3;
+
+    polled[0] = (struct pollfd){r->stopping ? -1 : r->options->stop, POLLIN, 0};
+    polled[1] = (struct pollfd){r->listener, POLLIN, 0};
+    polled[2] = (struct pollfd){extra, POLLIN, 0};
+    for (size_t i = 0; i < r->peer_count; i++) {
+        if (r->peers[i]->phase == PEER_DONE)
+            continue;
+        who[count] = i;
+        polled[count++] = (struct pollfd){r->peers[i]->link.descriptor, POLLIN, 0};
+    }
+    if (poll(polled, count, time_to_wait(r)) > 0) {
+        for (nfds_t i = 3; i < count; i++)
+            if (polled[i].revents != 0 && r->peers[who[i]]->phase != PEER_DONE)
+                serve(r, r->peers[who[i]]);
+        if (polled[1].revents != 0)
+            accept_peer(r);
+        if (polled[0].revents != 0)
+            recorder_stop(r, "stopped");
+    }
+    keep_time(r);
+}
+
+bool recorder_is_done(const recorder *r)
+{
+    for (size_t i = 0; i < r->peer_count; i++)
+        if (r->peers[i]->phase != PEER_DONE)
+            return false;
+    return true;
+}
+
+void recorder_finish_listening(recorder *r)
+{
+    if (r->listener >= 0)
+        close(r->listener);
+    r->listener = -1;
+}
+
+static void free_peers(recorder *r)
+{
+    recorder_finish_listening(r);
+    for (size_t i = 0; i < r->peer_count; i++) {
+        link_close(&r->peers[i]->link);
+        symbolize_close(r->peers[i]->symbols);
+        memory_free(r->peers[i]);
+    }
+    r->peer_count = 0;
+}
+
+void recorder_close(recorder *r)
+{
+    buffer chunks = BUFFER_EMPTY;
+    error e;
+
+    for (size_t i = 0; i < r->peer_count; i++) {
+        peer *p = r->peers[i];
+        size_t chunk;
+
+        write_symbols(r, p);
+        if (p->end == NULL)
+            continue;
+        if (r->reason == NULL)
+            r->reason = p->end;
+        chunk = recording_begin_chunk(&chunks, RECORDING_END, p->index);
+        recording_put_end(&chunks, p->end,
+                          os_monotonic_ns() - (r->started_ns == 0 ? r->origin_ns : r->started_ns));
+        recording_end_chunk(&chunks, chunk);
+    }
+    append(r, &chunks);
+    buffer_free(&chunks);
+    r->result->total.bytes = recording_writer_size(r->writer);
+    r->result->reason = r->reason == NULL ? "target exited" : r->reason;
+    if (recording_writer_close(r->writer, &e) != 0)
+        note_trouble(r, &e);
+    free_peers(r);
+    memory_free(r);
+}
+
+void recorder_abandon(recorder *r)
+{
+    struct stat status;
+
+    free_peers(r);
+    recording_writer_close(r->writer, NULL);
+    if (lstat(r->options->file, &status) == 0 && S_ISREG(status.st_mode))
+        unlink(r->options->file);
+    memory_free(r);
+}

@@ -1,0 +1,77 @@
+/*
+ * recorder: the part of a session that both kinds share: links to agents, the file, the time.
+ * Private to src/session.
+ */
+#ifndef CLARINET_SESSION_RECORDER_H
+#define CLARINET_SESSION_RECORDER_H
+
+#include <sys/types.h>
+
+#include "recording/writer.h"
+#include "session/link.h"
+#include "session/session.h"
+#include "session/symbolize.h"
+
+enum { RECORDER_MAX_LINKS = 256, RECORDER_TICK_MS = 200 };
+
+typedef enum {
+    PEER_ANNOUNCING, /* connected to us, has not said who it is */
+    PEER_GREETING,   /* hello sent */
+    PEER_STARTING,   /* start sent */
+    PEER_RECORDING,
+    PEER_STOPPING, /* stop sent */
+    PEER_DONE,
+} peer_phase;
+
+/* One process of the recording. */
+typedef struct {
+    peer_phase phase;
+    session_link link;
+    uint32_t index; /* in the recording */
+    int process_id; /* as we see it; 0 = not known */
+    uint64_t rows;  /* as the agent counts */
+    uint64_t lost;
+    uint64_t deadline_ns; /* of announcing, greeting, starting, stopping */
+    const char *end;      /* why it ended; NULL = it did not */
+    symbolizer *symbols;
+} peer;
+
+typedef struct {
+    const session_options *options;
+    session_result *result;
+    recording_writer *writer;
+    peer *peers[RECORDER_MAX_LINKS];
+    size_t peer_count;
+    uint32_t next_index;
+    int listener; /* -1 = none */
+    uint8_t token[CONTROL_TOKEN_SIZE];
+    uint64_t origin_ns;
+    uint64_t started_ns; /* of the first process; 0 = none yet */
+    uint64_t next_status_ns;
+    bool stopping;
+    const char *reason; /* why everything stops */
+} recorder;
+
+/* Makes the file with the recording's own information. NULL on failure, with *e. */
+recorder *recorder_create(const session_options *options, session_result *result, error *e);
+/* Adds a connection. `welcomed`: it was greeted already. NULL when there is no memory. */
+peer *recorder_add(recorder *r, session_link link, bool welcomed, int process_id);
+/* Sends START to a greeted peer. */
+void recorder_start(recorder *r, peer *p);
+/* Writes what the tool knows about a process. */
+void recorder_describe(recorder *r, peer *p);
+/* One round: waits up to a tick for something to happen and does it. `extra` (-1 = none) is one
+ * more descriptor that ends the wait. */
+void recorder_round(recorder *r, int extra);
+/* Everything has ended or everything is told to stop and has. */
+bool recorder_is_done(const recorder *r);
+/* Begins the end: STOP to all. */
+void recorder_stop(recorder *r, const char *reason);
+/* No further processes are taken. */
+void recorder_finish_listening(recorder *r);
+/* Ends and closes the file, frees the recorder. The first trouble goes to result->trouble. */
+void recorder_close(recorder *r);
+/* Frees and removes the file: nothing was recorded. */
+void recorder_abandon(recorder *r);
+
+#endif

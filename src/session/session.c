@@ -1,0 +1,54 @@
+/* session: recording a running process. See session.h; launch.c has the other kind. */
+#include "session/session.h"
+
+#include <string.h>
+
+#include "base/os.h"
+#include "session/attach.h"
+#include "session/recorder.h"
+
+int session_record_process(const session_options *options, const diagnostics_process *process,
+                           session_result *result, error *e)
+{
+    recorder *r = NULL;
+    session_link link;
+    control_welcome welcome;
+    bool main_place = false;
+    int code = diagnostics_require_attachable(process, e);
+
+    if (code != 0)
+        return code;
+    r = recorder_create(options, result, e);
+    if (r == NULL)
+        return e->code;
+    for (size_t i = 0; i < options->selection->count; i++)
+        main_place =
+            main_place || (options->selection->items[i].profiler->where & CATALOGUE_MAIN) != 0;
+    code = attach_open(process, options->library, main_place, &link, &welcome, e);
+    if (code == 0) {
+        peer *p = recorder_add(r, link, true, process->process_id);
+
+        if (p == NULL)
+            code = error_set(e, ERROR_MEMORY, "no memory for the connection to the agent");
+        else
+            recorder_start(r, p);
+    }
+    if (code != 0) {
+        recorder_abandon(r);
+        return code;
+    }
+    do {
+        recorder_round(r, -1);
+    } while (!recorder_is_done(r));
+    if (!result->total.started) {
+        /* the agent refused, or the process ended before anything was recorded */
+        *e = result->trouble;
+        if (e->code == 0)
+            error_set(e, ERROR_GONE, "process %d ended before the recording began",
+                      process->process_id);
+        recorder_abandon(r);
+        return e->code;
+    }
+    recorder_close(r);
+    return 0;
+}

@@ -1,0 +1,57 @@
+/*
+ * session: makes one recording, of a running process or of a command with all its .NET processes.
+ *
+ * Chunks of the agents are appended to the file as they come, at least every quarter of a second,
+ * so the file is good up to the last moment whatever happens to either side. Nothing is printed
+ * here. Thread rules: a session belongs to one thread; several sessions may run at once.
+ */
+#ifndef CLARINET_SESSION_SESSION_H
+#define CLARINET_SESSION_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "catalogue/catalogue.h"
+#include "diagnostics/processes.h"
+
+typedef struct {
+    bool started;         /* at least one process records, or has recorded */
+    bool stopping;        /* waiting for the last records */
+    uint64_t elapsed_ns;  /* since the first one started */
+    uint64_t duration_ns; /* 0 = no end set */
+    uint64_t rows;        /* recorded */
+    uint64_t lost;        /* not recorded, whatever the reason */
+    uint64_t bytes;       /* of the file */
+    size_t processes;     /* that have recorded */
+} session_progress;
+
+typedef struct {
+    const catalogue_selection *selection;
+    const char *library;  /* path of libclarinet.so */
+    const char *file;     /* the recording */
+    const char *command;  /* as the person typed it; goes into the recording */
+    uint64_t duration_ns; /* 0 = until the target ends, or until stopped */
+    int stop;             /* a descriptor; readable = stop and keep all; -1 = none */
+    /* Called a few times a second; may be NULL. */
+    void (*progress)(void *context, const session_progress *progress);
+    void *context;
+} session_options;
+
+typedef struct {
+    session_progress total;
+    const char *reason; /* why it ended, as in the recording's END */
+    int exit_code;      /* of the command: 128 + the signal when one ended it */
+    error trouble;      /* code 0, or what went wrong while recording; the file is good still */
+} session_result;
+
+/* Attaches and records. On failure no file is left. */
+int session_record_process(const session_options *options, const diagnostics_process *process,
+                           session_result *result, error *e);
+/* Starts the command and records every .NET process of it. The command runs to its end whatever
+ * happens to the recording. Fails only when the command could not be started. */
+int session_record_command(const session_options *options, char *const *command,
+                           session_result *result, error *e);
+
+#endif
