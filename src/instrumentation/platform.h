@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "rules/home.h"
 
 extern const char PLATFORM_SEPARATOR; /* of paths */
 extern const bool PLATFORM_EMPTY_VARIABLE_IS_UNSET;
@@ -25,11 +26,7 @@ void platform_parent_path(buffer *out);
 /* The command line as the process filter wants it. */
 void platform_command_line(buffer *out);
 
-bool platform_file_exists(const char *path);
-int platform_read_file(const char *path, buffer *out, error *e);
-/* Calls `each` with every name in the folder, in no order; false when it can't be read. */
-bool platform_list_folder(const char *path, void (*each)(void *context, const char *name),
-                          void *context);
+extern const home_files PLATFORM_FILES;
 /* Makes the folder and those above it; true when it is there afterwards. */
 bool platform_make_folder(const char *path);
 

@@ -69,20 +69,20 @@ void platform_command_line(buffer *out)
     buffer_free(&raw);
 }
 
-bool platform_file_exists(const char *path)
+static bool file_exists(const char *path)
 {
     struct stat s;
 
     return stat(path, &s) == 0 && !S_ISDIR(s.st_mode);
 }
 
-int platform_read_file(const char *path, buffer *out, error *e)
+static int read_file(const char *path, buffer *out, error *e)
 {
     return os_read_file(path, (size_t)64 << 20, out, e);
 }
 
-bool platform_list_folder(const char *path, void (*each)(void *context, const char *name),
-                          void *context)
+static bool list_folder(const char *path, void (*each)(void *context, const char *name),
+                        void *context)
 {
     DIR *folder = opendir(path);
     struct dirent *entry;
@@ -96,6 +96,8 @@ bool platform_list_folder(const char *path, void (*each)(void *context, const ch
     closedir(folder);
     return true;
 }
+
+const home_files PLATFORM_FILES = {file_exists, read_file, list_folder, '/'};
 
 bool platform_make_folder(const char *path)
 {

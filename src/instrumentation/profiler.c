@@ -146,8 +146,9 @@ static bool passes_filter(instrumentation *root)
     f.pools_allowed = configuration_names(&root->settings.pools_allowed);
     f.pool_default = root->settings.pool_default;
     error_clear(&e);
-    if (!root->is_core_clr && home_read_application(f.process_path, &f.application_set,
-                                                    &f.application_enabled, &e) != 0) {
+    if (!root->is_core_clr &&
+        home_read_application(&root->folders, f.process_path, &f.application_set,
+                              &f.application_enabled, &e) != 0) {
         journal_write(&root->log, LEVEL_ERROR, "%s", e.message);
     } else {
         decision = filter_decide(&f);
@@ -203,7 +204,7 @@ static HRESULT on_initialize(void *context, const clr_info *info)
     root->reference_form =
         equals(variables_get(&root->environment, VARIABLE_TEMPLATE), "reference");
     root->light_mask = equals(variables_get(&root->environment, VARIABLE_MASK), "light");
-    home_find(&root->folders, &root->environment, root->is_core_clr);
+    home_find(&root->folders, &PLATFORM_FILES, &root->environment, root->is_core_clr);
     if (!read_settings(root) || !is_supported(root) || !read_points(root) || !passes_filter(root) ||
         !set_mask(root)) {
         journal_close(&root->log);

@@ -12,9 +12,9 @@
 #include <stdbool.h>
 
 #include "clarinet/profiler.h"
-#include "instrumentation/home.h"
 #include "instrumentation/journal.h"
 #include "instrumentation/targets.h"
+#include "rules/home.h"
 #include "rules/points.h"
 
 typedef struct retired {

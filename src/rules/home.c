@@ -1,5 +1,5 @@
 /* home: see home.h. */
-#include "instrumentation/home.h"
+#include "rules/home.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,12 +7,13 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "instrumentation/platform.h"
 
 static const char AGENT_FILE[] = "NewRelic.Agent.Core.dll";
 
-void home_find(home_folders *folders, const variables *environment, bool is_core_clr)
+void home_find(home_folders *folders, const home_files *files, const variables *environment,
+               bool is_core_clr)
 {
+    folders->files = files;
     folders->is_core_clr = is_core_clr;
     folders->home =
         variables_get(environment, is_core_clr ? VARIABLE_HOME : VARIABLE_HOME_FRAMEWORK);
@@ -39,14 +40,14 @@ int home_read_configuration(const home_folders *folders, const variables *enviro
             e, "set %s to the folder that holds newrelic.config",
             variables_spelling(folders->is_core_clr ? VARIABLE_HOME : VARIABLE_HOME_FRAMEWORK, 0));
     }
-    buffer_format(&path, "%s%cnewrelic.config", folders->home, PLATFORM_SEPARATOR);
+    buffer_format(&path, "%s%cnewrelic.config", folders->home, folders->files->separator);
     files[0].path = buffer_text(&path);
-    code = platform_read_file(files[0].path, &global, e);
+    code = folders->files->read(files[0].path, &global, e);
     if (code == 0) {
         files[0].bytes = buffer_text(&global);
         files[0].length = global.length;
-        if (platform_file_exists(files[1].path) &&
-            platform_read_file(files[1].path, &local, NULL) == 0) {
+        if (folders->files->exists(files[1].path) &&
+            folders->files->read(files[1].path, &local, NULL) == 0) {
             files[1].bytes = buffer_text(&local);
             files[1].length = local.length;
         }
@@ -58,7 +59,8 @@ int home_read_configuration(const home_folders *folders, const variables *enviro
     return code;
 }
 
-int home_read_application(const char *process_path, bool *is_set, bool *enabled, error *e)
+int home_read_application(const home_folders *folders, const char *process_path, bool *is_set,
+                          bool *enabled, error *e)
 {
     buffer path = BUFFER_EMPTY;
     buffer bytes = BUFFER_EMPTY;
@@ -67,7 +69,7 @@ int home_read_application(const char *process_path, bool *is_set, bool *enabled,
 
     buffer_format(&path, "%s.config", process_path);
     file.path = buffer_text(&path);
-    if (platform_read_file(file.path, &bytes, NULL) == 0) {
+    if (folders->files->read(file.path, &bytes, NULL) == 0) {
         file.bytes = buffer_text(&bytes);
         file.length = bytes.length;
     }
@@ -86,11 +88,11 @@ int home_find_agent(const home_folders *folders, buffer *path, error *e)
             continue;
         for (int nested = 0; nested < 2; nested++) {
             buffer_clear(path);
-            buffer_format(path, "%s%c", bases[i], PLATFORM_SEPARATOR);
+            buffer_format(path, "%s%c", bases[i], folders->files->separator);
             if (nested)
-                buffer_format(path, "%s%c", flavour(folders), PLATFORM_SEPARATOR);
+                buffer_format(path, "%s%c", flavour(folders), folders->files->separator);
             buffer_append_text(path, AGENT_FILE);
-            if (platform_file_exists(buffer_text(path)))
+            if (folders->files->exists(buffer_text(path)))
                 return 0;
         }
     }
@@ -103,6 +105,7 @@ int home_find_agent(const home_folders *folders, buffer *path, error *e)
 /* ---- extension files ---- */
 
 typedef struct {
+    const home_folders *folders;
     const char *folder;
     configuration_list *paths;
     bool failed;
@@ -128,7 +131,7 @@ static void collect(void *context, const char *name)
         list->items = items;
         list->capacity = capacity;
     }
-    buffer_format(&path, "%s%c%s", c->folder, PLATFORM_SEPARATOR, name);
+    buffer_format(&path, "%s%c%s", c->folder, c->folders->files->separator, name);
     text = buffer_take_text(&path);
     if (text == NULL)
         c->failed = true;
@@ -141,17 +144,17 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static const char *base_name(const char *path)
+static const char *base_name(const char *path, char separator)
 {
-    const char *last = strrchr(path, PLATFORM_SEPARATOR);
+    const char *last = strrchr(path, separator);
 
     return last == NULL ? path : last + 1;
 }
 
-static bool is_replaced(const char *path, const home_live_file *live, size_t live_count)
+static bool is_replaced(const char *name, const home_live_file *live, size_t live_count)
 {
     for (size_t i = 0; i < live_count; i++) {
-        if (text_equal(base_name(path), live[i].name))
+        if (text_equal(name, live[i].name))
             return true;
     }
     return false;
@@ -167,16 +170,17 @@ static void say(points_log log, const char *what, const char *path)
     log.write(log.context, sentence);
 }
 
-static int add_files(points *set, const configuration_list *paths, const configuration *ignored,
-                     const home_live_file *live, size_t live_count, points_log log, error *e)
+static int add_files(const home_folders *folders, points *set, const configuration_list *paths,
+                     const configuration *ignored, const home_live_file *live, size_t live_count,
+                     points_log log, error *e)
 {
     int code = 0;
 
     for (size_t i = 0; i < paths->count && code == 0; i++) {
         buffer bytes = BUFFER_EMPTY;
 
-        if (!is_replaced(paths->items[i], live, live_count)) {
-            if (platform_read_file(paths->items[i], &bytes, NULL) != 0)
+        if (!is_replaced(base_name(paths->items[i], folders->files->separator), live, live_count)) {
+            if (folders->files->read(paths->items[i], &bytes, NULL) != 0)
                 say(log, "can't be read", paths->items[i]);
             else
                 code = points_add_file(set, paths->items[i], buffer_text(&bytes), bytes.length,
@@ -213,13 +217,13 @@ int home_read_points(const home_folders *folders, const variables *environment,
     *set = points_new(log);
     for (int nested = 0; nested < 2 && folders->home != NULL; nested++) {
         buffer folder = BUFFER_EMPTY;
-        collector c = {NULL, &paths, false};
+        collector c = {folders, NULL, &paths, false};
 
-        buffer_format(&folder, "%s%cextensions", folders->home, PLATFORM_SEPARATOR);
+        buffer_format(&folder, "%s%cextensions", folders->home, folders->files->separator);
         if (nested)
-            buffer_format(&folder, "%c%s", PLATFORM_SEPARATOR, flavour(folders));
+            buffer_format(&folder, "%c%s", folders->files->separator, flavour(folders));
         c.folder = buffer_text(&folder);
-        if (!platform_list_folder(c.folder, collect, &c) && !nested)
+        if (!folders->files->list(c.folder, collect, &c) && !nested)
             say(log, "is missing: there is nothing to instrument", c.folder);
         buffer_free(&folder);
         if (c.failed)
@@ -230,7 +234,7 @@ int home_read_points(const home_folders *folders, const variables *environment,
     if (*set == NULL)
         code = error_set(e, ERROR_MEMORY, "no memory for instrumentation points");
     if (code == 0)
-        code = add_files(*set, &paths, ignored, live, live_count, log, e);
+        code = add_files(folders, *set, &paths, ignored, live, live_count, log, e);
     if (code == 0)
         code = add_serverless(*set, environment, e);
     if (code == 0)

@@ -1,9 +1,10 @@
 /*
  * home: the files of the instrumentation agent's home folder: newrelic.config, the extension
- * files, the managed agent's library.
+ * files, the managed agent's library. Files are reached through functions that the caller brings,
+ * so that the agent and the tool read a home folder in the same way.
  */
-#ifndef CLARINET_INSTRUMENTATION_HOME_H
-#define CLARINET_INSTRUMENTATION_HOME_H
+#ifndef CLARINET_RULES_HOME_H
+#define CLARINET_RULES_HOME_H
 
 #include <stdbool.h>
 
@@ -14,18 +15,29 @@
 #include "rules/variables.h"
 
 typedef struct {
+    bool (*exists)(const char *path); /* and is no folder */
+    int (*read)(const char *path, buffer *out, error *e);
+    /* Calls `each` with every name in the folder, in no order; false when it can't be read. */
+    bool (*list)(const char *path, void (*each)(void *context, const char *name), void *context);
+    char separator; /* of paths */
+} home_files;
+
+typedef struct {
+    const home_files *files;
     const char *home; /* points into the environment; NULL = not set */
     const char *install;
     bool is_core_clr;
 } home_folders;
 
-void home_find(home_folders *folders, const variables *environment, bool is_core_clr);
+void home_find(home_folders *folders, const home_files *files, const variables *environment,
+               bool is_core_clr);
 
 /* newrelic.config of the home folder and of the current folder, with the environment over it. */
 int home_read_configuration(const home_folders *folders, const variables *environment,
                             configuration *c, error *e);
 /* The application's own .config beside the program; nothing set when there is none. */
-int home_read_application(const char *process_path, bool *is_set, bool *enabled, error *e);
+int home_read_application(const home_folders *folders, const char *process_path, bool *is_set,
+                          bool *enabled, error *e);
 
 /* The managed agent's library: the first file that exists; ERROR_NOT_FOUND names the places. */
 int home_find_agent(const home_folders *folders, buffer *path, error *e);
