@@ -303,7 +303,8 @@ static int walk(cil_checker *c, cil_at at)
     uint32_t depth = c->entries[at].depth;
     bool done = false;
 
-    memcpy(c->stack, c->saved + c->entries[at].kinds, depth);
+    if (depth != 0)
+        memcpy(c->stack, c->saved + c->entries[at].kinds, depth);
     while (!done) {
         const char *reason;
         int result = check_place(c, at, depth);

@@ -42,7 +42,7 @@ uint32_t cil_read_compressed_token(reader *r)
     static const uint32_t tables[4] = {0x02000000, 0x01000000, 0x1B000000, 0};
     uint32_t value = cil_read_compressed(r);
 
-    if ((value & 3) == 3)
+    if ((value & 3) == 3 || value >> 2 > 0x00FFFFFF)
         r->failed = true;
     return r->failed ? 0 : tables[value & 3] | value >> 2;
 }
@@ -93,7 +93,7 @@ bool cil_append_compressed_signed(buffer *out, int32_t value)
 
 bool cil_append_compressed_token(buffer *out, uint32_t token)
 {
-    uint32_t row = token & 0x00FFFFFF;
+    uint32_t row = token & 0x00FFFFFF; /* always fits: 26 bits of 29 */
 
     switch (token >> 24) {
     case 0x02:

@@ -73,7 +73,7 @@ static bool read_function(cil_signature *s, reader *r, uint32_t at, unsigned dep
     uint32_t count;
 
     if (convention & CIL_CONVENTION_GENERIC)
-        cil_read_compressed(r);
+        s->types[at].token = cil_read_compressed(r);
     count = cil_read_compressed(r);
     if (reader_failed(r) || count > reader_left(r))
         return false;
@@ -287,6 +287,8 @@ static uint32_t write_type(const cil_signature *s, uint32_t at, buffer *out, boo
     case CIL_TYPE_FUNCTION:
         /* A function pointer's modifiers are part of its type: they stay. */
         buffer_append_u8(out, t->convention);
+        if (t->convention & CIL_CONVENTION_GENERIC)
+            cil_append_compressed(out, t->token);
         cil_append_compressed(out, t->number);
         bare = false;
         break;

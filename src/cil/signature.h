@@ -68,9 +68,9 @@ enum {
 };
 
 typedef struct {
-    uint8_t element;     /* cil_element */
-    uint8_t convention;  /* CIL_TYPE_FUNCTION */
-    uint32_t token;      /* CIL_TYPE_CLASS, VALUETYPE, REQUIRED, OPTIONAL */
+    uint8_t element;    /* cil_element */
+    uint8_t convention; /* CIL_TYPE_FUNCTION */
+    uint32_t token; /* CIL_TYPE_CLASS, VALUETYPE, REQUIRED, OPTIONAL; FUNCTION: its generic count */
     uint32_t number;     /* variables: n; arrays: rank; generic, function: count of parameters */
     uint32_t nodes;      /* of this type with all inside it, itself included */
     uint32_t begin, end; /* its bytes */

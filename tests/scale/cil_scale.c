@@ -48,8 +48,21 @@ static void hash(uint64_t *h, uint64_t value)
     }
 }
 
+/* The oracle keeps a bare type parameter, but not which TypeSpec it was. */
+static uint32_t token_kept(const assembly *a, uint32_t token)
+{
+    metadata_span span = {NULL, 0};
+
+    if (token >> 24 == METADATA_TYPE_SPEC)
+        span = assembly_signature(a, token);
+    return span.length != 0 &&
+                   (span.data[0] == CIL_TYPE_VARIABLE || span.data[0] == CIL_TYPE_METHOD_VARIABLE)
+               ? METADATA_TYPE_SPEC << 24
+               : token;
+}
+
 /* In the order and form that the oracle uses: offsets, full opcode value, operand; then clauses. */
-static void print_digest(const cil_body *b, uint32_t token)
+static void print_digest(const assembly *a, const cil_body *b, uint32_t token)
 {
     uint64_t h = 0xCBF29CE484222325u;
     uint32_t count = 0;
@@ -65,6 +78,10 @@ static void print_digest(const cil_body *b, uint32_t token)
         else if (i->opcode == CIL_SWITCH)
             for (uint32_t n = 0; n < i->operand.cases.count; n++)
                 hash(&h, cil_get(b, b->cases[i->operand.cases.first + n])->offset);
+        else if (i->opcode == CIL_LDSTR)
+            hash(&h, 0x70000000); /* the oracle keeps the text, not the token */
+        else if (cil_opcode_is_token(i->opcode))
+            hash(&h, token_kept(a, i->operand.token));
         else if (cil_opcode_of(i->opcode)->operand != CIL_OPERAND_NONE)
             hash(&h, i->operand.bits);
     }
@@ -78,7 +95,7 @@ static void print_digest(const cil_body *b, uint32_t token)
         hash(&h, cil_get(b, c->handler_begin)->offset);
         hash(&h, c->handler_end == CIL_END ? end : cil_get(b, c->handler_end)->offset);
         hash(&h, c->kind == CIL_FILTER  ? cil_get(b, c->filter_begin)->offset
-                 : c->kind == CIL_CATCH ? c->token
+                 : c->kind == CIL_CATCH ? token_kept(a, c->token)
                                         : 0);
     }
     printf("%08x %u %u %u %016llx\n", (unsigned)token, (unsigned)b->max_stack, (unsigned)count,
@@ -178,7 +195,7 @@ static void one_method(scale *s, const assembly *a, uint32_t row, const cil_reso
     if (s->out.length != s->body.size || memcmp(s->out.data, bytes.data, s->out.length) != 0)
         fail(s, a, token, "encoded bytes differ", NULL);
     if (s->digest) {
-        print_digest(&s->body, token);
+        print_digest(a, &s->body, token);
         return;
     }
     start = os_monotonic_ns();

@@ -1,0 +1,64 @@
+/* Fuzz target: a whole assembly of hostile bytes: PE, metadata, names, signatures and bodies. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "metadata/assembly.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void examine(const assembly *a)
+{
+    static const unsigned named[] = {
+        METADATA_TYPE_REF,   METADATA_TYPE_DEF,  METADATA_METHOD_DEF,  METADATA_FIELD,
+        METADATA_MEMBER_REF, METADATA_TYPE_SPEC, METADATA_METHOD_SPEC, 0x70};
+    buffer text = BUFFER_EMPTY;
+    cil_body body;
+
+    cil_body_init(&body);
+    for (size_t t = 0; t < sizeof named / sizeof named[0]; t++)
+        for (uint32_t row = 0; row < 40; row++) {
+            assembly_token_text(a, named[t] << 24 | row, &text);
+            buffer_clear(&text);
+        }
+    for (uint32_t row = 1; row <= metadata_rows(&a->tables, METADATA_METHOD_DEF) && row < 100;
+         row++) {
+        pe_span bytes = assembly_body(a, row);
+
+        cil_decode(&body, bytes.data, bytes.length, NULL);
+        assembly_has_attribute(a, METADATA_METHOD_DEF << 24 | row, "System.ObsoleteAttribute");
+    }
+    for (unsigned table = 0; table < METADATA_TABLE_LIMIT; table++)
+        for (uint32_t row = 0; row < 4; row++)
+            for (unsigned column = 0; column < 10; column++) {
+                uint32_t first, end;
+
+                metadata_cell_blob(&a->tables, table, row, column);
+                metadata_token(&a->tables, table, row, column);
+                metadata_list(&a->tables, table, row, column, &first, &end);
+                if (row == 1)
+                    metadata_find(&a->tables, table, column, row);
+            }
+    buffer_free(&text);
+    cil_body_free(&body);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    assembly *a = malloc(sizeof *a);
+    pe_debug_entry entry;
+
+    if (a == NULL)
+        return 0;
+    if (assembly_open(a, data, size, NULL) == 0)
+        examine(a);
+    else if (metadata_open(&a->tables, data, size, NULL) == 0) {
+        a->file.section_count = 0;
+        examine(a);
+    }
+    if (pe_open(&a->file, data, size, false, NULL) == 0)
+        for (size_t n = 0; pe_debug(&a->file, n, &entry) && n < 16; n++)
+            pe_at(&a->file, entry.type, 4);
+    free(a);
+    return 0;
+}
