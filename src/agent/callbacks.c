@@ -38,6 +38,28 @@ static void on_thread_named(void *context, ThreadID thread, uint32_t count, cons
     FORWARD(on_thread_named, thread, count, name);
 }
 
+static void on_collection_started(void *context, int32_t generation_count, const BOOL *collected,
+                                  COR_PRF_GC_REASON reason)
+{
+    agent *a = context;
+
+    (void)generation_count;
+    (void)collected;
+    (void)reason;
+    for (unsigned i = 0; i < ENGINE_COUNT; i++)
+        if (ENGINES[i]->on_collection_started != NULL && agent_is_active(a, i))
+            ENGINES[i]->on_collection_started(a);
+}
+
+static void on_collection_finished(void *context)
+{
+    agent *a = context;
+
+    for (unsigned i = 0; i < ENGINE_COUNT; i++)
+        if (ENGINES[i]->on_collection_finished != NULL && agent_is_active(a, i))
+            ENGINES[i]->on_collection_finished(a);
+}
+
 const clr_profiler_callbacks AGENT_CALLBACKS = {
     .initialize = agent_on_initialize,
     .initialize_for_attach = agent_on_attach,
@@ -49,4 +71,6 @@ const clr_profiler_callbacks AGENT_CALLBACKS = {
     .thread_assigned_to_os_thread = on_thread_assigned,
     .thread_destroyed = on_thread_destroyed,
     .thread_name_changed = on_thread_named,
+    .garbage_collection_started = on_collection_started,
+    .garbage_collection_finished = on_collection_finished,
 };

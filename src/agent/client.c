@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/sampling.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "recording/decode.h"
@@ -279,9 +280,11 @@ void client_report(agent *a, client *c, bool with_cost)
     report_loss(c, "agent", "memory cap reached",
                 atomic_load(&a->memory.refused) - c->refused_before, &c->refused_reported);
     if (with_cost) {
-        recording_cost cost = {os_thread_cpu_ns(), 0, 0, arena_used(&a->memory)};
+        recording_cost cost = {0, 0, 0, arena_used(&a->memory) + sampling_stacks_used()};
         size_t chunk = recording_begin_chunk(&c->out.pending, RECORDING_COST, 0);
 
+        sampling_cost(&cost.thread_cpu_ns, &cost.handler_ns, &cost.handler_calls);
+        cost.thread_cpu_ns += os_thread_cpu_ns();
         recording_put_cost(&c->out.pending, &cost);
         recording_end_chunk(&c->out.pending, chunk);
     }

@@ -20,7 +20,7 @@
 #include "recording/encode.h"
 
 /* Every profiler, in the order of their start. X(name) stands for an `engine ENGINE_name`. */
-#define ENGINE_LIST(X) X(exceptions)
+#define ENGINE_LIST(X) X(cpu) X(wall) X(exceptions)
 
 enum {
 #define X(name) ENGINE_INDEX_##name,
@@ -56,6 +56,8 @@ typedef struct {
     void (*drain)(agent *a, bool last);
     /* The runtime has let go: free everything. May be NULL. */
     void (*destroy)(agent *a);
+    /* What a person should know about how it runs here, put beside its start. May be NULL. */
+    const char *(*note)(agent *a);
 
     /* Callbacks of the runtime; NULL = not wanted. */
     void (*on_exception_thrown)(agent *a, ObjectID object);
@@ -63,6 +65,8 @@ typedef struct {
     void (*on_thread_assigned)(agent *a, ThreadID thread, uint32_t os_thread);
     void (*on_thread_destroyed)(agent *a, ThreadID thread);
     void (*on_thread_named)(agent *a, ThreadID thread, uint32_t count, const WCHAR *name);
+    void (*on_collection_started)(agent *a);
+    void (*on_collection_finished)(agent *a);
 } engine;
 
 extern const engine *const ENGINES[ENGINE_COUNT];

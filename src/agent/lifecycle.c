@@ -175,8 +175,12 @@ int agent_start_client(agent *a, client *c, error *e)
                 stop_engine(a, c, i);
         return code;
     }
-    for (size_t i = 0; i < c->selection->count; i++)
-        put_profiler(c, &c->selection->items[i], RECORDING_STARTED, "");
+    for (size_t i = 0; i < c->selection->count; i++) {
+        const engine *started = ENGINES[engine_of(&c->selection->items[i])];
+
+        put_profiler(c, &c->selection->items[i], RECORDING_STARTED,
+                     started->note != NULL ? started->note(a) : "");
+    }
     control_put_plain(&c->out.pending, CONTROL_STARTED);
     c->state = CLIENT_RECORDING;
     a->next_tick_ns = os_monotonic_ns() + (uint64_t)AGENT_TICK_MS * 1000000;

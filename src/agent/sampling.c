@@ -1,0 +1,286 @@
+/* sampling: what the profilers cpu and wall share, on the agent's own thread. See sampling.h. */
+#include "agent/sampling.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/os.h"
+#include "base/text.h"
+
+enum { LIST_EVERY_MS = 1000 };
+
+struct sampling {
+    bool users[SAMPLING_KINDS];
+    sampling_settings settings[SAMPLING_KINDS];
+    sampling_walker *walker;
+    uint64_t listed_ns;
+    uint64_t lost_before[SAMPLING_KINDS][SAMPLING_LOSSES];
+    char note[256];
+};
+
+static const unsigned ENGINE_OF[SAMPLING_KINDS] = {ENGINE_INDEX_cpu, ENGINE_INDEX_wall};
+
+static bool has_users(const struct sampling *s)
+{
+    return s != NULL && (s->users[SAMPLING_CPU] || s->users[SAMPLING_WALL]);
+}
+
+int sampling_open(agent *a, sampling_kind kind, error *e)
+{
+    int code = 0;
+
+    if (a->sampling == NULL) {
+        a->sampling = memory_allocate_array(1, sizeof *a->sampling);
+        if (a->sampling == NULL)
+            return error_set(e, ERROR_MEMORY, "the agent has no memory left");
+    }
+    if (!has_users(a->sampling)) {
+        atomic_store(&sampling_state.own_threads[0], a->own_thread_id);
+        if (a->sampling->walker == NULL)
+            a->sampling->walker = sampling_walker_create(a);
+        if (a->sampling->walker == NULL)
+            return error_set(e, ERROR_MEMORY, "the agent has no memory left");
+        if (sampling_state.captures.data == NULL) {
+            if (arena_charge(&a->memory, SAMPLING_RING) != 0)
+                return error_set(e, ERROR_LIMIT, "no memory for the ring of samples");
+            code = ring_create(&sampling_state.captures, SAMPLING_RING, a->wake, e);
+        }
+        if (code == 0)
+            code = sampling_arm(e);
+        if (code != 0)
+            return code;
+        sampling_threads_list();
+        a->sampling->listed_ns = os_monotonic_ns();
+        for (unsigned k = 0; k < SAMPLING_KINDS; k++) {
+            for (unsigned i = 0; i < SAMPLING_LOSSES; i++)
+                a->sampling->lost_before[k][i] = atomic_load(&sampling_state.lost[k][i]);
+        }
+    }
+    sampling_threads_mark_managed(a);
+    a->sampling->users[kind] = true;
+    return 0;
+}
+
+void sampling_close(agent *a, sampling_kind kind)
+{
+    struct sampling *s = a->sampling;
+
+    if (s == NULL || !s->users[kind])
+        return;
+    s->users[kind] = false;
+    if (kind == SAMPLING_CPU)
+        sampling_timers_set(0, sampling_state.monotonic);
+    sampling_state.interval_ns[kind] = 0;
+    if (has_users(s))
+        return;
+    /* A handler that is still running needs the ring: then it stays, for the next time. */
+    if (sampling_disarm()) {
+        ring_destroy(&sampling_state.captures);
+        arena_charge(&a->memory, -(ptrdiff_t)SAMPLING_RING);
+    }
+}
+
+void sampling_destroy(agent *a)
+{
+    if (a->sampling == NULL || has_users(a->sampling))
+        return;
+    sampling_walker_free(a->sampling->walker);
+    memory_free(a->sampling);
+    a->sampling = NULL;
+}
+
+const sampling_settings *sampling_settings_of(agent *a, sampling_kind kind)
+{
+    return &a->sampling->settings[kind];
+}
+
+void sampling_configure(agent *a, sampling_kind kind, unsigned engine_index)
+{
+    sampling_settings made = {.interval_ns = UINT64_MAX};
+    const catalogue_selected *user;
+    size_t position = 0, users = 0;
+
+    while ((user = agent_user(a, engine_index, &position)) != NULL) {
+        uint64_t interval = catalogue_number(user, "interval");
+        unsigned depth = (unsigned)catalogue_number(user, "max_depth");
+
+        made.interval_ns = interval < made.interval_ns ? interval : made.interval_ns;
+        made.max_depth = depth > made.max_depth ? depth : made.max_depth;
+        made.native = made.native || catalogue_number(user, "native") != 0;
+        if (kind == SAMPLING_CPU)
+            made.monotonic = made.monotonic || catalogue_number(user, "clock") == 1;
+        /* Sessions with different filters share all threads. */
+        if (users++ == 0)
+            snprintf(made.threads, sizeof made.threads, "%s", catalogue_text(user, "threads"));
+        else if (strcmp(made.threads, catalogue_text(user, "threads")) != 0)
+            made.threads[0] = '\0';
+    }
+    if (users == 0)
+        return;
+    if (strcmp(made.threads, "*") == 0)
+        made.threads[0] = '\0';
+    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+        if (atomic_load(&sampling_state.owners[i]) != 0)
+            sampling_state.threads[i].judged = sampling_state.threads[i].unwanted = false;
+    }
+    a->sampling->settings[kind] = made;
+    sampling_state.interval_ns[kind] = made.interval_ns;
+    if (kind == SAMPLING_CPU)
+        sampling_timers_set(made.interval_ns, made.monotonic);
+}
+
+const char *sampling_note(agent *a)
+{
+    struct sampling *s = a->sampling;
+    struct timespec tick;
+    uint64_t tick_ns = 0;
+    int length = 0;
+
+    if (s == NULL)
+        return "";
+    s->note[0] = '\0';
+    /* CPU timers are looked at once per tick of the kernel; the coarse clock shows its length. */
+    if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0)
+        tick_ns = (uint64_t)tick.tv_nsec;
+    if (sampling_state.own_profile_signal)
+        length = snprintf(s->note, sizeof s->note,
+                          "the program uses SIGPROF itself, so signal %d is used instead",
+                          sampling_state.number);
+    if (s->users[SAMPLING_CPU] && !s->settings[SAMPLING_CPU].monotonic &&
+        s->settings[SAMPLING_CPU].interval_ns < tick_ns)
+        snprintf(s->note + length, sizeof s->note - (size_t)length,
+                 "%sthe kernel looks at CPU timers every %u us, so samples come that far apart",
+                 length > 0 ? "; " : "", (unsigned)(tick_ns / 1000));
+    return s->note;
+}
+
+void sampling_cost(uint64_t *sampler_ns, uint64_t *handler_ns, uint64_t *handler_calls)
+{
+    *sampler_ns = atomic_load(&sampling_state.sampler_cpu_ns);
+    *handler_ns = atomic_load(&sampling_state.handler_ns);
+    *handler_calls = atomic_load(&sampling_state.handler_calls);
+}
+
+/* The runtime calls this on the thread that collects. */
+void sampling_on_collection(bool starts)
+{
+    sampling_thread *t = sampling_thread_at(os_thread_id(), false);
+
+    if (t != NULL)
+        atomic_store(&t->collecting, starts ? 1 : 0);
+}
+
+/* ---- draining ---- */
+
+static bool is_wanted(sampling_thread *t, const char *pattern)
+{
+    char path[64], name[32];
+    ssize_t length = 0;
+    int descriptor;
+
+    if (pattern[0] == '\0')
+        return true;
+    if (t->judged)
+        return !t->unwanted;
+    snprintf(path, sizeof path, "/proc/self/task/%d/comm", atomic_load(&t->thread));
+    descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return false;
+    length = read(descriptor, name, sizeof name - 1);
+    close(descriptor);
+    while (length > 0 && name[length - 1] == '\n')
+        length--;
+    name[length > 0 ? length : 0] = '\0';
+    t->judged = true;
+    t->unwanted = !text_matches(name, pattern);
+    if (t->unwanted)
+        sampling_timer_drop(t);
+    return !t->unwanted;
+}
+
+static void count_end(agent *a, sampling_kind kind, const sampling_capture *c, stackwalk_end end)
+{
+    unsigned reason;
+
+    if (end == STACKWALK_COMPLETE || end == STACKWALK_TRUNCATED)
+        return;
+    if ((c->flags & SAMPLING_ON_ALTERNATE) != 0)
+        reason = SAMPLING_IN_SIGNAL;
+    else if (end == STACKWALK_NO_RULE)
+        reason = SAMPLING_BROKEN_RULE;
+    else if (end == STACKWALK_UNKNOWN_CODE)
+        reason = SAMPLING_BROKEN_CODE;
+    else if (end == STACKWALK_NOT_COPIED)
+        reason = SAMPLING_BROKEN_COPY;
+    else
+        reason = SAMPLING_BROKEN_CHAIN;
+    agent_lose(a, ENGINE_OF[kind], reason, c->weight);
+}
+
+static void take_capture(agent *a, const sampling_capture *c)
+{
+    struct sampling *s = a->sampling;
+    sampling_kind kind = c->kind == SAMPLING_WALL ? SAMPLING_WALL : SAMPLING_CPU;
+    const sampling_settings *settings = &s->settings[kind];
+    sampling_thread *t = &sampling_state.threads[c->slot % SAMPLING_THREADS];
+    sampling_result result;
+    uint64_t cells[5];
+
+    if (!s->users[kind] || !is_wanted(t, settings->threads))
+        return;
+    result = sampling_walk(s->walker, c, settings->max_depth, settings->native);
+    count_end(a, kind, c, result.end);
+    if (kind == SAMPLING_WALL) {
+        wall_take(a, c, &result);
+        return;
+    }
+    cells[0] = c->time_ns;
+    cells[1] = (uint64_t)c->thread;
+    cells[2] = result.stack;
+    cells[3] = c->weight * settings->interval_ns;
+    cells[4] = RECORDING_STATE_RUNNING;
+    agent_row(a, ENGINE_INDEX_cpu, 0, cells);
+}
+
+/* What handlers and callbacks counted goes to the engines' counters. */
+static void move_losses(agent *a)
+{
+    for (unsigned k = 0; k < SAMPLING_KINDS; k++) {
+        for (unsigned i = 0; i < SAMPLING_LOSSES; i++) {
+            uint64_t now = atomic_load(&sampling_state.lost[k][i]);
+            uint64_t *before = &a->sampling->lost_before[k][i];
+
+            if (now != *before)
+                agent_lose(a, ENGINE_OF[k], i, now - *before);
+            *before = now;
+        }
+    }
+}
+
+void sampling_drain(agent *a, bool last)
+{
+    uint64_t now = os_monotonic_ns();
+    ring_record record;
+
+    (void)last;
+    if (!has_users(a->sampling))
+        return;
+    while (ring_next(&sampling_state.captures, &record)) {
+        const sampling_capture *c = record.payload;
+
+        if (record.length >= sizeof *c && c->stack_length <= record.length - sizeof *c)
+            take_capture(a, c);
+        ring_release(&sampling_state.captures);
+    }
+    move_losses(a);
+    sampling_stacks_fill();
+    if (now - a->sampling->listed_ns >= (uint64_t)LIST_EVERY_MS * 1000000) {
+        a->sampling->listed_ns = now;
+        sampling_threads_list();
+    } else {
+        sampling_threads_reap();
+    }
+}

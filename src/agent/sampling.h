@@ -1,0 +1,230 @@
+/*
+ * sampling: stacks of running threads, taken by signals; what the profilers cpu and wall share.
+ *
+ * The way of a sample: a timer or the sampler thread sends a signal; the handler copies the
+ * registers and the top of the stack into a ring, one system call, and returns. The agent's own
+ * thread takes the copy out, walks it with rules it works out once per address, turns addresses
+ * into frames and frames into a stack id, and writes the row. Nothing is walked, looked up or
+ * resolved in the handler, so an address met for the first time is walked as exactly as one met
+ * a thousand times.
+ *
+ * What signals touch (threads, alternate stacks, this state) is never freed and the library stays
+ * mapped once a signal was armed: a late signal must find its handler.
+ *
+ * Thread rules: functions marked SIGNAL_SAFE anywhere; sampling_on_… on threads of the target;
+ * the rest on the agent's own thread.
+ */
+#ifndef CLARINET_AGENT_SAMPLING_H
+#define CLARINET_AGENT_SAMPLING_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/agent.h"
+#include "agent/lock.h"
+#include "agent/ring.h"
+#include "stackwalk/stackwalk.h"
+
+enum {
+    SAMPLING_THREADS = 8192,
+    SAMPLING_RED_ZONE = 128,        /* bytes under rsp that a leaf may use */
+    SAMPLING_FIRST_COPY = 32 << 10, /* bytes of stack copied of a thread not met before */
+    SAMPLING_LARGEST_COPY = 256 << 10,
+    SAMPLING_RING = 2 << 20,
+    SAMPLING_MAX_DEPTH = 4096,
+};
+
+/* Who asked for a sample. */
+typedef enum { SAMPLING_CPU, SAMPLING_WALL, SAMPLING_KINDS } sampling_kind;
+
+/* A thread that may be signalled. The handler finds it through the signal's value. */
+typedef struct {
+    atomic_int thread;          /* OS id; 0 = free */
+    atomic_int timer;           /* the kernel's id; -1 = none */
+    atomic_uint copy_limit;     /* bytes of stack to copy at most */
+    atomic_bool managed;        /* known to the runtime */
+    atomic_bool ending;         /* the runtime said so */
+    atomic_bool waiting;        /* a signal of the sampler is under way */
+    atomic_int collecting;      /* runs a garbage collection */
+    atomic_uintptr_t stack_end; /* above the outermost frame, once a walk got there; 0 = not yet */
+    atomic_uintptr_t alternate; /* our alternate stack; 0 = none */
+    atomic_uintptr_t replaced;  /* the runtime's, which ours stands in for */
+    atomic_size_t replaced_size;
+    atomic_uint_fast32_t taken; /* samples so far */
+    /* Own thread only. */
+    uint32_t start_frame; /* outermost managed frame; 0 = not known */
+    bool seen;            /* in the last listing */
+    bool unwanted;        /* the filter leaves it out */
+    bool judged;          /* by the filter */
+    uint32_t last_stack;  /* of wall: what it showed last, and in which state */
+    uint32_t last_state;
+    /* Between the own thread and the sampler of wall. */
+    atomic_bool last_blocked;          /* its last sample stood at a system call */
+    atomic_uint_fast64_t period_ns;    /* time that the sample under way stands for */
+    atomic_uint_fast64_t idle_ns;      /* idle time since, not yet in a row */
+    atomic_uint_fast64_t idle_from_ns; /* when that began */
+    /* Sampler only. */
+    uint64_t clock_ns;   /* CPU clock at the last signal */
+    uint64_t visited_ns; /* when last looked at */
+    uint64_t next_ns;    /* when to look again */
+    uint32_t pause;      /* intervals between looks while idle */
+} sampling_thread;
+
+/* One record of the ring. */
+typedef struct {
+    uint64_t time_ns;
+    uint32_t slot; /* index of the thread */
+    int32_t thread;
+    uint32_t weight;    /* ticks this sample stands for */
+    uint16_t kind;      /* sampling_kind */
+    uint16_t flags;     /* SAMPLING_… below */
+    uint64_t period_ns; /* of wall */
+    uint64_t registers[STACKWALK_REGISTERS];
+    uint64_t stack_address;
+    uint64_t stack_length;
+    uint8_t stack[];
+} sampling_capture;
+
+enum {
+    SAMPLING_ON_ALTERNATE = 1, /* interrupted inside another signal handler */
+    SAMPLING_IN_COLLECTION = 2,
+};
+
+/* Losses that cpu and wall share; the engines' loss names start with these. */
+#define SAMPLING_LOSS_LIST(X)                                                                      \
+    X(SAMPLING_LOST_RING, "ring full")                                                             \
+    X(SAMPLING_LOST_COPY, "stack could not be read")                                               \
+    X(SAMPLING_LOST_TIMER, "no timer for a thread")                                                \
+    X(SAMPLING_LOST_THREAD, "too many threads")                                                    \
+    X(SAMPLING_BROKEN_RULE, "stack incomplete: no unwind rule")                                    \
+    X(SAMPLING_BROKEN_CODE, "stack incomplete: address outside known code")                        \
+    X(SAMPLING_BROKEN_COPY, "stack incomplete: longer than its copy")                              \
+    X(SAMPLING_BROKEN_CHAIN, "stack incomplete: broken frame chain")                               \
+    X(SAMPLING_IN_SIGNAL, "stack incomplete: inside another signal handler")
+
+enum {
+#define X(name, text) name,
+    SAMPLING_LOSS_LIST(X)
+#undef X
+        SAMPLING_LOSSES
+};
+
+/* What the handler sees. Static, never freed. */
+typedef struct {
+    atomic_bool armed;
+    atomic_int inside;       /* handlers running */
+    int number;              /* the signal; 0 = none chosen yet */
+    bool own_profile_signal; /* the program uses SIGPROF itself */
+    struct sigaction previous;
+    int process;
+    int memory; /* /proc/self/mem, where process_vm_readv is not allowed; -1 = not needed */
+    ring captures;
+    atomic_uint_fast64_t handler_ns;
+    atomic_uint_fast64_t handler_calls;
+    atomic_uint_fast64_t lost[SAMPLING_KINDS][SAMPLING_LOSSES];
+    lock_word guard;           /* of thread slots; never taken in a handler */
+    atomic_uint changes;       /* of the set of threads */
+    atomic_int own_threads[2]; /* OS ids of the agent's threads: never sampled */
+    atomic_uint_fast64_t sampler_cpu_ns;
+    uint64_t interval_ns[SAMPLING_KINDS]; /* 0 = not wanted */
+    bool monotonic;                       /* timers on the wall clock: for tests */
+    atomic_uint_fast64_t random;
+    atomic_int owners[SAMPLING_THREADS]; /* OS ids again, dense: quick to look through */
+    sampling_thread threads[SAMPLING_THREADS];
+} sampling_shared;
+
+extern sampling_shared sampling_state;
+
+/* ---- sampling_signal.c ---- */
+
+/* Chooses the signal and installs the handler; keeps the library mapped from now on. */
+int sampling_arm(error *e);
+/* Waits until no handler runs. false: one still does (then the ring must stay). */
+bool sampling_disarm(void);
+/* Sends the signal to one thread; false when it is gone. */
+bool sampling_send(sampling_thread *t, sampling_kind kind);
+/* Whether the handler is still ours; the program may have installed another one. */
+bool sampling_is_installed(void);
+
+/* ---- sampling_stacks.c: alternate stacks ---- */
+
+/* Keeps some ready; own thread. */
+void sampling_stacks_fill(void);
+SIGNAL_SAFE uintptr_t sampling_stacks_take(void);
+void sampling_stacks_give(uintptr_t stack);
+enum { SAMPLING_STACK_SIZE = 64 << 10 };
+/* Bytes of them that were ever handed out, for the account of memory. */
+size_t sampling_stacks_used(void);
+
+/* ---- sampling_threads.c ---- */
+
+/* The slot of a thread, made when it is new; NULL when there is none left. Any thread. */
+sampling_thread *sampling_thread_at(int os_thread, bool create);
+/* Lists the process's threads: new ones get slots (and timers), gone ones lose theirs. */
+void sampling_threads_list(void);
+/* Only those that the runtime said are ending. */
+void sampling_threads_reap(void);
+/* Asks the runtime for its threads and marks them. */
+void sampling_threads_mark_managed(agent *a);
+/* Sets, changes or (interval 0) deletes the timers of all threads. */
+void sampling_timers_set(uint64_t interval_ns, bool monotonic);
+void sampling_timer_drop(sampling_thread *t);
+void sampling_on_thread_assigned(agent *a, uint32_t os_thread);
+void sampling_on_thread_destroyed(agent *a, ThreadID thread);
+/* A thread's CPU clock in ns; 0 when it is gone. */
+uint64_t sampling_thread_clock(int os_thread);
+
+/* ---- sampling_walk.c ---- */
+
+typedef struct sampling_walker sampling_walker;
+
+typedef struct {
+    uint32_t stack;    /* id; 0 = none */
+    stackwalk_end end; /* why the walk ended */
+    unsigned depth;
+    bool blocked;   /* the leaf stands at a system call */
+    uint32_t state; /* RECORDING_STATE_… by what the stack waits for */
+} sampling_result;
+
+sampling_walker *sampling_walker_create(agent *a);
+void sampling_walker_free(sampling_walker *w);
+/* Walks a capture and names its frames. */
+sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c, unsigned max_depth,
+                              bool with_native);
+
+/* ---- sampling.c ---- */
+
+/* Parameters in force of one kind. */
+typedef struct {
+    uint64_t interval_ns;
+    unsigned max_depth;
+    bool native;
+    bool monotonic;
+    char threads[CATALOGUE_MAX_TEXT]; /* pattern of names; "" = all */
+} sampling_settings;
+
+/* The handler, the ring, the list of threads: made by the first kind, gone with the last. */
+int sampling_open(agent *a, sampling_kind kind, error *e);
+void sampling_close(agent *a, sampling_kind kind);
+/* Works out the settings of all sessions that run this engine: the finest wins. */
+void sampling_configure(agent *a, sampling_kind kind, unsigned engine_index);
+const sampling_settings *sampling_settings_of(agent *a, sampling_kind kind);
+/* Takes every capture out of the ring and writes rows; looks after threads. */
+void sampling_drain(agent *a, bool last);
+/* Frees what the own thread holds; signals are off. */
+void sampling_destroy(agent *a);
+/* What a person should know about how it samples here; "" = nothing. */
+const char *sampling_note(agent *a);
+/* CPU time of the sampler, time in handlers, handlers so far. */
+void sampling_cost(uint64_t *sampler_ns, uint64_t *handler_ns, uint64_t *handler_calls);
+void sampling_on_collection(bool starts);
+
+/* ---- profilers/wall.c ---- */
+
+/* A sample of wall was walked; own thread. */
+void wall_take(agent *a, const sampling_capture *c, const sampling_result *result);
+
+#endif

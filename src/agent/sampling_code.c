@@ -1,0 +1,327 @@
+/* sampling_code: see sampling_code.h. */
+#include "agent/sampling_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/os.h"
+#include "base/text.h"
+#include "recording/encode.h"
+#include "stackwalk/shape.h"
+
+enum {
+    MAXIMUM_ADDRESSES = 1 << 17, /* then everything is worked out anew */
+    VERSIONS = 32,               /* compiled versions of one method */
+    PARTS = 8,                   /* hot and cold parts of one version */
+    MAP_PAUSE_MS = 100,          /* between two readings of the memory map */
+};
+
+void sampling_code_init(sampling_code *s, agent *a)
+{
+    const char *walker = getenv("CLARINET_WALKER");
+
+    memset(s, 0, sizeof *s);
+    s->agent = a;
+    s->frame_pointers = walker != NULL && strcmp(walker, "fp") == 0;
+    s->process.process = os_process_id();
+    s->process.descriptor = -1;
+    s->memory.read = peek_process_read;
+    s->memory.context = &s->process;
+    table_u64_init(&s->index);
+}
+
+static void forget_addresses(sampling_code *s)
+{
+    table_u64_free(&s->index);
+    s->address_count = 0;
+}
+
+void sampling_code_free(sampling_code *s)
+{
+    for (size_t i = 0; i < s->library_count; i++)
+        cfi_close(&s->libraries[i].table);
+    memory_free(s->libraries);
+    memory_free(s->addresses);
+    table_u64_free(&s->index);
+    regions_free(&s->map);
+}
+
+/* ---- the memory map and libraries ---- */
+
+/* Whether a library is still where it was. */
+static bool is_still_there(const sampling_code *s, const sampling_library *l)
+{
+    const region *item = regions_find(&s->map, l->base);
+
+    return item != NULL && item->start == l->base && item->inode == l->inode;
+}
+
+static void forget_closed_libraries(sampling_code *s)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->library_count; i++) {
+        if (is_still_there(s, &s->libraries[i]))
+            s->libraries[kept++] = s->libraries[i];
+        else
+            cfi_close(&s->libraries[i].table);
+    }
+    if (kept != s->library_count)
+        forget_addresses(s);
+    s->library_count = kept;
+}
+
+/* Reads the map again, but not too often; false when it was read just now. */
+static bool read_map(sampling_code *s)
+{
+    uint64_t now = os_monotonic_ns();
+    buffer text = BUFFER_EMPTY;
+    regions map;
+    bool done = false;
+
+    if (s->map_ns != 0 && now - s->map_ns < (uint64_t)MAP_PAUSE_MS * 1000000)
+        return false;
+    s->map_ns = now;
+    if (os_read_file("/proc/self/maps", 0, &text, NULL) == 0 &&
+        regions_parse(&map, (const char *)text.data, text.length)) {
+        regions_free(&s->map);
+        s->map = map;
+        forget_closed_libraries(s);
+        done = true;
+    }
+    buffer_free(&text);
+    return done;
+}
+
+static const region *find_region(sampling_code *s, uint64_t address)
+{
+    const region *item = regions_find(&s->map, address);
+
+    if ((item == NULL || !item->executable) && read_map(s))
+        item = regions_find(&s->map, address);
+    return item != NULL && item->executable ? item : NULL;
+}
+
+static sampling_library *known_library(const sampling_code *s, uint64_t address)
+{
+    for (size_t i = 0; i < s->library_count; i++) {
+        if (address >= s->libraries[i].base && address < s->libraries[i].end)
+            return &s->libraries[i];
+    }
+    return NULL;
+}
+
+static uint32_t add_module(sampling_code *s, const sampling_library *l, const char *path)
+{
+    names *n = &s->agent->names;
+    const char *slash = strrchr(path, '/');
+    names_module made = {.kind = RECORDING_MODULE_NATIVE, .base = l->base, .size = l->image.size};
+    buffer clean = BUFFER_EMPTY;
+
+    text_append_cleaned(&clean, path, strlen(path));
+    made.path = names_intern(n, buffer_text(&clean), clean.length);
+    made.name = names_intern_text(n, slash != NULL ? slash + 1 : path);
+    made.identity_length = (uint32_t)l->image.build_id_length;
+    if (made.identity_length > sizeof made.identity)
+        made.identity_length = sizeof made.identity;
+    memcpy(made.identity, l->image.build_id, made.identity_length);
+    buffer_free(&clean);
+    return names_add_module(n, &made);
+}
+
+/* The library around an executable region; NULL when it is no ELF image. */
+static sampling_library *find_library(sampling_code *s, const region *item)
+{
+    sampling_library made, *bigger;
+    const char *path;
+
+    memset(&made, 0, sizeof made);
+    if (!regions_find_image(&s->map, item, &made.base, &made.end) ||
+        !image_open(&made.image, &s->memory, made.base))
+        return NULL;
+    if (s->library_count == s->library_capacity) {
+        size_t capacity = s->library_capacity == 0 ? 64 : s->library_capacity * 2;
+
+        bigger = memory_resize(s->libraries, capacity * sizeof *bigger);
+        if (bigger == NULL)
+            return NULL;
+        s->libraries = bigger;
+        s->library_capacity = capacity;
+    }
+    path = regions_path(&s->map, item);
+    made.inode = item->inode;
+    made.is_compiler = strstr(path, "libclrjit") != NULL;
+    made.module = add_module(s, &made, path);
+    made.has_table =
+        made.image.eh_header != 0 && cfi_open(&made.table, &s->memory, made.image.eh_header);
+    s->libraries[s->library_count] = made;
+    return &s->libraries[s->library_count++];
+}
+
+bool sampling_code_is_code(void *context, uint64_t address)
+{
+    sampling_code *s = context;
+    FunctionID function = 0;
+
+    if (address < 4096 || address >> 47 != 0)
+        return false;
+    if (known_library(s, address) != NULL || find_region(s, address) != NULL)
+        return true;
+    return agent_enter_runtime(s->agent) &&
+           clr_info_get_function_from_ip(&s->agent->info, (const uint8_t *)(uintptr_t)address,
+                                         &function) == S_OK &&
+           function != 0;
+}
+
+/* ---- one address ---- */
+
+static void describe_native(sampling_code *s, const sampling_library *l, uint64_t address,
+                            bool leaf, sampling_address *out)
+{
+    uint64_t inside = leaf ? address : address - 1, start, end;
+    uint8_t bytes[4];
+
+    out->place = SAMPLING_NATIVE;
+    out->in_compiler = l->is_compiler;
+    if (l->has_table && cfi_find_rule(&l->table, inside, &out->rule)) {
+        /* A function shows as one frame, not as one per instruction. */
+        if (cfi_find_range(&l->table, inside, &start, &end))
+            inside = start;
+    } else {
+        out->rule = stackwalk_rule_of_frame_pointer();
+        if (leaf)
+            out->rule.kind = STACKWALK_RULE_STUB;
+    }
+    out->frame = names_frame_native(&s->agent->names, l->module, inside - l->image.bias);
+    /* A restarted call stands on the instruction, an interrupted one behind it. */
+    out->at_system_call =
+        leaf && peek_read(&s->memory, address - 2, bytes, 4) &&
+        (memcmp(bytes, "\x0f\x05", 2) == 0 || memcmp(bytes + 2, "\x0f\x05", 2) == 0);
+}
+
+/* The code of a method around an address. */
+static bool find_code(sampling_code *s, FunctionID function, ReJITID rejit, uint64_t inside,
+                      uint64_t *start, uint64_t *size)
+{
+    const clr_info *info = &s->agent->info;
+    uintptr_t starts[VERSIONS];
+    COR_PRF_CODE_INFO parts[PARTS];
+    uint32_t versions = 0, count = 0;
+
+    if (clr_info_get_native_code_start_addresses(info, function, rejit, VERSIONS, &versions,
+                                                 starts) != S_OK)
+        versions = 0;
+    for (uint32_t i = 0; i < versions && i < VERSIONS; i++) {
+        if (clr_info_get_code_info4(info, starts[i], PARTS, &count, parts) != S_OK)
+            continue;
+        for (uint32_t k = 0; k < count && k < PARTS; k++) {
+            if (inside >= parts[k].startAddress && inside - parts[k].startAddress < parts[k].size) {
+                *start = parts[k].startAddress;
+                *size = parts[k].size;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static stackwalk_rule managed_rule(sampling_code *s, uint64_t address, bool leaf, uint64_t start,
+                                   uint64_t size)
+{
+    enum { BEFORE = 8 };
+    uint8_t code[SHAPE_PROLOGUE_BYTES], tail[SHAPE_TAIL_BYTES];
+    uint64_t offset = address - start;
+    size_t length = size < sizeof code ? (size_t)size : sizeof code;
+    size_t before = offset < BEFORE ? (size_t)offset : BEFORE;
+    size_t tail_length = before + (size_t)(size - offset);
+    shape sh;
+
+    if (tail_length > sizeof tail)
+        tail_length = sizeof tail;
+    if (!peek_read(&s->memory, start, code, length))
+        return stackwalk_rule_of_frame_pointer();
+    sh = shape_of(code, length);
+    if (offset < sh.prologue)
+        return shape_rule_in_prologue(code, length, (size_t)offset);
+    if (!leaf || !peek_read(&s->memory, address - before, tail, tail_length))
+        return sh.body;
+    return shape_rule_of_leaf(&sh, tail, before, tail_length, offset, size - offset);
+}
+
+/* false: no managed method is there. */
+static bool describe_managed(sampling_code *s, uint64_t address, bool leaf, sampling_address *out)
+{
+    const clr_info *info = &s->agent->info;
+    uint64_t inside = leaf ? address : address - 1, start, size;
+    FunctionID function = 0;
+    ReJITID rejit = 0;
+
+    if (!agent_enter_runtime(s->agent))
+        return false;
+    if (clr_info_get_function_from_ip3(info, (const uint8_t *)(uintptr_t)inside, &function,
+                                       &rejit) != S_OK &&
+        clr_info_get_function_from_ip2(info, (const uint8_t *)(uintptr_t)inside, &function,
+                                       &rejit) != S_OK)
+        return false;
+    if (function == 0)
+        return false;
+    out->place = SAMPLING_MANAGED;
+    out->frame = names_frame_at(&s->agent->names, (uintptr_t)address, !leaf);
+    /* Marshalling stubs have no code range; they keep rbp. */
+    if (find_code(s, function, rejit, inside, &start, &size))
+        out->rule = managed_rule(s, address, leaf, start, size);
+    else
+        out->rule = stackwalk_rule_of_frame_pointer();
+    return true;
+}
+
+static void describe(sampling_code *s, uint64_t address, bool leaf, sampling_address *out)
+{
+    uint64_t inside = leaf ? address : address - 1;
+    const sampling_library *l = known_library(s, inside);
+    const region *item;
+
+    memset(out, 0, sizeof *out);
+    if (l == NULL && !describe_managed(s, address, leaf, out)) {
+        item = find_region(s, inside);
+        l = item != NULL ? find_library(s, item) : NULL;
+        if (item != NULL && l == NULL) {
+            out->place = SAMPLING_STUB;
+            out->rule.kind = STACKWALK_RULE_STUB;
+            if (!leaf)
+                out->rule = stackwalk_rule_of_frame_pointer();
+        }
+    }
+    if (l != NULL)
+        describe_native(s, l, address, leaf, out);
+    if (s->frame_pointers && out->place != SAMPLING_UNKNOWN &&
+        out->rule.kind != STACKWALK_RULE_START)
+        out->rule = stackwalk_rule_of_frame_pointer();
+}
+
+const sampling_address *sampling_code_at(sampling_code *s, uint64_t address, bool leaf)
+{
+    uint64_t key = address * 2 + leaf, known;
+
+    if (table_u64_get(&s->index, key, &known))
+        return &s->addresses[known];
+    describe(s, address, leaf, &s->nowhere);
+    if (s->nowhere.place == SAMPLING_UNKNOWN)
+        return &s->nowhere; /* not kept: the map may know it next time */
+    if (s->address_count >= MAXIMUM_ADDRESSES)
+        forget_addresses(s);
+    if (s->address_count == s->address_capacity) {
+        size_t capacity = s->address_capacity == 0 ? 1024 : s->address_capacity * 2;
+        sampling_address *bigger = memory_resize(s->addresses, capacity * sizeof *bigger);
+
+        if (bigger == NULL)
+            return &s->nowhere;
+        s->addresses = bigger;
+        s->address_capacity = capacity;
+    }
+    if (!table_u64_put(&s->index, key, s->address_count))
+        return &s->nowhere;
+    s->addresses[s->address_count] = s->nowhere;
+    return &s->addresses[s->address_count++];
+}

@@ -1,0 +1,64 @@
+/*
+ * sampling_code: what an address is, worked out once: how to walk over it, what frame it shows.
+ *
+ * Native code is found through the memory map and walked by its library's unwind table; managed
+ * code through the runtime and walked by its decoded prologue; executable memory that is neither
+ * holds the runtime's stubs. Libraries that come later are found when an address misses.
+ *
+ * Thread rules: the agent's own thread only.
+ */
+#ifndef CLARINET_AGENT_SAMPLING_CODE_H
+#define CLARINET_AGENT_SAMPLING_CODE_H
+
+#include "agent/agent.h"
+#include "base/table.h"
+#include "stackwalk/cfi.h"
+#include "stackwalk/image.h"
+#include "stackwalk/regions.h"
+#include "stackwalk/stackwalk.h"
+
+typedef enum { SAMPLING_UNKNOWN, SAMPLING_NATIVE, SAMPLING_MANAGED, SAMPLING_STUB } sampling_place;
+
+typedef struct {
+    stackwalk_rule rule;
+    uint32_t frame; /* id; 0 = shows none */
+    uint8_t place;  /* sampling_place */
+    bool at_system_call;
+    bool in_compiler; /* in libclrjit */
+} sampling_address;
+
+typedef struct {
+    uint64_t base, end, inode;
+    image image;
+    cfi table;
+    bool has_table;
+    bool is_compiler;
+    uint32_t module;
+} sampling_library;
+
+typedef struct {
+    agent *agent;
+    bool frame_pointers; /* CLARINET_WALKER=fp: walk by rbp alone, for tests */
+    peek_process process;
+    peek memory;
+    regions map;
+    uint64_t map_ns;
+    sampling_library *libraries;
+    size_t library_count, library_capacity;
+    table_u64 index; /* address * 2 + leaf: position in addresses */
+    sampling_address *addresses;
+    size_t address_count, address_capacity;
+    sampling_address nowhere;
+} sampling_code;
+
+void sampling_code_init(sampling_code *s, agent *a);
+void sampling_code_free(sampling_code *s);
+
+/* `leaf`: the address is where the thread stands, else it is a return address. Valid until the
+ * next call. */
+const sampling_address *sampling_code_at(sampling_code *s, uint64_t address, bool leaf);
+
+/* For stackwalk: executable memory that is known. Context is the sampling_code. */
+bool sampling_code_is_code(void *context, uint64_t address);
+
+#endif

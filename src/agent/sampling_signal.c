@@ -1,0 +1,307 @@
+/*
+ * sampling_signal: the signal handler, and choosing, installing and sending its signal.
+ *
+ * The handler allocates nothing, locks nothing, calls nothing of the runtime or of libc beyond
+ * plain system calls, keeps errno, and touches only memory that is never freed. It blocks every
+ * other signal while it runs: a signal of the runtime's then interrupts the program, not us.
+ */
+#include "agent/sampling.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "base/os.h"
+
+sampling_shared sampling_state;
+
+/* si_code of a timer's signal, and of ours that carry a value. */
+enum { FROM_TIMER = -2, FROM_QUEUE = -1, FIRST_REAL_TIME = 40, LAST_REAL_TIME = 62 };
+
+/* What sigqueue-like system calls read: the kernel's siginfo, 128 bytes. */
+typedef struct {
+    int number, error, code, padding;
+    int process;
+    unsigned user;
+    void *value;
+    char rest[128 - 32];
+} queued_info;
+
+/* The low bits of the value tell who asked; slots are aligned well above that. */
+SIGNAL_SAFE static sampling_thread *find_slot(const siginfo_t *info, sampling_kind *kind)
+{
+    uintptr_t value = (uintptr_t)info->si_value.sival_ptr;
+    uintptr_t first = (uintptr_t)sampling_state.threads;
+    sampling_thread *t;
+
+    if (info->si_code != FROM_TIMER && info->si_code != FROM_QUEUE)
+        return NULL;
+    *kind = (value & 1) != 0 ? SAMPLING_WALL : SAMPLING_CPU;
+    value &= ~(uintptr_t)1;
+    if (value < first || value >= first + sizeof sampling_state.threads ||
+        (value - first) % sizeof(sampling_thread) != 0)
+        return NULL;
+    t = &sampling_state.threads[(value - first) / sizeof(sampling_thread)];
+    return t;
+}
+
+SIGNAL_SAFE static void lose(sampling_kind kind, unsigned reason, uint64_t count)
+{
+    atomic_fetch_add_explicit(&sampling_state.lost[kind][reason], count, memory_order_relaxed);
+}
+
+/* Gives the interrupted thread a larger alternate stack: the kernel installs what the frame says
+ * when the handler returns. */
+SIGNAL_SAFE static void swap_stack(sampling_thread *t, ucontext_t *context)
+{
+    uintptr_t stack = atomic_load_explicit(&t->alternate, memory_order_relaxed);
+
+    if ((context->uc_stack.ss_flags & (SS_DISABLE | SS_ONSTACK)) != 0 ||
+        context->uc_stack.ss_size >= SAMPLING_STACK_SIZE)
+        return;
+    if (stack == 0)
+        stack = sampling_stacks_take();
+    if (stack == 0)
+        return;
+    atomic_store_explicit(&t->replaced_size, context->uc_stack.ss_size, memory_order_relaxed);
+    atomic_store_explicit(&t->replaced, (uintptr_t)context->uc_stack.ss_sp, memory_order_relaxed);
+    atomic_store_explicit(&t->alternate, stack, memory_order_release);
+    context->uc_stack.ss_sp = (void *)stack;
+    context->uc_stack.ss_size = SAMPLING_STACK_SIZE;
+}
+
+/* Copies stack memory that may end anywhere: the bytes that were there. */
+SIGNAL_SAFE static size_t copy_stack(uint8_t *to, uintptr_t from, size_t length)
+{
+    struct iovec local = {to, length};
+    struct iovec remote = {(void *)from, length};
+    long n;
+
+    if (sampling_state.memory >= 0)
+        n = syscall(SYS_pread64, sampling_state.memory, to, length, (long)from);
+    else
+        n = syscall(SYS_process_vm_readv, sampling_state.process, &local, 1UL, &remote, 1UL, 0UL);
+    return n > 0 ? (size_t)n : 0;
+}
+
+SIGNAL_SAFE static void copy_registers(uint64_t *to, const ucontext_t *context)
+{
+    static const uint8_t FROM[STACKWALK_REGISTERS] = {
+        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+        REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+
+    for (unsigned i = 0; i < STACKWALK_REGISTERS; i++)
+        to[i] = (uint64_t)context->uc_mcontext.gregs[FROM[i]];
+}
+
+SIGNAL_SAFE static void take(sampling_thread *t, sampling_kind kind, uint64_t now, unsigned weight,
+                             ucontext_t *context)
+{
+    uintptr_t from = (uintptr_t)context->uc_mcontext.gregs[REG_RSP] - SAMPLING_RED_ZONE;
+    uintptr_t end = atomic_load_explicit(&t->stack_end, memory_order_relaxed);
+    size_t length = atomic_load_explicit(&t->copy_limit, memory_order_relaxed);
+    bool nested = (context->uc_stack.ss_flags & SS_ONSTACK) != 0;
+    sampling_capture *c;
+    size_t room;
+
+    if (nested)
+        end = (uintptr_t)context->uc_stack.ss_sp + context->uc_stack.ss_size;
+    if (end > from && end - from < length)
+        length = end - from;
+    room = sizeof *c + length;
+    c = ring_reserve(&sampling_state.captures, room);
+    if (c == NULL) {
+        lose(kind, SAMPLING_LOST_RING, weight);
+        return;
+    }
+    c->time_ns = now;
+    c->slot = (uint32_t)(t - sampling_state.threads);
+    c->thread = atomic_load_explicit(&t->thread, memory_order_relaxed);
+    c->weight = weight;
+    c->kind = (uint16_t)kind;
+    c->period_ns = atomic_load_explicit(&t->period_ns, memory_order_relaxed);
+    c->flags = (uint16_t)((nested ? SAMPLING_ON_ALTERNATE : 0) |
+                          (atomic_load_explicit(&t->collecting, memory_order_relaxed) > 0
+                               ? SAMPLING_IN_COLLECTION
+                               : 0));
+    copy_registers(c->registers, context);
+    c->stack_address = from;
+    c->stack_length = copy_stack(c->stack, from, length);
+    if (c->stack_length == 0) {
+        lose(kind, SAMPLING_LOST_COPY, weight);
+        ring_commit(&sampling_state.captures, c, room, 0, 0);
+        return;
+    }
+    atomic_fetch_add_explicit(&t->taken, 1, memory_order_relaxed);
+    ring_commit(&sampling_state.captures, c, room, 1, sizeof *c + c->stack_length);
+}
+
+/* A signal that is not ours: what would have happened without us. */
+SIGNAL_SAFE static void pass_on(int number, siginfo_t *info, void *context)
+{
+    const struct sigaction *before = &sampling_state.previous;
+    struct sigaction standard;
+
+    if ((before->sa_flags & SA_SIGINFO) != 0 && before->sa_sigaction != NULL) {
+        before->sa_sigaction(number, info, context);
+    } else if (before->sa_handler == SIG_DFL) {
+        /* The default ends the process: let it, as soon as this handler returns. */
+        memset(&standard, 0, sizeof standard);
+        standard.sa_handler = SIG_DFL;
+        sigaction(number, &standard, NULL);
+        syscall(SYS_tgkill, sampling_state.process, syscall(SYS_gettid), number);
+    } else if (before->sa_handler != SIG_IGN) {
+        before->sa_handler(number);
+    }
+}
+
+SIGNAL_SAFE static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+SIGNAL_SAFE static void on_signal(int number, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    sampling_kind kind;
+    sampling_thread *t = find_slot(info, &kind);
+
+    if (t == NULL) {
+        pass_on(number, info, context);
+        errno = saved;
+        return;
+    }
+    atomic_fetch_add(&sampling_state.inside, 1);
+    if (atomic_load(&sampling_state.armed) &&
+        atomic_load_explicit(&t->thread, memory_order_relaxed) == (int)syscall(SYS_gettid)) {
+        uint64_t start = now_ns();
+        int missed = info->si_code == FROM_TIMER ? info->si_overrun : 0;
+
+        swap_stack(t, context);
+        take(t, kind, start, missed > 0 ? (unsigned)missed + 1 : 1, context);
+        if (kind == SAMPLING_WALL)
+            atomic_store_explicit(&t->waiting, false, memory_order_release);
+        atomic_fetch_add_explicit(&sampling_state.handler_ns, now_ns() - start,
+                                  memory_order_relaxed);
+        atomic_fetch_add_explicit(&sampling_state.handler_calls, 1, memory_order_relaxed);
+    }
+    atomic_fetch_sub(&sampling_state.inside, 1);
+    errno = saved;
+}
+
+static bool is_free(int number, struct sigaction *found)
+{
+    return sigaction(number, NULL, found) == 0 && (found->sa_flags & SA_SIGINFO) == 0 &&
+           found->sa_handler == SIG_DFL;
+}
+
+/* SIGPROF, unless the program uses it itself; then the highest free real-time signal. */
+static int choose_signal(struct sigaction *found)
+{
+    struct itimerval timer;
+
+    memset(&timer, 0, sizeof timer);
+    getitimer(ITIMER_PROF, &timer);
+    if (is_free(SIGPROF, found) && timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0)
+        return SIGPROF;
+    sampling_state.own_profile_signal = true;
+    for (int number = LAST_REAL_TIME; number >= FIRST_REAL_TIME; number--) {
+        if (is_free(number, found))
+            return number;
+    }
+    return 0;
+}
+
+/* Whether process_vm_readv works on ourselves; a strict seccomp filter may forbid it. */
+static void choose_reading(void)
+{
+    uint64_t from = 42, to = 0;
+    struct iovec local = {&to, sizeof to};
+    struct iovec remote = {&from, sizeof from};
+
+    sampling_state.process = os_process_id();
+    if (sampling_state.memory > 0)
+        return;
+    sampling_state.memory = -1;
+    if (syscall(SYS_process_vm_readv, sampling_state.process, &local, 1UL, &remote, 1UL, 0UL) !=
+            (long)sizeof to ||
+        to != 42)
+        sampling_state.memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+}
+
+/* The library must never be unmapped again: a late signal needs its handler. */
+static bool stay_mapped(void)
+{
+    Dl_info self;
+
+    return dladdr((void *)(uintptr_t)on_signal, &self) != 0 && self.dli_fname != NULL &&
+           dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE | RTLD_NOLOAD) != NULL;
+}
+
+bool sampling_is_installed(void)
+{
+    struct sigaction found;
+
+    return sampling_state.number != 0 && sigaction(sampling_state.number, NULL, &found) == 0 &&
+           (found.sa_flags & SA_SIGINFO) != 0 && found.sa_sigaction == on_signal;
+}
+
+int sampling_arm(error *e)
+{
+    struct sigaction action;
+    struct sigaction found;
+    int number;
+
+    choose_reading();
+    sampling_stacks_fill();
+    if (!sampling_is_installed()) {
+        if (!stay_mapped())
+            return error_set(e, ERROR_RUNTIME, "the agent cannot keep itself loaded (%s)",
+                             dlerror());
+        number = choose_signal(&found);
+        if (number == 0)
+            return error_set(e, ERROR_BUSY, "the program uses SIGPROF and all real-time signals");
+        memset(&action, 0, sizeof action);
+        action.sa_sigaction = on_signal;
+        action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+        sigfillset(&action.sa_mask);
+        sampling_state.previous = found;
+        if (sigaction(number, &action, NULL) != 0)
+            return error_set_errno(e, ERROR_IO, errno, "cannot handle signal %d", number);
+        sampling_state.number = number;
+    }
+    atomic_store(&sampling_state.armed, true);
+    return 0;
+}
+
+bool sampling_disarm(void)
+{
+    atomic_store(&sampling_state.armed, false);
+    for (int i = 0; i < 1000 && atomic_load(&sampling_state.inside) != 0; i++)
+        os_sleep_ms(1);
+    return atomic_load(&sampling_state.inside) == 0;
+}
+
+bool sampling_send(sampling_thread *t, sampling_kind kind)
+{
+    queued_info info;
+
+    memset(&info, 0, sizeof info);
+    info.number = sampling_state.number;
+    info.code = FROM_QUEUE;
+    info.process = sampling_state.process;
+    info.user = getuid();
+    info.value = (void *)((uintptr_t)t | (kind == SAMPLING_WALL ? 1u : 0u));
+    return syscall(SYS_rt_tgsigqueueinfo, sampling_state.process, atomic_load(&t->thread),
+                   sampling_state.number, &info) == 0;
+}

@@ -1,0 +1,316 @@
+/*
+ * sampling_threads: which threads there are, and a timer on the CPU clock of each.
+ *
+ * New managed threads come from the runtime's callback, on the spot, so that short-lived ones
+ * count; all others from listing /proc/self/task now and then. A slot is freed, and with it the
+ * thread's alternate stack, only when the kernel no longer knows the thread.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/sampling.h"
+#include "base/os.h"
+
+enum { PROBES = 64, NOTIFY_THREAD = 4, LIST_BYTES = 16384 };
+
+/* The kernel's struct sigevent; libc's differ, and so do their timer ids. */
+typedef struct {
+    void *value;
+    int number;
+    int notify;
+    int thread;
+    char rest[64 - 20];
+} timer_event;
+
+static void arm_timer(sampling_thread *t);
+
+static unsigned first_slot(int os_thread)
+{
+    return (unsigned)os_thread * 2654435761u % SAMPLING_THREADS;
+}
+
+/* The kernel's id of the CPU clock of a thread. */
+static clockid_t clock_of(int os_thread)
+{
+    return (clockid_t)((~(unsigned)os_thread << 3) | 6);
+}
+
+uint64_t sampling_thread_clock(int os_thread)
+{
+    struct timespec time;
+
+    if (syscall(SYS_clock_gettime, clock_of(os_thread), &time) != 0)
+        return 0;
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+sampling_thread *sampling_thread_at(int os_thread, bool create)
+{
+    sampling_thread *free_slot = NULL, *found = NULL;
+    unsigned at = first_slot(os_thread);
+
+    lock_take(&sampling_state.guard);
+    for (unsigned i = 0; i < PROBES && found == NULL; i++) {
+        unsigned number = (at + i) % SAMPLING_THREADS;
+        sampling_thread *t = &sampling_state.threads[number];
+        int owner = atomic_load_explicit(&sampling_state.owners[number], memory_order_relaxed);
+
+        if (owner == os_thread)
+            found = t;
+        else if (owner == 0 && free_slot == NULL)
+            free_slot = t;
+    }
+    if (found == NULL && create && free_slot != NULL) {
+        found = free_slot;
+        memset(found, 0, sizeof *found);
+        atomic_store_explicit(&found->timer, -1, memory_order_relaxed);
+        atomic_store_explicit(&found->copy_limit, SAMPLING_FIRST_COPY, memory_order_relaxed);
+        found->seen = true;
+        atomic_store_explicit(&found->thread, os_thread, memory_order_release);
+        atomic_store_explicit(&sampling_state.owners[found - sampling_state.threads], os_thread,
+                              memory_order_release);
+        atomic_fetch_add(&sampling_state.changes, 1);
+        if (sampling_state.interval_ns[SAMPLING_CPU] != 0)
+            arm_timer(found);
+    }
+    lock_give(&sampling_state.guard);
+    return found;
+}
+
+/* A random number in (0, limit]. */
+static uint64_t random_up_to(uint64_t limit)
+{
+    uint64_t x = atomic_fetch_add_explicit(&sampling_state.random, 0x9e3779b97f4a7c15u,
+                                           memory_order_relaxed);
+
+    x ^= x >> 30;
+    x *= 0xbf58476d1ce4e5b9u;
+    x ^= x >> 27;
+    x *= 0x94d049bb133111ebu;
+    x ^= x >> 31;
+    return x % limit + 1;
+}
+
+static struct timespec time_of(uint64_t ns)
+{
+    return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+}
+
+void sampling_timer_drop(sampling_thread *t)
+{
+    int timer = atomic_exchange(&t->timer, -1);
+
+    if (timer >= 0)
+        syscall(SYS_timer_delete, timer);
+}
+
+/* The guard is held. The first expiry is random, so that threads that live shorter than the
+ * interval are sampled in proportion to their time. */
+static void arm_timer(sampling_thread *t)
+{
+    uint64_t interval = sampling_state.interval_ns[SAMPLING_CPU];
+    struct itimerspec times = {time_of(interval), time_of(random_up_to(interval))};
+    timer_event event;
+    int os_thread = atomic_load(&t->thread);
+    int timer = atomic_load(&t->timer);
+
+    if (timer < 0) {
+        memset(&event, 0, sizeof event);
+        event.value = t;
+        event.number = sampling_state.number;
+        event.notify = NOTIFY_THREAD;
+        event.thread = os_thread;
+        if (syscall(SYS_timer_create,
+                    sampling_state.monotonic ? CLOCK_MONOTONIC : clock_of(os_thread), &event,
+                    &timer) != 0) {
+            if (errno != EINVAL && errno != ESRCH) /* it has just ended */
+                atomic_fetch_add(&sampling_state.lost[SAMPLING_CPU][SAMPLING_LOST_TIMER], 1);
+            return;
+        }
+        atomic_store(&t->timer, timer);
+    }
+    syscall(SYS_timer_settime, timer, 0, &times, NULL);
+}
+
+void sampling_timers_set(uint64_t interval_ns, bool monotonic)
+{
+    uint64_t seed = 0;
+
+    if (atomic_load(&sampling_state.random) == 0) {
+        os_random(&seed, sizeof seed);
+        atomic_store(&sampling_state.random, seed);
+    }
+    lock_take(&sampling_state.guard);
+    sampling_state.interval_ns[SAMPLING_CPU] = interval_ns;
+    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+        sampling_thread *t = &sampling_state.threads[i];
+
+        if (atomic_load(&sampling_state.owners[i]) == 0)
+            continue;
+        if (interval_ns == 0 || t->unwanted || monotonic != sampling_state.monotonic)
+            sampling_timer_drop(t);
+    }
+    sampling_state.monotonic = monotonic;
+    for (size_t i = 0; i < SAMPLING_THREADS && interval_ns != 0; i++) {
+        if (atomic_load(&sampling_state.owners[i]) != 0 && !sampling_state.threads[i].unwanted)
+            arm_timer(&sampling_state.threads[i]);
+    }
+    lock_give(&sampling_state.guard);
+}
+
+/* The guard is held and the kernel no longer knows the thread. The runtime frees its alternate
+ * stack only while it is the installed one, so the one that we replaced is ours to free. */
+static void free_slot_of(sampling_thread *t)
+{
+    uintptr_t stack = atomic_load(&t->alternate);
+
+    sampling_timer_drop(t);
+    if (stack != 0) {
+        munmap((void *)atomic_load(&t->replaced), atomic_load(&t->replaced_size));
+        sampling_stacks_give(stack);
+    }
+    atomic_store(&t->alternate, 0);
+    atomic_store_explicit(&sampling_state.owners[t - sampling_state.threads], 0,
+                          memory_order_release);
+    atomic_store_explicit(&t->thread, 0, memory_order_release);
+    atomic_fetch_add(&sampling_state.changes, 1);
+}
+
+static bool is_gone(int os_thread)
+{
+    return syscall(SYS_tgkill, os_process_id(), os_thread, 0) != 0 && errno == ESRCH;
+}
+
+void sampling_threads_reap(void)
+{
+    lock_take(&sampling_state.guard);
+    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+        sampling_thread *t = &sampling_state.threads[i];
+        int os_thread = atomic_load_explicit(&sampling_state.owners[i], memory_order_relaxed);
+
+        if (os_thread != 0 && atomic_load(&t->ending) && is_gone(os_thread))
+            free_slot_of(t);
+    }
+    lock_give(&sampling_state.guard);
+}
+
+/* One entry of getdents64. */
+typedef struct {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t length;
+    uint8_t type;
+    char name[];
+} entry;
+
+static int thread_of(const entry *e)
+{
+    int number = 0;
+
+    for (const char *p = e->name; *p != 0; p++) {
+        if (*p < '0' || *p > '9')
+            return 0;
+        number = number * 10 + (*p - '0');
+    }
+    return number;
+}
+
+static bool is_own(int os_thread)
+{
+    return os_thread == atomic_load(&sampling_state.own_threads[0]) ||
+           os_thread == atomic_load(&sampling_state.own_threads[1]);
+}
+
+void sampling_threads_list(void)
+{
+    _Alignas(8) char bytes[LIST_BYTES];
+    int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    long n;
+
+    if (folder < 0)
+        return;
+    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+        if (atomic_load_explicit(&sampling_state.owners[i], memory_order_relaxed) != 0)
+            sampling_state.threads[i].seen = false;
+    }
+    while ((n = syscall(SYS_getdents64, folder, bytes, sizeof bytes)) > 0) {
+        for (long at = 0; at < n;) {
+            const entry *e = (const entry *)(const void *)(bytes + at);
+            int os_thread = thread_of(e);
+            sampling_thread *t;
+
+            at += e->length;
+            if (os_thread == 0 || is_own(os_thread))
+                continue;
+            t = sampling_thread_at(os_thread, true);
+            if (t != NULL)
+                t->seen = true;
+            else
+                atomic_fetch_add(&sampling_state.lost[SAMPLING_CPU][SAMPLING_LOST_THREAD], 1);
+        }
+    }
+    close(folder);
+    lock_take(&sampling_state.guard);
+    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+        sampling_thread *t = &sampling_state.threads[i];
+        int os_thread = atomic_load(&sampling_state.owners[i]);
+
+        if (os_thread != 0 && !t->seen && is_gone(os_thread))
+            free_slot_of(t);
+    }
+    lock_give(&sampling_state.guard);
+}
+
+void sampling_threads_mark_managed(agent *a)
+{
+    ICorProfilerThreadEnum *threads = NULL;
+    ThreadID batch[64];
+    uint32_t count = 0;
+
+    if (!agent_enter_runtime(a) || clr_info_enum_threads(&a->info, &threads) != S_OK)
+        return;
+    while (threads->vtbl->Next(threads, 64, batch, &count) >= 0 && count > 0) {
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t os_thread = 0;
+
+            if (clr_info_get_thread_info(&a->info, batch[i], &os_thread) == S_OK && os_thread != 0)
+                sampling_on_thread_assigned(a, os_thread);
+        }
+        if (count < 64)
+            break;
+    }
+    clr_release(threads);
+}
+
+void sampling_on_thread_assigned(agent *a, uint32_t os_thread)
+{
+    sampling_thread *t;
+
+    (void)a;
+    if (is_own((int)os_thread))
+        return;
+    t = sampling_thread_at((int)os_thread, true);
+    if (t == NULL) {
+        atomic_fetch_add(&sampling_state.lost[SAMPLING_CPU][SAMPLING_LOST_THREAD], 1);
+        return;
+    }
+    atomic_store(&t->managed, true);
+}
+
+/* Called on the thread that ends. Its timer goes at once: a program may start and end thousands. */
+void sampling_on_thread_destroyed(agent *a, ThreadID thread)
+{
+    sampling_thread *t = sampling_thread_at(os_thread_id(), false);
+
+    (void)a;
+    (void)thread;
+    if (t == NULL)
+        return;
+    atomic_store(&t->ending, true);
+}

@@ -1,0 +1,246 @@
+/*
+ * sampling_walk: from a captured stack to a stack id. The walk goes from the leaf to the thread's
+ * start; every walk ends with a reason, and one that ends early still gives its frames, under a
+ * frame that says so.
+ */
+#include <string.h>
+
+#include "agent/sampling.h"
+#include "agent/sampling_code.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "recording/encode.h"
+
+enum { DEEPEST = SAMPLING_MAX_DEPTH, STATE_FRAMES = 24 };
+
+struct sampling_walker {
+    agent *agent;
+    sampling_code code;
+    table_u64 states;             /* stack id: RECORDING_STATE_… */
+    uint32_t frames[DEEPEST + 4]; /* leaf first */
+    uint8_t places[DEEPEST + 4];
+    unsigned count;
+};
+
+sampling_walker *sampling_walker_create(agent *a)
+{
+    sampling_walker *w = memory_allocate_array(1, sizeof *w);
+
+    if (w == NULL)
+        return NULL;
+    w->agent = a;
+    sampling_code_init(&w->code, a);
+    table_u64_init(&w->states);
+    return w;
+}
+
+void sampling_walker_free(sampling_walker *w)
+{
+    if (w == NULL)
+        return;
+    sampling_code_free(&w->code);
+    table_u64_free(&w->states);
+    memory_free(w);
+}
+
+/* ---- what a blocked thread waits for ---- */
+
+/* By the method nearest to the leaf that the table knows. */
+static const struct {
+    const char *prefix;
+    uint32_t state;
+} WAITS[] = {
+    {"System.Threading.Thread.Sleep", RECORDING_STATE_SLEEP},
+    {"System.Threading.Thread.UninterruptibleSleep", RECORDING_STATE_SLEEP},
+    {"System.Threading.Monitor.Wait", RECORDING_STATE_WAIT},
+    {"System.Threading.Monitor.ObjWait", RECORDING_STATE_WAIT},
+    {"System.Threading.Monitor.", RECORDING_STATE_LOCK},
+    {"System.Threading.Lock.", RECORDING_STATE_LOCK},
+    {"System.Threading.ReaderWriterLockSlim.", RECORDING_STATE_LOCK},
+    {"System.Threading.Mutex.", RECORDING_STATE_LOCK},
+    {"System.Threading.SpinLock.", RECORDING_STATE_LOCK},
+    {"System.Net.", RECORDING_STATE_IO},
+    {"System.IO.", RECORDING_STATE_IO},
+    {"System.Console", RECORDING_STATE_IO},
+    {"System.ConsolePal", RECORDING_STATE_IO},
+    {"Interop.Sys.", RECORDING_STATE_IO},
+    {"Interop+Sys.", RECORDING_STATE_IO},
+    {"Interop.", RECORDING_STATE_IO},
+    {"Microsoft.Win32.SafeHandles.", RECORDING_STATE_IO},
+};
+
+/* SemaphoreSlim waits through Monitor.Wait; what it waits for is the semaphore: a lock. */
+static bool is_semaphore(const char *name)
+{
+    return text_starts_with(name, "System.Threading.SemaphoreSlim.Wait");
+}
+
+static const char *method_name(const names *n, uint32_t frame)
+{
+    const names_frame *f = names_get_frame(n, frame);
+    const names_method *m;
+    const names_string *s;
+
+    if (f == NULL || f->kind != RECORDING_FRAME_MANAGED)
+        return NULL;
+    m = names_get_method(n, f->a);
+    s = m != NULL ? names_get_string(n, m->name) : NULL;
+    return s != NULL ? s->text : NULL;
+}
+
+static uint32_t find_state(const sampling_walker *w)
+{
+    uint32_t state = RECORDING_STATE_WAIT;
+    bool found = false;
+
+    for (unsigned i = 0; i < w->count && i < STATE_FRAMES; i++) {
+        const char *name = method_name(&w->agent->names, w->frames[i]);
+
+        if (name == NULL)
+            continue;
+        if (is_semaphore(name))
+            return RECORDING_STATE_LOCK;
+        for (size_t k = 0; k < sizeof WAITS / sizeof *WAITS && !found; k++) {
+            if (text_starts_with(name, WAITS[k].prefix)) {
+                state = WAITS[k].state;
+                found = true;
+            }
+        }
+        if (found && state != RECORDING_STATE_WAIT)
+            break;
+    }
+    return state;
+}
+
+/* ---- the walk ---- */
+
+static void push(sampling_walker *w, uint32_t frame, uint8_t place)
+{
+    if (frame == 0 || w->count >= DEEPEST)
+        return;
+    w->frames[w->count] = frame;
+    w->places[w->count++] = place;
+}
+
+/* Puts a frame that names the runtime's work between the native run at the leaf and its managed
+ * caller. */
+static void name_work(sampling_walker *w, const char *text, bool with_native)
+{
+    uint32_t frame = names_frame_synthetic(&w->agent->names, text);
+    unsigned at = 0;
+
+    while (at < w->count && w->places[at] == SAMPLING_NATIVE)
+        at++;
+    if (frame == 0 || w->count >= DEEPEST)
+        return;
+    (void)with_native;
+    memmove(w->frames + at + 1, w->frames + at, (w->count - at) * sizeof *w->frames);
+    memmove(w->places + at + 1, w->places + at, w->count - at);
+    w->frames[at] = frame;
+    w->places[at] = SAMPLING_STUB;
+    w->count++;
+}
+
+static stackwalk_end walk_frames(sampling_walker *w, const sampling_capture *c, unsigned max_depth,
+                                 stackwalk_registers *r, bool *at_system_call, bool *in_compiler)
+{
+    peek_copy copy = {c->stack_address, c->stack, (size_t)c->stack_length};
+    peek stack = {peek_copy_read, &copy};
+    stackwalk_code code = {sampling_code_is_code, &w->code};
+    stackwalk_end end = STACKWALK_GOES_ON;
+    bool leaf = true, native_run = true;
+
+    for (unsigned depth = 0; end == STACKWALK_GOES_ON; depth++) {
+        sampling_address here;
+
+        if (depth >= max_depth)
+            return STACKWALK_TRUNCATED;
+        here = *sampling_code_at(&w->code, r->value[STACKWALK_RIP], leaf);
+        if (here.place == SAMPLING_UNKNOWN)
+            return STACKWALK_UNKNOWN_CODE;
+        if (depth == 0)
+            *at_system_call = here.at_system_call;
+        native_run = native_run && here.place != SAMPLING_MANAGED;
+        *in_compiler = *in_compiler || (native_run && here.in_compiler);
+        push(w, here.frame, here.place);
+        leaf = here.rule.kind == STACKWALK_RULE_SIGNAL;
+        end = stackwalk_step(r, &here.rule, &stack, &code);
+    }
+    return end;
+}
+
+/* What the next capture of this thread should copy. */
+static void learn(sampling_walker *w, sampling_thread *t, const sampling_capture *c,
+                  stackwalk_end end, const stackwalk_registers *r)
+{
+    uint64_t used = r->value[STACKWALK_RSP] - c->stack_address;
+    unsigned limit = atomic_load(&t->copy_limit);
+
+    if (atomic_load(&t->thread) != c->thread || (c->flags & SAMPLING_ON_ALTERNATE) != 0)
+        return;
+    if (end == STACKWALK_COMPLETE) {
+        atomic_store(&t->stack_end, (uintptr_t)r->value[STACKWALK_RSP] + 64);
+        for (unsigned i = w->count; i > 0 && t->start_frame == 0; i--) {
+            if (w->places[i - 1] == SAMPLING_MANAGED)
+                t->start_frame = w->frames[i - 1];
+        }
+    } else if (end == STACKWALK_NOT_COPIED && c->stack_length >= limit &&
+               limit < SAMPLING_LARGEST_COPY) {
+        atomic_store(&t->copy_limit, limit * 2);
+    } else if (end == STACKWALK_TRUNCATED && used + used / 4 + 4096 < limit) {
+        atomic_store(&t->copy_limit, (unsigned)(used + used / 4 + 4096));
+    }
+}
+
+/* Root first, so that common callers are shared. */
+static uint32_t build_stack(sampling_walker *w, const sampling_thread *t, stackwalk_end end,
+                            bool with_native)
+{
+    names *n = &w->agent->names;
+    uint32_t stack = 0;
+
+    if (end == STACKWALK_TRUNCATED) {
+        if (t->start_frame != 0)
+            stack = names_stack_on(n, 0, t->start_frame);
+        stack = names_stack_on(n, stack, names_frame_synthetic(n, "(truncated)"));
+    } else if (end != STACKWALK_COMPLETE) {
+        stack = names_stack_on(n, 0, names_frame_synthetic(n, "(incomplete)"));
+    }
+    for (unsigned i = w->count; i > 0; i--) {
+        if (with_native || w->places[i - 1] != SAMPLING_NATIVE)
+            stack = names_stack_on(n, stack, w->frames[i - 1]);
+    }
+    return stack;
+}
+
+sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c, unsigned max_depth,
+                              bool with_native)
+{
+    sampling_thread *t = &sampling_state.threads[c->slot % SAMPLING_THREADS];
+    sampling_result result = {.state = RECORDING_STATE_RUNNING};
+    stackwalk_registers r;
+    bool in_compiler = false;
+    uint64_t known;
+
+    w->count = 0;
+    memcpy(r.value, c->registers, sizeof r.value);
+    r.known = (1U << STACKWALK_REGISTERS) - 1;
+    if (max_depth > DEEPEST)
+        max_depth = DEEPEST;
+    result.end = walk_frames(w, c, max_depth, &r, &result.blocked, &in_compiler);
+    learn(w, t, c, result.end, &r);
+    if ((c->flags & SAMPLING_IN_COLLECTION) != 0)
+        name_work(w, "(garbage collection)", with_native);
+    else if (in_compiler)
+        name_work(w, "(JIT compilation)", with_native);
+    result.depth = w->count;
+    result.stack = build_stack(w, t, result.end, with_native);
+    if (result.blocked && result.stack != 0) {
+        if (!table_u64_get(&w->states, result.stack, &known)) {
+            known = find_state(w);
+            table_u64_put(&w->states, result.stack, known);
+        }
+        result.state = (uint32_t)known;
+    }
+    return result;
+}

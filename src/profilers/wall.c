@@ -1,0 +1,313 @@
+/*
+ * wall: what all managed threads do, running or blocked, with the state of each.
+ *
+ * A sampler thread looks at every thread's CPU clock. Only a thread whose clock has moved since its
+ * last sample is signalled; one that stands still is never woken again: the time it waits is added
+ * to its last stack. (A blocked call that signals interrupt again and again may never end: a socket
+ * receive with a timeout starts anew each time.) Threads that stay idle are looked at less often.
+ *
+ * Thread rules: sample_all and below on the sampler thread; the rest on the agent's own.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "agent/sampling.h"
+#include "base/memory.h"
+#include "base/os.h"
+
+enum {
+    MOVED_NS = 40000,          /* the handler itself moves the clock by about 10 us */
+    LONGEST_PAUSE = 8,         /* intervals between two looks at an idle thread */
+    ROW_AFTER_NS = 1000000000, /* idle time is written at least this often */
+    STACK_SIZE = 256 << 10,
+};
+
+typedef struct {
+    pthread_t thread;
+    atomic_bool stopping;
+    bool running;
+    unsigned *slots; /* managed threads, by slot */
+    size_t count;
+    unsigned changes; /* sampling_state.changes when they were listed */
+    uint64_t listed_ns;
+} wall;
+
+static const recording_column COLUMNS[] = {
+    {RECORDING_TIME, "time", ""},      {RECORDING_THREAD_ID, "thread", ""},
+    {RECORDING_STACK_ID, "stack", ""}, {RECORDING_DURATION, "weight", ""},
+    {RECORDING_U64, "state", ""},
+};
+static const recording_table TABLES[] = {
+    {"samples", "wall", COLUMNS, sizeof COLUMNS / sizeof *COLUMNS},
+};
+static const char *const LOSSES[] = {
+#define X(name, text) text,
+    SAMPLING_LOSS_LIST(X)
+#undef X
+};
+
+/* ---- sampler thread ---- */
+
+static void list_slots(wall *w)
+{
+    unsigned changes = atomic_load(&sampling_state.changes);
+    uint64_t now = os_monotonic_ns();
+
+    /* A thread may turn out to be managed after its slot was made: look again now and then. */
+    if (changes == w->changes && now - w->listed_ns < 500000000u)
+        return;
+    w->changes = changes;
+    w->listed_ns = now;
+    w->count = 0;
+    for (unsigned i = 0; i < SAMPLING_THREADS; i++) {
+        sampling_thread *t = &sampling_state.threads[i];
+
+        if (atomic_load_explicit(&sampling_state.owners[i], memory_order_acquire) != 0 &&
+            atomic_load(&t->managed))
+            w->slots[w->count++] = i;
+    }
+}
+
+/* Adds time that the thread stood still to what the own thread will write. */
+static void add_idle(sampling_thread *t, uint64_t from, uint64_t duration)
+{
+    if (atomic_load_explicit(&t->idle_ns, memory_order_acquire) == 0)
+        atomic_store_explicit(&t->idle_from_ns, from, memory_order_relaxed);
+    atomic_fetch_add_explicit(&t->idle_ns, duration, memory_order_release);
+}
+
+static void visit(sampling_thread *t, uint64_t now, uint64_t interval)
+{
+    int os_thread = atomic_load(&t->thread);
+    uint64_t clock, since = t->visited_ns;
+    bool moved;
+
+    if (os_thread == 0 || t->unwanted)
+        return;
+    clock = sampling_thread_clock(os_thread);
+    if (clock == 0)
+        return;
+    if (since == 0)
+        since = now - interval;
+    moved = t->visited_ns == 0 || clock - t->clock_ns > MOVED_NS;
+    t->visited_ns = now;
+    t->pause = moved ? 1 : t->pause < LONGEST_PAUSE ? t->pause * 2 : LONGEST_PAUSE;
+    t->next_ns = now + t->pause * interval - interval / 2;
+    if (atomic_load_explicit(&t->waiting, memory_order_acquire)) {
+        /* The last signal has not been taken yet: nothing is known but that time passes. */
+        atomic_fetch_add(&t->period_ns, now - since);
+        return;
+    }
+    /* It stood still after a sample that showed it running: once more, to see where it stands. */
+    if (!moved && atomic_load(&t->last_blocked)) {
+        add_idle(t, since, now - since);
+        return;
+    }
+    atomic_store(&t->period_ns, now - since);
+    atomic_store_explicit(&t->waiting, true, memory_order_release);
+    t->clock_ns = clock;
+    if (!sampling_send(t, SAMPLING_WALL))
+        atomic_store(&t->waiting, false);
+}
+
+static void *run(void *argument)
+{
+    wall *w = argument;
+    uint64_t next = os_monotonic_ns();
+
+    prctl(PR_SET_NAME, "clarinet-wall", 0, 0, 0);
+    atomic_store(&sampling_state.own_threads[1], os_thread_id());
+    while (!atomic_load(&w->stopping)) {
+        uint64_t interval = sampling_state.interval_ns[SAMPLING_WALL], now = os_monotonic_ns();
+        struct timespec until;
+
+        if (interval == 0)
+            interval = 10000000;
+        list_slots(w);
+        for (size_t i = 0; i < w->count; i++) {
+            sampling_thread *t = &sampling_state.threads[w->slots[i]];
+
+            if (now >= t->next_ns)
+                visit(t, now, interval);
+        }
+        atomic_store(&sampling_state.sampler_cpu_ns, os_thread_cpu_ns());
+        next += interval;
+        if (next < now) /* late: do not catch up */
+            next = now + interval;
+        until = (struct timespec){(time_t)(next / 1000000000u), (long)(next % 1000000000u)};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    }
+    return NULL;
+}
+
+/* ---- own thread ---- */
+
+static int start_sampler(wall *w, error *e)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    int code;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_SIZE);
+    atomic_store(&w->stopping, false);
+    code = pthread_create(&w->thread, &attributes, run, w);
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code != 0)
+        return error_set_errno(e, ERROR_IO, code, "no thread for the sampler");
+    w->running = true;
+    return 0;
+}
+
+static int start(agent *a, error *e)
+{
+    wall *w = a->engines[ENGINE_INDEX_wall].state;
+    int code;
+
+    if (w == NULL) {
+        w = memory_allocate_array(1, sizeof *w);
+        if (w != NULL)
+            w->slots = memory_allocate_array(SAMPLING_THREADS, sizeof *w->slots);
+        if (w == NULL || w->slots == NULL) {
+            memory_free(w);
+            return error_set(e, ERROR_MEMORY, "the agent has no memory left");
+        }
+        a->engines[ENGINE_INDEX_wall].state = w;
+    }
+    code = sampling_open(a, SAMPLING_WALL, e);
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+        sampling_thread *t = &sampling_state.threads[i];
+
+        if (atomic_load(&sampling_state.owners[i]) == 0)
+            continue;
+        t->visited_ns = t->next_ns = 0;
+        t->pause = 1;
+        t->last_stack = 0;
+        atomic_store(&t->idle_ns, 0);
+        atomic_store(&t->waiting, false);
+        atomic_store(&t->last_blocked, false);
+    }
+    w->changes = 0;
+    w->listed_ns = 0;
+    return start_sampler(w, e);
+}
+
+static void configure(agent *a)
+{
+    sampling_configure(a, SAMPLING_WALL, ENGINE_INDEX_wall);
+}
+
+static void stop(agent *a)
+{
+    wall *w = a->engines[ENGINE_INDEX_wall].state;
+
+    if (w->running) {
+        atomic_store(&w->stopping, true);
+        pthread_join(w->thread, NULL);
+        w->running = false;
+    }
+    sampling_close(a, SAMPLING_WALL);
+}
+
+static void put_row(agent *a, sampling_thread *t, uint64_t time, uint64_t weight)
+{
+    uint64_t cells[5] = {time, (uint64_t)atomic_load(&t->thread), t->last_stack, weight,
+                         t->last_state};
+
+    if (weight != 0)
+        agent_row(a, ENGINE_INDEX_wall, 0, cells);
+}
+
+/* Writes the idle time that has gathered under the stack that was seen last. */
+static void flush_idle(agent *a, sampling_thread *t)
+{
+    uint64_t from = atomic_load_explicit(&t->idle_from_ns, memory_order_relaxed);
+    uint64_t idle = atomic_exchange_explicit(&t->idle_ns, 0, memory_order_acq_rel);
+
+    if (t->last_stack != 0)
+        put_row(a, t, from, idle);
+}
+
+void wall_take(agent *a, const sampling_capture *c, const sampling_result *result)
+{
+    sampling_thread *t = &sampling_state.threads[c->slot % SAMPLING_THREADS];
+
+    flush_idle(a, t);
+    t->last_stack = result->stack;
+    t->last_state = (c->flags & SAMPLING_IN_COLLECTION) != 0 ? RECORDING_STATE_GC : result->state;
+    atomic_store(&t->last_blocked, result->blocked);
+    put_row(a, t, c->time_ns - c->period_ns, c->period_ns);
+}
+
+static void drain(agent *a, bool last)
+{
+    sampling_drain(a, last);
+    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+        sampling_thread *t = &sampling_state.threads[i];
+        uint64_t idle;
+
+        if (atomic_load_explicit(&sampling_state.owners[i], memory_order_relaxed) == 0)
+            continue;
+        idle = atomic_load_explicit(&t->idle_ns, memory_order_relaxed);
+        if (idle != 0 && (last || idle >= ROW_AFTER_NS))
+            flush_idle(a, t);
+    }
+}
+
+static void destroy(agent *a)
+{
+    wall *w = a->engines[ENGINE_INDEX_wall].state;
+
+    if (w != NULL) {
+        memory_free(w->slots);
+        memory_free(w);
+    }
+    sampling_destroy(a);
+}
+
+static void on_thread_assigned(agent *a, ThreadID thread, uint32_t os_thread)
+{
+    (void)thread;
+    sampling_on_thread_assigned(a, os_thread);
+}
+
+static void on_collection_started(agent *a)
+{
+    (void)a;
+    sampling_on_collection(true);
+}
+
+static void on_collection_finished(agent *a)
+{
+    (void)a;
+    sampling_on_collection(false);
+}
+
+const engine ENGINE_wall = {
+    .name = "wall",
+    .mask_low = COR_PRF_MONITOR_THREADS,
+    .mask_high = COR_PRF_HIGH_BASIC_GC,
+    .tables = TABLES,
+    .table_count = 1,
+    .losses = LOSSES,
+    .loss_count = SAMPLING_LOSSES,
+    .start = start,
+    .stop = stop,
+    .configure = configure,
+    .drain = drain,
+    .destroy = destroy,
+    .note = sampling_note,
+    .on_thread_assigned = on_thread_assigned,
+    .on_thread_destroyed = sampling_on_thread_destroyed,
+    .on_collection_started = on_collection_started,
+    .on_collection_finished = on_collection_finished,
+};
