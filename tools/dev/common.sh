@@ -9,7 +9,8 @@ PACKAGES_CROSS=(gcc-i686-linux-gnu libc6-dev-i386-cross gcc-aarch64-linux-gnu
     libc6-dev-arm64-cross gcc-mingw-w64-x86-64 qemu-user)
 PACKAGES_LINT=(clang-format clang-tidy python3 binutils)
 PACKAGES_PACKAGE=(dpkg-dev file binutils)
-PACKAGES_E2E=("${PACKAGES_PACKAGE[@]}" gdb strace tmux zsh fish groff-base)
+PACKAGES_E2E=("${PACKAGES_PACKAGE[@]}" gdb strace tmux zsh fish groff-base
+    protobuf-compiler)
 PACKAGES_BENCH=(wrk python3)
 
 JOBS=${CLARINET_JOBS:-$(nproc)}
