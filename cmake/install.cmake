@@ -10,7 +10,7 @@ install(TARGETS clarinet RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # RPATH and not RUNPATH: it also serves the libraries that the bundled libraries need.
 set_target_properties(clarinet PROPERTIES INSTALL_RPATH "$ORIGIN/../${private_libraries}/bundled")
 target_link_options(clarinet PRIVATE -Wl,--disable-new-dtags)
-foreach(library clarinet_agent clarinet_instrument clarinet_gate clarinet_hello)
+foreach(library clarinet_agent clarinet_instrument clarinet_gate)
   if(TARGET ${library})
     install(TARGETS ${library} LIBRARY DESTINATION ${private_libraries})
   endif()

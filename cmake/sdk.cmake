@@ -41,6 +41,9 @@ foreach(name hello exceptions allocations calls)
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
 endforeach()
 
+# Beside the program, where launch looks for it.
+set_target_properties(example_hello PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+
 # The .pc file names its folders relative to itself, so that the prefix can be moved.
 string(REGEX REPLACE "[^/]+" ".." sdk_up ${CMAKE_INSTALL_LIBDIR})
 set(sdk_prefix_from_pc "\${pcfiledir}/../${sdk_up}")

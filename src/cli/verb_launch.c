@@ -24,11 +24,7 @@
 
 /* The profiler of examples/hello. */
 static const char HELLO_LIBRARY[] = "libclarinet_hello.so";
-#ifdef CLARINET_HELLO_CLSID
-static const char HELLO_CLSID[] = CLARINET_HELLO_CLSID;
-#else
-static const char HELLO_CLSID[] = "{00000000-0000-0000-0000-000000000000}";
-#endif
+static const char HELLO_CLSID[] = CLARINET_HELLO_CLSID; /* from its source, by CMake */
 static const char GATE_LIBRARY[] = "libclarinet_gate.so";
 
 enum { VARIABLES_MAX = 64, VARIABLES_OWN = 8, POLL_MS = 250 };

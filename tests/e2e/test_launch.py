@@ -86,6 +86,14 @@ def test_program_runs_under_the_profiler(runtime, profilers, launch, sample_comm
     assert done.out == plain.stdout and done.err == plain.stderr == "", done
 
 
+def test_hello_is_the_default(runtime, clarinet, sample_command):
+    done = clarinet("launch", "--", *sample_command("Healthy", "--rounds", 1))
+    assert done.code == 0, done
+    lines = done.err.splitlines()
+    assert f"runtime {runtime.version}" in lines, done
+    assert re.match(r"hello: \d+ modules loaded, \d+ methods compiled", lines[-1]), done
+
+
 def test_old_runtime_can_be_launched(old_runtime, profilers, launch, sample_command):
     command = sample_command("OldTimer", "--seconds", 1, runtime=old_runtime)
     done, seen = launch(profilers["good"], command)
