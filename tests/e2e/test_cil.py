@@ -1,0 +1,71 @@
+"""CIL of real assemblies: read, written, checked and wrapped; Mono.Cecil must see the same."""
+import subprocess
+import sys
+
+import pytest
+
+from conftest import BUILD, ROOT
+
+sys.path.insert(0, str(ROOT / "tests" / "oracles"))
+from build import oracle  # noqa: E402
+
+ASSEMBLIES = ["System.Private.CoreLib", "System.Text.Json", "System.Linq.Expressions",
+              "System.Runtime", "Microsoft.VisualBasic.Core"]
+
+
+def assemblies(runtime):
+    folder = runtime.folder / "shared" / "Microsoft.NETCore.App" / runtime.version
+    return [str(folder / f"{name}.dll") for name in ASSEMBLIES]
+
+
+def scale(*args):
+    return subprocess.run([str(BUILD / "tests" / "cil_scale"), *args], capture_output=True,
+                          text=True, timeout=300)
+
+
+def test_bodies_come_back_the_same_and_can_be_wrapped(runtime):
+    done = scale("--wrap", *assemblies(runtime))
+    assert done.returncode == 0, done.stderr
+    assert " 0 failed" in done.stderr, done.stderr
+    methods = int(done.stderr.split(" files, ")[1].split(" methods")[0])
+    assert methods > 40_000, done.stderr
+    assert f"{methods} wrapped, 0 not" in done.stderr, done.stderr
+
+
+def test_cecil_sees_the_same(runtime):
+    for path in assemblies(runtime):
+        ours = scale("--digest", path).stdout
+        theirs = subprocess.run([*oracle("cecil"), path], capture_output=True, text=True,
+                                timeout=300, check=True).stdout
+        assert ours.splitlines() == theirs.splitlines(), path
+
+
+@pytest.fixture
+def sample_dll(sample_command):
+    return next(part for part in sample_command("Healthy") if part.endswith("Healthy.dll"))
+
+
+def test_il_shows_names_and_lines(clarinet, sample_dll):
+    done = clarinet("il", sample_dll, "Main")
+    assert done.code == 0, done
+    assert "call       " in done.out and "System.Console" in done.out, done
+    assert ".cs:" in done.out, done
+    listed = clarinet("il", sample_dll, "--list")
+    assert "Main" in listed.out and "IL_0000" not in listed.out, listed
+    checked = clarinet("il", sample_dll, "--check")
+    assert checked.code == 0 and " 0 wrong" in checked.out, checked
+
+
+def test_il_says_what_is_wrong(clarinet, sample_dll, tmp_path):
+    done = clarinet("il", sample_dll, "No.Such::Method")
+    assert done.code == 1 and "no method that matches" in done.err, done
+    (tmp_path / "text.dll").write_text("no assembly")
+    done = clarinet("il", "text.dll")
+    assert done.code == 1 and "text.dll: not a PE file" in done.err, done
+    assert clarinet("il").code == 2
+    assert clarinet("il", "--nothing", sample_dll).code == 2
+
+
+def test_opcodes_header_is_made_from_its_table():
+    done = subprocess.run(["/usr/bin/python3", str(ROOT / "tools/cil/make_opcodes.py"), "--check"])
+    assert done.returncode == 0
