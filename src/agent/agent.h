@@ -151,6 +151,8 @@ client *client_connect(agent *a, const char *path, const uint8_t *token);
 void client_receive(agent *a, client *c);
 void client_flush(agent *a, client *c);
 void client_report(agent *a, client *c, bool with_cost);
+/* Answers STATUS; also said unasked, at the end. */
+void client_tell_state(agent *a, client *c);
 void client_close(agent *a, client *c);
 size_t client_count(const agent *a);
 /* endpoint.c */

@@ -200,7 +200,7 @@ static void start(agent *a, client *c, const recording_chunk *command)
         refuse(c, CONTROL_START, &e);
 }
 
-static void tell_state(agent *a, client *c)
+void client_tell_state(agent *a, client *c)
 {
     control_state state = {0};
 
@@ -240,7 +240,7 @@ static void obey(agent *a, client *c, const recording_chunk *command)
         control_put_plain(&c->out.pending, CONTROL_PONG);
         break;
     case CONTROL_STATUS:
-        tell_state(a, c);
+        client_tell_state(a, c);
         break;
     case CONTROL_GOODBYE:
         agent_stop_client(a, c);

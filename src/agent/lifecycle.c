@@ -200,6 +200,7 @@ void agent_stop_client(agent *a, client *c)
     agent_collect(a, true);
     output_gather(&c->out);
     client_report(a, c, true);
+    client_tell_state(a, c);
     c->state = CLIENT_READY;
     for (unsigned i = 0; i < ENGINE_COUNT; i++)
         if ((c->engines & 1ull << i) != 0)
@@ -240,6 +241,8 @@ void agent_round(agent *a, bool last)
             continue;
         output_gather(&c->out);
         client_report(a, c, with_cost);
+        if (last)
+            client_tell_state(a, c);
         client_flush(a, c);
     }
 }

@@ -35,6 +35,7 @@ enum {
     PROBES = 32,
     HELD = 4096,
     MESSAGE_UNITS = 512,
+    MAXIMUM_NATIVE_FRAMES = 128,
 };
 
 enum { TIME, THREAD, TYPE, MESSAGE, STACK, CAUGHT_IN, FLAGS, COUNT, COLUMNS };
@@ -62,7 +63,7 @@ typedef struct {
     uint16_t frames;
     uint16_t units;
     uint32_t cut;
-    uint32_t unused;
+    uint32_t leaf_is_call;
 } thrown;
 
 typedef struct {
@@ -92,6 +93,7 @@ typedef struct {
     atomic_uint depth;
     atomic_bool messages;
     exception_layout layout;
+    _Atomic uintptr_t main_stack_top;
     atomic_uint_fast64_t sequence;
     atomic_uint_fast64_t buckets[BUCKETS]; /* tick << 32 | left */
     last_thrown last[BUCKETS];
@@ -159,6 +161,7 @@ typedef struct {
     uintptr_t *addresses;
     uint32_t count;
     uint32_t capacity;
+    FunctionID leaf;
     bool cut;
 } walk;
 
@@ -176,8 +179,65 @@ static HRESULT CLR_CALL take_frame(FunctionID function, uintptr_t ip, COR_PRF_FR
         w->cut = true;
         return S_FALSE;
     }
+    if (w->count == 0)
+        w->leaf = function;
     w->addresses[w->count++] = ip;
     return S_OK;
+}
+
+/* Whether the instruction before `ip` is a call, so that `ip` is a return address. A fault of the
+ * processor (a null reference, say) has the faulting instruction itself as its address. Called on
+ * the throwing thread: the code cannot go away, and it has a header before its first byte. */
+static bool follows_call(uintptr_t ip)
+{
+    const uint8_t *p = (const uint8_t *)ip;
+
+#if defined(__x86_64__)
+    return p[-5] == 0xe8 || (p[-6] == 0xff && p[-5] == 0x15) ||
+           (p[-2] == 0xff && (p[-1] & 0xf8) == 0xd0) || (p[-2] == 0xff && (p[-1] & 0xf8) == 0x10) ||
+           (p[-3] == 0xff && (p[-2] & 0x38) == 0x10) || (p[-6] == 0xff && (p[-5] & 0xf8) == 0x90);
+#elif defined(__aarch64__)
+    uint32_t instruction;
+
+    memcpy(&instruction, p - 4, sizeof instruction);
+    return (instruction & 0xfc000000u) == 0x94000000u || (instruction & 0xfffffc1fu) == 0xd63f0000u;
+#else
+    (void)p;
+    return true;
+#endif
+}
+
+/* A throw inside a catch or finally block: the runtime's walk names the method but gives the place
+ * in its try block. The real place is the method's nearest return address above us, which the
+ * chain of frame pointers leads to. Only loads between here and the top of this thread's stack. */
+static void correct_leaf(agent *a, state *s, uintptr_t thread, thrown *record, walk *w)
+{
+    uintptr_t top = record->thread == (uint32_t)os_process_id()
+                        ? atomic_load_explicit(&s->main_stack_top, memory_order_relaxed)
+                        : thread;
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+
+    for (int i = 0; i < MAXIMUM_NATIVE_FRAMES; i++) {
+        uintptr_t link[2];
+        FunctionID function = 0;
+
+        if ((frame & 7) != 0 || frame >= top || top - frame < sizeof link)
+            return;
+        memcpy(link, (const void *)frame, sizeof link);
+        if (w->count > 1 && link[1] == w->addresses[1])
+            return;
+        if (clr_info_get_function_from_ip(&a->info, (const uint8_t *)link[1], &function) == S_OK &&
+            function == w->leaf) {
+            if (link[1] != w->addresses[0]) {
+                w->addresses[0] = link[1];
+                record->leaf_is_call = 1;
+            }
+            return;
+        }
+        if (link[0] <= frame)
+            return;
+        frame = link[0];
+    }
 }
 
 static void record_thrown(agent *a, state *s, uintptr_t thread, ClassID class_id, ObjectID object)
@@ -186,7 +246,7 @@ static void record_thrown(agent *a, state *s, uintptr_t thread, ClassID class_id
     size_t reserved = sizeof(thrown) + depth * sizeof(uintptr_t) + MESSAGE_UNITS * sizeof(WCHAR);
     thrown *record = agent_reserve(a, SELF, reserved);
     last_thrown *last = &s->last[table_hash_u64(thread) & (BUCKETS - 1)];
-    walk w = {NULL, 0, depth, false};
+    walk w = {NULL, 0, depth, 0, false};
     size_t length;
 
     if (record == NULL) {
@@ -201,6 +261,9 @@ static void record_thrown(agent *a, state *s, uintptr_t thread, ClassID class_id
     clr_info_do_stack_snapshot(&a->info, 0, take_frame, COR_PRF_SNAPSHOT_DEFAULT, &w, NULL, 0);
     record->frames = (uint16_t)w.count;
     record->cut = w.cut;
+    record->leaf_is_call = w.count != 0 && follows_call(w.addresses[0]);
+    if (w.count != 0)
+        correct_leaf(a, s, thread, record, &w);
     record->units = 0;
     if (atomic_load_explicit(&s->messages, memory_order_relaxed))
         record->units = (uint16_t)exception_read_message(&a->info, &s->layout, class_id, object,
@@ -251,6 +314,26 @@ static void on_catcher_found(agent *a, FunctionID function)
 
 /* ---- on the own thread ---- */
 
+/* Where the main thread's stack begins: field 28 of /proc/self/stat; 0 when not known. */
+static uintptr_t read_main_stack_top(void)
+{
+    buffer text = BUFFER_EMPTY;
+    const char *p = NULL;
+    uintptr_t top = 0;
+
+    if (os_read_file("/proc/self/stat", 4096, &text, NULL) == 0)
+        p = strrchr(buffer_text(&text), ')');
+    for (int field = 2; p != NULL && field < 28; field++) {
+        p = strchr(p, ' ');
+        if (p != NULL)
+            p++;
+    }
+    for (; p != NULL && *p >= '0' && *p <= '9'; p++)
+        top = top * 10 + (uintptr_t)(*p - '0');
+    buffer_free(&text);
+    return top;
+}
+
 static int start(agent *a, error *e)
 {
     state *s = state_of(a);
@@ -265,6 +348,7 @@ static int start(agent *a, error *e)
             return error_set(e, ERROR_MEMORY, "no memory for the profiler 'exceptions'");
         }
         table_u64_init(&s->stacks);
+        atomic_store(&s->main_stack_top, read_main_stack_top());
         a->engines[SELF].state = s;
     }
     for (size_t i = 0; i < CLASSES; i++)
@@ -336,7 +420,8 @@ static uint32_t stack_of(agent *a, state *s, const thrown *record, const uintptr
         agent_lose(a, SELF, LOSS_DISTINCT, 1);
         return 0;
     }
-    stack = names_stack_of(&a->names, addresses, record->frames, true, record->cut != 0);
+    stack = names_stack_of(&a->names, addresses, record->frames, record->leaf_is_call != 0,
+                           record->cut != 0);
     table_u64_put(&s->stacks, hash, stack);
     return stack;
 }
