@@ -32,17 +32,21 @@ def links_of(page):
 
 def main():
     problems = []
-    reached = set()
-    for page in pages():
-        for target, path in links_of(page):
+    links = {page: list(links_of(page)) for page in pages()}
+    for page, targets in links.items():
+        for target, path in targets:
             if not path.exists():
                 problems.append(f"{page.relative_to(ROOT)}: no such file: {target}")
-            elif page == ROOT / "docs/README.md":
-                reached.add(path)
-    for page in pages():
-        inside = page.is_relative_to(ROOT / "docs") and page.name != "README.md"
-        if inside and page not in reached:
-            problems.append(f"{page.relative_to(ROOT)}: not linked from docs/README.md")
+    reached, waiting = set(), [ROOT / "docs/README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page not in reached:
+            reached.add(page)
+            waiting += [path for _, path in links.get(page, [])]
+            waiting += list(page.glob("*.md")) if page.is_dir() else []
+    for page in links:
+        if page.is_relative_to(ROOT / "docs") and page not in reached:
+            problems.append(f"{page.relative_to(ROOT)}: no way to it from docs/README.md")
     if len(sys.argv) > 1:
         overview = subprocess.run(
             [sys.argv[1], "--help"], capture_output=True, text=True, check=True
@@ -51,7 +55,7 @@ def main():
         rows = set(VERB_ROW.findall((ROOT / "README.md").read_text(encoding="utf-8")))
         problems += [f"README.md: the verb {verb} has no row" for verb in sorted(verbs - rows)]
         problems += [f"README.md: there is no verb {verb}" for verb in sorted(rows - verbs)]
-    print("\n".join(problems + [f"docs: {len(pages())} pages, {len(problems)} problems"]))
+    print("\n".join(problems + [f"docs: {len(links)} pages, {len(problems)} problems"]))
     return 1 if problems else 0
 
 

@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-SHARED = {"base", "clr", "cil", "stackwalk", "catalogue", "recording", "clarinet"}
+SHARED = {"base", "clr", "cil", "stackwalk", "catalogue", "control", "recording", "clarinet"}
 OUTSIDE = SHARED | {"rules", "metadata", "symbols", "diagnostics", "analysis", "report"}
 
 MAY_USE = {
@@ -24,6 +24,7 @@ MAY_USE = {
     "stackwalk": {"base"},
     "catalogue": {"base", "clr", "clarinet"},
     "recording": {"base", "catalogue"},
+    "control": {"base", "catalogue", "recording"},
     "rules": {"base"},
     # inside the target
     "agent": SHARED | {"profilers"},

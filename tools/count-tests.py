@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints "PASSED FAILED" of a JUnit file written by ctest or pytest.
+"""Prints "PASSED FAILED" of a JUnit file written by ctest, or by pytest or node.
 
-usage: count-tests.py ctest|pytest FILE
+usage: count-tests.py ctest|junit FILE
 
 For ctest every cmocka test function in a program's output counts, and a program that failed
 without a failed function (a crash, a leak, a timeout) counts as one failure more. A program that

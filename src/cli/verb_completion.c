@@ -30,6 +30,17 @@ static const char *choice_of(const cli_verb *verb, char *memory, size_t size)
     return help_options_is_choice(memory) ? memory : NULL;
 }
 
+static bool names_a_file(const char *argument)
+{
+    static const char *const WORDS[] = {"FILE", "FOLDER", "LIB", "OUT"};
+
+    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
+        if (help_options_has_word(argument, WORDS[i]))
+            return true;
+    }
+    return false;
+}
+
 static void print_words(const char *choice)
 {
     for (; *choice != '\0'; choice++)
@@ -68,9 +79,7 @@ static void bash_option_values(const cli_verb *verb)
             fputs("words=\"", stdout);
             print_words(option.argument);
             puts("\" files= ;;");
-        } else if (help_options_has_word(option.argument, "FILE") ||
-                   help_options_has_word(option.argument, "FOLDER") ||
-                   help_options_has_word(option.argument, "LIB")) {
+        } else if (names_a_file(option.argument)) {
             puts("words= files=1 ;;");
         } else {
             puts("return ;;");
@@ -147,10 +156,8 @@ static void zsh_value(const char *argument)
         fputs(":(", stdout);
         print_words(argument);
         putchar(')');
-    } else if (help_options_has_word(argument, "FILE") || help_options_has_word(argument, "LIB")) {
+    } else if (names_a_file(argument)) {
         fputs(":_files", stdout);
-    } else if (help_options_has_word(argument, "FOLDER")) {
-        fputs(":_files -/", stdout);
     } else {
         fputs(": ", stdout);
     }

@@ -67,7 +67,7 @@ def test_agent_check(tmp_path, source, flags, complaint):
     subprocess.run(
         ["gcc", *flags, "-o", tmp_path / "libclarinet.so", tmp_path / "library.c"], check=True
     )
-    code, text = run(sys.executable, TOOLS / "check-agent.py", tmp_path)
+    code, text = run(sys.executable, TOOLS / "check-agent.py", tmp_path, "libclarinet.so")
     assert code == (1 if complaint else 0), text
     if complaint:
         assert complaint in text
@@ -91,7 +91,7 @@ PYTEST = """<testsuites><testsuite><testcase name="a"/><testcase name="b"><failu
 
 @pytest.mark.parametrize(
     "kind, text, expected",
-    [("ctest", CTEST, "5 2"), ("pytest", PYTEST, "1 2"), ("pytest", "<broken", "0 1")],
+    [("ctest", CTEST, "5 2"), ("junit", PYTEST, "1 2"), ("junit", "<broken", "0 1")],
     ids=["ctest", "pytest", "broken"],
 )
 def test_counting(tmp_path, kind, text, expected):

@@ -250,8 +250,8 @@ static HRESULT on_start(void *context, const clr_info *info)
                                       COR_PRF_HIGH_MONITOR_EVENT_PIPE);
         return hr == S_OK ? start_eventpipe(p) : hr;
     }
-    return clr_info_set_event_mask(info, COR_PRF_MONITOR_JIT_COMPILATION |
-                                             COR_PRF_DISABLE_INLINING);
+    return clr_info_set_event_mask(info,
+                                   COR_PRF_MONITOR_JIT_COMPILATION | COR_PRF_DISABLE_INLINING);
 }
 
 static void on_end(void *context)
