@@ -34,8 +34,7 @@ const cli_verb CLI_VERBS[] = {
      "  clarinet il Shop.dll Shop.Orders::Place\n"
      "  clarinet il Shop.dll 'Shop.*::get_*' --list\n"},
     {"report", "FILE [-f FORMAT] [-o OUT]", "turn a recording into a report", verb_report,
-     "  -f, --format FORMAT  html, md, json, speedscope, pprof or collapsed; without it what OUT\n"
-     "                       ends in decides, else md\n"
+     "  -f, --format html|md|json|speedscope|pprof|collapsed  without it what OUT ends in decides\n"
      "  -o, --output OUT     the file to write; without it standard output\n"
      "  -p, --profiler NAME  only this profiler; formats with one profile take cpu, else wall\n"
      "      --process WHICH  only the process with this pid or name\n"
@@ -63,6 +62,18 @@ const cli_verb CLI_VERBS[] = {
      "  clarinet record -p exceptions -- dotnet Shop.dll\n"},
     {"profilers", "[--json]", "list what can be recorded, with parameters and cost", verb_profilers,
      "  --json   an array of objects, for machines\n"},
+    {"diff", "BEFORE AFTER [-f FORMAT] [-o OUT]", "show what got slower between two recordings",
+     verb_diff,
+     "  -f, --format md|json|html|collapsed  without it what OUT ends in decides, else md\n"
+     "  -o, --output OUT     the file to write; without it standard output\n"
+     "  -p, --profiler NAME  compare this profiler's profile; cpu, else wall, without it\n"
+     "      --process WHICH  only the process with this pid or name\n"
+     "      --thread WHICH   only threads with this OS id or name; * and ? are understood\n"
+     "      --absolute       compare weights as they are, not as shares of each recording\n"
+     "      --top N          methods of each list\n\n"
+     "html is a differential flame graph; collapsed has two weights a line, before and after.\n\n"
+     "Example:\n"
+     "  clarinet diff before.clarinet after.clarinet -o diff.html\n"},
     {"completion", "bash|zsh|fish", "print a shell completion script", verb_completion,
      "Examples:\n"
      "  source <(clarinet completion bash)\n"

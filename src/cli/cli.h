@@ -36,6 +36,7 @@ int verb_completion(int argc, char **argv);
 int verb_launch(int argc, char **argv);
 int verb_ps(int argc, char **argv);
 int verb_il(int argc, char **argv);
+int verb_diff(int argc, char **argv);
 int verb_report(int argc, char **argv);
 int verb_profilers(int argc, char **argv);
 int verb_record(int argc, char **argv);

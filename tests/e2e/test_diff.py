@@ -1,0 +1,92 @@
+"""`clarinet diff` of two recordings whose only difference is known: Price takes twice as long."""
+import json
+import re
+import subprocess
+
+import pytest
+
+PRICE = "Shop.Orders.Price<System.Decimal>"
+
+
+@pytest.fixture
+def pair(clarinet_program, tmp_path):
+    program = clarinet_program.parent / "tests" / "make_recording"
+    paths = []
+    for kind in ("small", "worse"):
+        paths.append(tmp_path / f"{kind}.clarinet")
+        subprocess.run([program, paths[-1], kind], check=True, timeout=60)
+    return paths
+
+
+def test_json_ranks_what_got_slower_first(clarinet, pair):
+    report = clarinet("diff", *pair, "-f", "json", "--process", "4711").json
+    assert report["scale"] == pytest.approx(1.4)
+    assert (report["before"]["total"], report["after"]["total"]) == (100000000, 140000000)
+    assert report["before"]["lost"] == 4
+    first = report["methods"][0]
+    assert first["name"] == PRICE
+    assert (first["self_before"], first["self_after"]) == (40000000, 80000000)
+    assert first["self_change"] == pytest.approx(24000000)
+    assert report["methods"][-1]["name"] == "Shop.Orders.Place"
+    assert report["methods"][-1]["self_change"] == pytest.approx(-12000000)
+
+
+def test_absolute_compares_weights_as_they_are(clarinet, pair):
+    report = clarinet("diff", *pair, "-f", "json", "--process", "4711", "--absolute").json
+    changes = {m["name"]: m["self_change"] for m in report["methods"]}
+    assert report["scale"] == 1
+    assert changes.pop(PRICE) == 40000000
+    assert set(changes.values()) == {0}
+
+
+def test_markdown_names_the_slower_method(clarinet, pair):
+    done = clarinet("diff", *pair, "--process", "4711")
+    slower = done.out.split("## Slower by self")[1].split("##")[0]
+    assert PRICE in slower and "+17.1" in slower and "Main" not in slower
+    assert "| lost | 4 | 4 |" in done.out
+
+
+def test_a_recording_against_itself_has_no_change(clarinet, pair):
+    done = clarinet("diff", pair[0], pair[0])
+    assert done.code == 0
+    assert done.out.count("None.") == 4
+
+
+def test_collapsed_has_both_weights(clarinet, pair):
+    done = clarinet("diff", *pair, "-f", "collapsed", "--process", "4711")
+    parts = [line.rsplit(" ", 2) for line in done.out.splitlines()]
+    lines = {stack: (before, after) for stack, before, after in parts}
+    assert lines[f"Shop.Program.Main;Shop.Orders.Place;{PRICE}"] == ("40000", "80000")
+    assert lines["Shop.Program.Main;Shop.Orders.Place"] == ("20000", "20000")
+
+
+def test_html_has_the_tree_of_both(clarinet, pair, tmp_path):
+    out = tmp_path / "diff.html"
+    assert clarinet("diff", *pair, "--process", "4711", "-o", out).code == 0
+    text = out.read_text()
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])
+    assert data["kind"] == "diff"
+    assert data["diff"]["after"]["total"] == 140000 and data["diff"]["scale"] == pytest.approx(1.4)
+    process = data["processes"][0]
+    table = process["tables"][0]
+    names = [process["strings"][process["frames"]["name"][process["stacks"]["frame"][node]]]
+             for node in table["columns"]["stack"]]
+    assert table["columns"]["before"][names.index(PRICE)] == 40000
+    assert table["columns"]["after"][names.index(PRICE)] == 80000
+    assert sum(table["columns"]["after"]) == 140000
+
+
+@pytest.mark.parametrize("args, words", [
+    ([], "needs two recordings"),
+    (["{a}"], "needs two recordings"),
+    (["{a}", "{a}", "{a}"], "takes two recordings"),
+    (["{a}", "{a}", "-f", "pprof"], "formats: md, json, html, collapsed"),
+])
+def test_mistakes(clarinet, pair, args, words):
+    done = clarinet("diff", *[a.replace("{a}", str(pair[0])) for a in args])
+    assert done.code == 2 and words in done.err
+
+
+def test_profiles_that_are_not_there_are_named(clarinet, pair):
+    done = clarinet("diff", *pair, "-p", "heap")
+    assert done.code == 1 and "it has: cpu, wall, exceptions" in done.err
