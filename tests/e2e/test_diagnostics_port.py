@@ -1,0 +1,229 @@
+"""The diagnostics port of real runtimes: every command, every refusal that can be brought about."""
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import BUILD, ROOT, Result
+from test_launch import CLSID, profilers  # noqa: F401 (a fixture)
+from test_ps import as_user, open_folder, public_command, root_only  # noqa: F401
+
+HERE = Path(__file__).resolve().parent
+
+
+@pytest.fixture(scope="session")
+def driver():
+    """The program port_driver, linked with the tool's own library; any user may run it."""
+    folder = Path(tempfile.mkdtemp(prefix="clarinet-e2e-"))
+    folder.chmod(0o755)
+    subprocess.run(
+        ["gcc", "-D_GNU_SOURCE", f"-I{ROOT}/src", f"-I{ROOT}/include", HERE / "port_driver.c",
+         BUILD / "libclarinet_tool.a", "-o", folder / "port_driver"],
+        check=True,
+    )
+    yield folder / "port_driver"
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def port(driver):
+    def run(pid, *args, before=()):
+        command = [*before, str(driver), str(pid), *map(str, args)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd="/")
+        return Result(command, done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+# ---- questions ------------------------------------------------------------------------------------
+
+
+def test_process_info(runtime, sample, port):
+    with sample("Idle") as patient:
+        done = port(patient.pid, "info")
+    assert done.code == 0, done
+    version, pid, system, architecture, entry, runtime_version, rid = done.out.splitlines()
+    assert int(version) == 3 and int(pid) == patient.pid
+    assert (system.lower(), entry, runtime_version) == ("linux", "Idle", runtime.version)
+    assert rid == f"linux-{architecture}"
+
+
+def test_environment(runtime, sample, port):
+    with sample("Idle", env={"COLOUR": "grün = green"}) as patient:
+        assert "COLOUR=grün = green" in port(patient.pid, "environment").out.splitlines()
+        assert port(patient.pid, "set", "FRUIT", "Äpfel").code == 0
+        assert "FRUIT=Äpfel" in port(patient.pid, "environment").out.splitlines()
+        assert port(patient.pid, "set", "FRUIT").code == 0
+        assert "FRUIT=" not in port(patient.pid, "environment").out
+        done = port(patient.pid, "set", "A=B", "x")
+        assert done.code == 1 and "is not the name of a variable" in done.err
+    assert patient.process.returncode == 0, patient
+
+
+def test_perf_map(runtime, sample, port):
+    with sample("Healthy") as patient:
+        path = Path(f"/tmp/perf-{patient.pid}.map")
+        assert port(patient.pid, "perf-map").code == 0
+        try:
+            wait_until(path.exists)
+            assert port(patient.pid, "no-perf-map").code == 0
+        finally:
+            for left in Path("/tmp").glob(f"perf*-{patient.pid}.map"):
+                left.unlink()
+    assert patient.process.returncode == 0, patient
+
+
+# ---- profilers --------------------------------------------------------------------------------------
+
+
+def test_attach_and_a_second_one(runtime, sample, port, profilers, tmp_path):  # noqa: F811
+    proof = tmp_path / "proof"
+    with sample("Idle", env={"PROOF": proof}) as patient:
+        done = port(patient.pid, "attach", CLSID, profilers["good"])
+        assert done.code == 0, done
+        assert proof.read_text().split() == [str(patient.pid)]
+        done = port(patient.pid, "attach", CLSID, profilers["good"])
+        assert done.code == 1, done
+        assert "another profiler already has the main place" in done.err
+        assert "CORPROF_E_PROFILER_ALREADY_ACTIVE" in done.err and "notification-only" in done.err
+    assert patient.process.returncode == 0, patient
+
+
+def test_attach_refusals(runtime, sample, port, profilers, compile_c, tmp_path):  # noqa: F811
+    no_entry = compile_c("int other;", "-shared", "-fPIC")
+    missing_symbol = compile_c(
+        "int missing_one(void); int DllGetClassObject(void) { return missing_one(); }",
+        "-shared", "-fPIC", "-Wl,-z,now",
+    )
+    text = tmp_path / "text.so"
+    text.write_text("no library")
+    cases = [
+        ("/nonexistent.so", "ERROR_MOD_NOT_FOUND"),
+        (text, "ERROR_MOD_NOT_FOUND"),
+        (missing_symbol, "ERROR_MOD_NOT_FOUND"),
+        (no_entry, "ERROR_PROC_NOT_FOUND"),
+        (profilers["refusing"], "E_FAIL"),
+        ("relative.so", "must be absolute"),
+    ]
+    with sample("Idle") as patient:
+        for library, words in cases:
+            done = port(patient.pid, "attach", CLSID, library)
+            assert done.code == 1 and words in done.err, done
+        done = port(patient.pid, "attach", CLSID[:-2] + "6}", profilers["good"])
+        assert done.code == 1 and "0x8" in done.err, done
+        assert port(patient.pid, "attach", CLSID, profilers["good"]).code == 0
+    assert patient.process.returncode == 0 and patient.stderr == "", patient
+
+
+def test_startup_profiler_of_a_held_process(
+    runtime, sample_command, start_program, port, profilers, tmp_path  # noqa: F811
+):
+    proof = tmp_path / "proof"
+    patient = start_program(
+        sample_command("Idle"), ready=None,
+        env={"DOTNET_DefaultDiagnosticPortSuspend": 1, "PROOF": proof},
+    )
+    wait_until(lambda: list(Path("/tmp").glob(f"dotnet-diagnostic-{patient.pid}-*-socket")))
+    done = port(patient.pid, "attach", CLSID, profilers["good"])
+    assert done.code == 1 and "the runtime has not started yet" in done.err, done
+    assert port(patient.pid, "startup", CLSID, profilers["good"]).code == 0
+    assert not proof.exists()
+    assert port(patient.pid, "resume").code == 0
+    patient.wait_for("^ready$")
+    assert proof.read_text().split() == [str(patient.pid)]
+    assert patient.finish() == 0, patient
+
+
+# ---- other users --------------------------------------------------------------------------------------
+
+
+@root_only
+def test_attach_across_users(
+    public_command, open_folder, start_program, port, profilers  # noqa: F811
+):
+    """Root to another user's process; a user to an own one; not to somebody else's."""
+    command, _ = public_command
+    library = shutil.copy(profilers["good"], open_folder / "good.so")
+    os.chmod(library, 0o755)
+    as_nobody, as_daemon = as_user("nobody"), as_user("daemon")
+    first = start_program([*as_nobody, *command])
+    assert port(first.pid, "attach", CLSID, library).code == 0
+    second = start_program([*as_nobody, *command])
+    done = port(second.pid, "attach", CLSID, library, before=as_daemon)
+    assert done.code == 1 and "it belongs to the user nobody" in done.err, done
+    assert port(second.pid, "attach", CLSID, library, before=as_nobody).code == 0
+    assert first.finish() == second.finish() == 0
+
+
+# ---- processes that are none, or cannot -----------------------------------------------------------------
+
+
+def test_pid_of_nobody_and_of_a_native_process(port, start_program):
+    done = port(2**22 + 1, "info")
+    assert done.code == 1 and f"there is no process {2**22 + 1}" in done.err
+    native = start_program(["sh", "-c", "echo ready; cat"])
+    done = port(native.pid, "info")
+    assert done.code == 1 and re.search(r"process \d+ \((sh|dash|bash)\) is not a .NET process", done.err)
+
+
+def test_names(sample, port):
+    with sample("Idle") as first:
+        if port("idle", "info").code == 0:  # others may run an Idle of theirs
+            assert str(first.pid) in port("Idle.dll", "info").out
+        with sample("Idle") as second:
+            done = port("Idle", "info")
+            assert done.code == 1 and "processes are called 'Idle'" in done.err, done
+            assert str(first.pid) in done.err and str(second.pid) in done.err
+    done = port("NoSuchProgram", "info")
+    assert done.code == 1 and "no .NET process is called 'NoSuchProgram'" in done.err
+
+
+def test_stopped_and_disabled_and_old(sample, port, old_runtime, profilers):  # noqa: F811
+    with sample("Idle") as patient:
+        patient.kill(signal.SIGSTOP)
+        wait_until(lambda: " T " in Path(f"/proc/{patient.pid}/stat").read_text())
+        try:
+            done = port(patient.pid, "attach", CLSID, profilers["good"])
+        finally:
+            patient.kill(signal.SIGCONT)
+        assert done.code == 1 and "it is stopped by a signal" in done.err, done
+    with sample("Idle", env={"DOTNET_EnableDiagnostics_IPC": 0}) as patient:
+        done = port(patient.pid, "attach", CLSID, profilers["good"])
+        assert done.code == 1 and "DOTNET_EnableDiagnostics_IPC=0" in done.err, done
+    with sample("OldTimer", runtime=old_runtime) as patient:
+        done = port(patient.pid, "attach", CLSID, profilers["good"])
+        assert done.code == 1 and "3.1.3 is too old" in done.err, done
+    assert patient.process.returncode == 0
+
+
+def test_process_that_ends_during_attach(sample_command, start_program, port, profilers):  # noqa: F811
+    """Many processes that end by themselves, asked until they are gone: never a hang, never a lie."""
+    words = set()
+    for _ in range(5):
+        patient = start_program(sample_command("Healthy", "--rounds", 1), ready=None)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            while patient.is_running:
+                done = port(patient.pid, "attach", CLSID, profilers["good"])
+                words.add(done.err.split("\n")[1] if done.code else "attached")
+        assert patient.wait() == 0, patient
+    known = (
+        r"attached|there is no process|is not a \.NET process|has ended|ended before it answered"
+        r"|already has the main place|has not started yet|diagnostics socket|nobody listens"
+        r"|closed the diagnostics connection"
+    )
+    for text in words:
+        assert re.search(known, text), words
