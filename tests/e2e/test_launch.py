@@ -156,6 +156,43 @@ def test_dotnet_run_profiles_the_program_only(profilers, launch, dotnet_build_pr
     assert done.err == "", done
 
 
+TEST_PROJECT = """<Project Sdk="Microsoft.NET.Sdk">
+  <PropertyGroup>
+    <TargetFramework>net{major}.0</TargetFramework>
+    <NuGetAudit>false</NuGetAudit>
+  </PropertyGroup>
+  <ItemGroup>
+    <PackageReference Include="Microsoft.NET.Test.Sdk" Version="17.14.1" />
+    <PackageReference Include="xunit" Version="2.9.3" />
+    <PackageReference Include="xunit.runner.visualstudio" Version="3.1.5" />
+  </ItemGroup>
+</Project>
+"""
+TEST_PROGRAM = """public class Tests
+{
+    [Xunit.Fact]
+    public void TellsItsProcess()
+    {
+        System.IO.File.WriteAllText(
+            System.Environment.GetEnvironmentVariable("PROOF") + ".host",
+            System.Environment.ProcessId.ToString());
+    }
+}
+"""
+
+
+def test_dotnet_test_profiles_the_test_host_only(profilers, launch, dotnet_build_project, tmp_path):
+    folder = tmp_path / "tests"
+    folder.mkdir()
+    version = subprocess.run(["dotnet", "--version"], capture_output=True, text=True, check=True)
+    (folder / "tests.csproj").write_text(TEST_PROJECT.format(major=version.stdout.split(".")[0]))
+    (folder / "Tests.cs").write_text(TEST_PROGRAM)
+    done, seen = launch(profilers["good"], ["dotnet", "test", str(folder)],
+                        env=dotnet_build_project.env, timeout=300)
+    assert done.code == 0, done
+    assert seen == [(tmp_path / "proof.host").read_text()], done
+
+
 def test_dotnet_build_is_left_alone(profilers, launch, dotnet_build_project):
     done, seen = launch(profilers["good"], dotnet_build_project.build, env=dotnet_build_project.env,
                         timeout=180)
