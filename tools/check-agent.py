@@ -23,7 +23,9 @@ LIBRARIES = {
         "instrumentation", HERE / "instrument-exports.txt", HERE / "instrument-imports.txt",
         400 * 1024,
     ),
-    "libclarinet_gate.so": (HERE / "gate-exports.txt", HERE / "gate-imports.txt", 32 * 1024),
+    "libclarinet_gate.so": (
+        "gate", HERE / "gate-exports.txt", HERE / "gate-imports.txt", 32 * 1024,
+    ),
 }
 
 
