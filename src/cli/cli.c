@@ -74,6 +74,17 @@ const cli_verb CLI_VERBS[] = {
      "html is a differential flame graph; collapsed has two weights a line, before and after.\n\n"
      "Example:\n"
      "  clarinet diff before.clarinet after.clarinet -o diff.html\n"},
+    {"instrument", "explain [--json] -- CMD… | check DIR [--assembly FILE]",
+     "say what the instrumentation agent would do", verb_instrument,
+     "explain: whether the process of CMD would be instrumented, and the rule that decides it.\n"
+     "check: reads a home folder as the agent does, and lists every instrumentation point and\n"
+     "every problem with its file and line; exit 1 when a file is invalid or a point can't "
+     "match.\n\n"
+     "      --json           explain: for machines\n"
+     "      --assembly FILE  check: say which points never match in this assembly\n\n"
+     "Examples:\n"
+     "  clarinet instrument explain -- dotnet run\n"
+     "  clarinet instrument check /usr/local/newrelic --assembly Shop.dll\n"},
     {"completion", "bash|zsh|fish", "print a shell completion script", verb_completion,
      "Examples:\n"
      "  source <(clarinet completion bash)\n"

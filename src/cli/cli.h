@@ -33,6 +33,7 @@ void cli_print_help(const cli_verb *verb, FILE *out);
 bool cli_has_colour(FILE *stream);
 
 int verb_completion(int argc, char **argv);
+int verb_instrument(int argc, char **argv);
 int verb_launch(int argc, char **argv);
 int verb_ps(int argc, char **argv);
 int verb_il(int argc, char **argv);

@@ -329,11 +329,34 @@ namespace Shapes
                 Extension.Write(arguments[1]);
                 return 0;
             }
+            if (arguments.Length == 2 && arguments[0] == "--calls")
+            {
+                Calls(int.Parse(arguments[1]));
+                return 0;
+            }
             int rounds = arguments.Length == 2 && arguments[0] == "--rounds" ? int.Parse(arguments[1]) : 1;
             for (int i = 0; i < rounds; i++)
                 await Round();
             Print("counter", Returns.Counter);
             return 7;
+        }
+
+        // For benchmarks: CPU nanoseconds a call of a small method with one argument, best of some.
+        private static void Calls(int count)
+        {
+            var target = new Parameters();
+            double best = double.MaxValue;
+            for (int round = 0; round < 7; round++)
+            {
+                TimeSpan before = System.Diagnostics.Process.GetCurrentProcess().TotalProcessorTime;
+                int sum = 0;
+                for (int i = 0; i < count; i++)
+                    sum += target.One(i);
+                double spent = (System.Diagnostics.Process.GetCurrentProcess().TotalProcessorTime - before).TotalMicroseconds * 1000 / count;
+                best = Math.Min(best, spent);
+                GC.KeepAlive(sum);
+            }
+            Console.WriteLine(FormattableString.Invariant($"{best:f1}"));
         }
 
         private static async Task Round()
