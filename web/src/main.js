@@ -14,6 +14,7 @@ import { MethodView } from './view_method.js';
 import { HeatView } from './view_heat.js';
 import { ExceptionsView } from './view_exceptions.js';
 import { HealthView } from './view_health.js';
+import { OtherView, otherTables } from './view_other.js';
 import { ChangesView, LinesView, MethodsView, ThreadsView } from './view_tables.js';
 
 /** Views in the order of their tabs; `when` says whether the data has anything for it. */
@@ -26,6 +27,7 @@ const VIEWS = [
     { id: 'heat', title: 'Heat map', make: HeatView, when: (a) => a.profile !== null && a.profile.time !== null },
     { id: 'threads', title: 'Threads', make: ThreadsView, when: (a) => a.profile !== null && a.profile.thread !== null },
     { id: 'exceptions', title: 'Exceptions', make: ExceptionsView, when: (a) => a.process.table('exceptions') !== null },
+    { id: 'other', title: 'Other tables', make: OtherView, when: (a) => otherTables(a.process).length > 0 },
     { id: 'health', title: 'Losses & cost', make: HealthView, when: () => true },
 ];
 const THEMES = ['system', 'light', 'dark'];
@@ -50,7 +52,18 @@ class App {
         this.store.listen((state, changed) => this.update(changed));
         document.addEventListener('keydown', (event) => this.key(event));
         window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.repaint());
+        window.addEventListener('beforeprint', () => this.print('light'));
+        window.addEventListener('afterprint', () => this.print(this.theme));
         this.update(new Set(['process']));
+    }
+
+    /** Paper is white: draws everything in a theme at once, before the browser takes the picture. */
+    print(theme) {
+        document.documentElement.dataset.theme = theme;
+        this.repaint();
+        this.timeline.draw();
+        const view = this.views.get(this.shown);
+        for (const part of [view, view.widget, ...Object.values(view.widgets || {})]) if (part && part.draw) part.draw();
     }
 
     get analysis() {

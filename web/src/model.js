@@ -18,7 +18,8 @@ import { PairTable } from './pairs.js';
  * @property {number} bucket
  * @property {string} unit
  * @property {Object<string, Float64Array|Int32Array>} columns times are absolute here
- * @property {Object<string, string>} types
+ * @property {Object<string, string>} types of the columns
+ * @property {Object<string, string>} units of the columns
  * @property {Float64Array|Int32Array|null} time
  * @property {Int32Array|null} thread
  * @property {Int32Array|null} stack
@@ -136,7 +137,7 @@ export class Process {
         return {
             id, name: raw.name, profiler: raw.profiler, title: TITLES[id] || titleOf(raw),
             rows: raw.rows, recorded: raw.recorded || raw.rows, bucket: raw.bucket || 0,
-            unit: raw.unit || 'count', columns, types,
+            unit: raw.unit || 'count', units: raw.units || {}, columns, types,
             time: byType('time'), thread: byType('thread'), stack: byType('stack'),
             weight: raw.weight ? columns[raw.weight] || null : null, state,
         };

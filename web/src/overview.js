@@ -45,12 +45,18 @@ export function factsSection(report, process) {
     }
     if (report.command) facts.push(['Recorded with', report.command]);
     if (report.tool) facts.push(['Clarinet', report.tool]);
+    if (report.kind === 'diff') facts.splice(0, facts.length, ...diffFacts(report));
     const lost = process.loss.reduce((sum, l) => sum + l.count, 0);
     const summary = [process.info.runtime_version && `.NET ${process.info.runtime_version}`, process.info.os, process.info.cpus && `${process.info.cpus} CPUs`,
-        process.duration > 0 && duration(process.duration), `${shortNumber(process.threads.length)} threads`,
+        process.duration > 0 && duration(process.duration), process.threads.length > 0 && `${shortNumber(process.threads.length)} threads`,
         lost > 0 && `${shortNumber(lost)} samples lost`].filter(Boolean).join(' · ');
-    return el('details', { class: 'process' }, el('summary', null, el('span', { class: 'strong', text: 'Process' }), el('span', { class: 'muted', text: summary })),
+    return el('details', { class: 'process' }, el('summary', null, el('span', { class: 'strong', text: report.kind === 'diff' ? 'Recordings' : 'Process' }), el('span', { class: 'muted', text: summary })),
         el('dl', { class: 'facts' }, facts.map(([term, value]) => el('div', null, el('dt', { text: term }), el('dd', { text: String(value) })))));
+}
+
+function diffFacts({ diff, tool }) {
+    const side = (name, s) => [[name, s.title], [`${name}: file`, s.file], [`${name}: duration`, duration(s.duration)]];
+    return [...(diff ? [...side('Before', diff.before), ...side('After', diff.after)] : []), ['Clarinet', tool]];
 }
 
 const KEYS = [

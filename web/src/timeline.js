@@ -129,6 +129,7 @@ export class Timeline {
             : `${moment(from, to - from)} to ${moment(to, to - from)} (${duration(to - from)})`;
         fill(this.words, el('span', { class: 'strong', text: `${analysis.profile.title} over time` }),
             el('span', { class: 'muted', text: range }),
+            analysis.profile.bucket > 0 && el('span', { class: 'muted hint', text: `in steps of ${duration(analysis.profile.bucket)}` }),
             whole ? el('span', { class: 'muted hint', text: 'drag to choose a range' })
                 : el('button', { type: 'button', class: 'plain', text: 'Whole recording', on: { click: () => this.chosen(0, 0) } }));
         this.canvas.setAttribute('aria-valuemin', '0');

@@ -179,8 +179,8 @@ export class ChangesView {
             total: share(total[i], tree.total[0]), before: share(before[i], tree.before[0]) }))
             .filter((r) => r.total > 0 || r.before > 0);
         const column = (title, hint, value, text) => ({ title, hint, number: true, value, cell: (r) => text(value(r)) });
-        const plain = (value) => `${value.toFixed(2)} %`;
-        const change = (value) => el('span', { class: value > 0.005 ? 'worse' : value < -0.005 ? 'better' : 'muted', text: points(value) });
+        const plain = (value) => (value > 0 ? `${value.toFixed(2)} %` : '–');
+        const change = (value) => el('span', { class: value > 0.005 ? 'worse' : value < -0.005 ? 'better' : 'muted', text: Math.abs(value) > 0.005 ? points(value) : '–' });
         const side = (name, s) => s && el('div', null, el('dt', { text: name }),
             el('dd', { text: `${s.title}: ${weight(s.total, analysis.unit)} in ${shortNumber(s.samples || 0)} samples` }));
         fill(this.element, report.diff && el('dl', { class: 'facts' }, side('Before', report.diff.before), side('After', report.diff.after)),

@@ -1,0 +1,50 @@
+// Tables that no view of its own knows: shown by the types of their columns, so that a recording
+// made with a newer profiler still tells what it has.
+
+import { el, fill } from './dom.js';
+import { bytes, duration, moment, shortNumber } from './format.js';
+import { grid } from './grid.js';
+
+const KNOWN = new Set(['samples', 'exceptions', 'diff']);
+const MAX_ROWS = 20000;
+
+/** @param {import('./model.js').Process} process */
+export function otherTables(process) {
+    return process.tables.filter((table) => !KNOWN.has(table.name));
+}
+
+export class OtherView {
+    constructor() {
+        this.memories = new Map();
+        this.element = el('div', { class: 'view' });
+    }
+
+    update(analysis) {
+        fill(this.element, otherTables(analysis.process).map((table) => {
+            if (!this.memories.has(table.id)) this.memories.set(table.id, {});
+            const rows = [...analysis.rowsOf(table).subarray(0, MAX_ROWS)];
+            return [el('h3', { text: `${table.title} (${table.profiler})` }),
+                el('p', { class: 'muted', text: `${shortNumber(table.rows)} rows${rows.length === MAX_ROWS ? `; the first ${shortNumber(MAX_ROWS)} of the selection` : ''}` }),
+                grid({ label: table.id, rows, memory: this.memories.get(table.id), empty: 'No rows in this selection.',
+                    columns: Object.keys(table.columns).map((name) => columnOf(analysis.process, table, name)) })];
+        }));
+    }
+}
+
+/** How to sort and show a column of a type. */
+function columnOf(process, table, name) {
+    const values = table.columns[name];
+    const type = table.types[name];
+    const title = name.replace(/_/g, ' ');
+    const texts = {
+        string: (v) => process.text(v), method: (v) => process.text(v), module: (v) => process.text(v),
+        thread: (v) => (process.threads[v] ? process.threads[v].label : '–'),
+        frame: (v) => (v >= 0 && v < process.frameCount ? process.methods[process.methodOfFrame[v]].name : '–'),
+        stack: (v) => (v > 0 ? process.methods[process.methodOfFrame[process.frame[v]]].name : '–'),
+    };
+    if (texts[type]) return { title, value: (row) => texts[type](values[row]) };
+    const unit = table.units[name];
+    const show = type === 'time' ? (v) => moment(v) : type === 'duration' || unit === 'us' ? duration
+        : unit === 'bytes' ? bytes : shortNumber;
+    return { title, number: true, value: (row) => values[row], cell: (row) => show(values[row]) };
+}
