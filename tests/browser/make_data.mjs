@@ -277,6 +277,8 @@ export function hostileReport() {
     });
     builder.table('samples', 'cpu', SAMPLE_TYPES, rows, 'weight', 'us');
     builder.table('exceptions', 'exceptions', { time: 'time', thread: 'thread', type: 'string', message: 'string', stack: 'stack', caught_in: 'method', flags: 'u64', count: 'u64' }, exceptions, 'count', 'count');
+    builder.table('values', 'counters', { time: 'time', name: 'string', value: 'f64' },
+        HOSTILE.map((text, i) => ({ time: i * 1000, name: builder.string(text), value: i })), '', 'count');
     const findings = HOSTILE.map((text) => ({ id: text, severity: text, title: text, statement: text, evidence: text, advice: text, doc: text }));
     return report([builder.build()], { title: HOSTILE[0], command: HOSTILE[1], tool: HOSTILE[2], cut: HOSTILE[3], findings });
 }
@@ -302,7 +304,29 @@ export function page(data, dir = PAGE_DIR) {
     return readFileSync(join(dir, 'report_page.head.html'), 'utf8') + json + readFileSync(join(dir, 'report_page.tail.html'), 'utf8');
 }
 
+/** The shop with collections and counters, as event profilers record them. */
+export function richProcess() {
+    const builder = shopProcess();
+    const random = randomFrom(5);
+    const pauses = [];
+    const counters = [];
+    for (let t = 100_000; t < 1e7; t += 100_000) {
+        const busy = t > 4e6 && t < 5.5e6;
+        if (random() < (busy ? 0.9 : 0.3)) {
+            pauses.push({ time: t, reason: builder.string(random() < 0.8 ? 'small objects' : 'large objects'), pause: Math.round(1000 + random() ** 3 * 60000), promoted: Math.round(random() * 4e6) });
+        }
+        counters.push({ time: t, name: builder.string('allocation rate'), value: (busy ? 9e8 : 2e8) * (0.8 + random() * 0.4) });
+        counters.push({ time: t, name: builder.string('gen 2 size'), value: 5e7 + t * 20 });
+    }
+    builder.table('collections', 'gc', { time: 'time', reason: 'string', pause: 'duration', promoted: 'u64' }, pauses, 'pause', 'us');
+    builder.tables.at(-1).units = { promoted: 'bytes' };
+    builder.table('values', 'counters', { time: 'time', name: 'string', value: 'f64' }, counters, '', 'count');
+    builder.tables.at(-1).units = { value: 'bytes' };
+    return builder;
+}
+
 export const KINDS = {
+    rich: () => report([richProcess().build()]),
     shop: () => report([shopProcess().build()], { findings: FINDINGS }),
     two: () => report([shopProcess().build(), shopProcess({ pid: 4800, name: 'Shop.Worker', seed: 11, samples: 900 }).build()]),
     big: () => report([bigProcess().build()]),

@@ -7,12 +7,13 @@ import { FINDINGS, KINDS, SHOP_PATHS, report, shopProcess } from './make_data.mj
 
 const FLAME = '.view-flame .flame-canvas';
 const ROW = 19;
+const VIEWS = ['flame', 'methods', 'lines', 'method', 'time', 'heat', 'map', 'threads', 'exceptions', 'other', 'health'];
 const bench = new Bench();
 const files = {};
 
 before(async () => {
     await bench.start();
-    for (const kind of ['shop', 'two', 'diff']) files[kind] = bench.file(kind, KINDS[kind]());
+    for (const kind of ['shop', 'two', 'diff', 'rich']) files[kind] = bench.file(kind, KINDS[kind]());
 });
 after(() => bench.stop());
 
@@ -269,6 +270,64 @@ describe('views', () => {
         assert.match(await hash(page), /from=\d+&to=\d+/);
     }));
 
+    it('draws every series on one time axis', () => on('rich', { hash: '#view=time' }, async (page) => {
+        const label = await page.getAttribute('.chart-canvas', 'aria-label');
+        for (const title of ['CPU in use, cores', 'Threads by state', 'Exceptions a second', 'Collections: pause', 'allocation rate', 'gen 2 size']) {
+            assert.ok(label.includes(title), `${title} in ${label}`);
+        }
+        assert.ok(await colourCount(page, '.chart-canvas') > 8);
+        const panel = (n) => n * 104 + 20;
+        // Cores: the burst from 4 s to 5.5 s is about three times as high as the rest.
+        const height = async (share) => {
+            let filled = 0;
+            const { width } = await page.locator('.chart-canvas').boundingBox();
+            for (let y = panel(0); y < panel(0) + 76; y += 2) {
+                const [r, , b] = await pixel(page, '.chart-canvas', width * share, y);
+                if (r > b + 60) filled++;
+            }
+            return filled;
+        };
+        const [quiet, burst] = [await height(0.2), await height(0.48)];
+        assert.ok(burst > quiet * 1.8, `burst ${burst}, quiet ${quiet}`);
+        await page.locator('.chart-canvas').scrollIntoViewIfNeeded();
+        const box = await page.locator('.chart-canvas').boundingBox();
+        await page.mouse.move(box.x + box.width * 0.48, box.y + 60);
+        await shot(page, 'time', { fullPage: true });
+        await page.mouse.down();
+        await page.mouse.move(box.x + box.width * 0.6, box.y + 60);
+        await page.mouse.up();
+        await settled(page);
+        assert.match(await hash(page), /from=48\d+&to=(59|60)\d+/);
+        assert.match(await text(page, '.timeline-words'), /4\.8\d s to (5\.9|6\.0)\d s/);
+    }));
+
+    it('maps whose code it is, in proportion', () => on('shop', { hash: '#view=map' }, async (page) => {
+        const box = await page.locator('.treemap-canvas').boundingBox();
+        assert.ok(await colourCount(page, '.treemap-canvas') > 8);
+        // The area of a method is its share: count points of a grid that it covers.
+        let discount = 0;
+        let points = 0;
+        for (let x = 0.025; x < 1; x += 0.05) {
+            for (let y = 0.05; y < 1; y += 0.1) {
+                await page.mouse.move(box.x + box.width * x, box.y + box.height * y);
+                points++;
+                if (/Pricing\.Discount/.test(await page.locator('.view-map .tip').innerText())) discount++;
+            }
+        }
+        assert.ok(Math.abs((100 * discount) / points - 25) < 7, `${discount} of ${points} points`);
+        await shot(page, 'map');
+        await page.mouse.click(box.x + 20, box.y + 8);
+        await settled(page);
+        assert.match(await text(page, '.view-map .path'), /All\s*›\s*Shop/);
+        await page.locator('.treemap-canvas').focus();
+        await page.keyboard.press('ArrowRight');
+        assert.match(await text(page, '.view-map .unseen'), /Shop\.Orders\.Pricing.*your code/);
+        await page.keyboard.press('Escape');
+        await page.mouse.click(box.x + 60, box.y + 200);
+        await settled(page);
+        assert.equal(await text(page, '.method-name'), 'Shop.Orders.Pricing.Discount');
+    }));
+
     it('shows exceptions by type, message and stack', () => on('shop', { hash: '#view=exceptions' }, async (page) => {
         assert.match(await text(page, '.view .controls'), /600 exceptions, 60 a second/);
         assert.match((await rows(page, 'Exception types'))[0], /System\.FormatException/);
@@ -289,6 +348,20 @@ describe('views', () => {
         assert.match(await text(page, '.view'), /interval=10ms native=true/);
         await shot(page, 'health', { fullPage: true });
     }));
+
+    it('shows tables that it does not know by their types', async () => {
+        const builder = shopProcess({ samples: 20 });
+        builder.table('collections', 'gc', { time: 'time', thread: 'thread', reason: 'string', pause: 'duration', promoted: 'u64' },
+            [{ time: 5e6, thread: 6, reason: builder.string('<induced>'), pause: 12500, promoted: 3 * 2 ** 20 },
+                { time: 1e6, thread: 6, reason: builder.string('small objects'), pause: 800, promoted: 2048 }], 'pause', 'us');
+        builder.tables.at(-1).units = { promoted: 'bytes' };
+        const page = await bench.open(bench.file('other', report([builder.build()])), { hash: '#view=other' });
+        const list = await rows(page, 'collections:gc');
+        assert.match(list[0], /1\.00 s\s+\.NET BGC \(4717\)\s+small objects\s+800 µs\s+2 KiB/);
+        assert.match(list[1], /5\.00 s.*<induced>.*12\.5 ms.*3 MiB/s);
+        assert.deepEqual(page.problems, []);
+        await page.context().close();
+    });
 
     it('puts findings first, the worst on top', () => on('shop', {}, async (page) => {
         const titles = await page.locator('.finding summary .strong').allInnerTexts();
@@ -373,8 +446,8 @@ describe('the page', () => {
         assert.equal(await background(), 'rgb(20, 24, 29)');
     }));
 
-    for (const view of ['flame', 'methods', 'lines', 'method', 'heat', 'threads', 'exceptions', 'health']) {
-        it(`fits a phone: ${view}`, () => on('shop', { width: 390, height: 844, scale: 2, hash: `#view=${view}` }, async (page) => {
+    for (const view of VIEWS) {
+        it(`fits a phone: ${view}`, () => on('rich', { width: 390, height: 844, scale: 2, hash: `#view=${view}` }, async (page) => {
             const width = await page.evaluate(() => document.documentElement.scrollWidth);
             assert.ok(width <= 390, `nothing sticks out: ${width}`);
             await shot(page, `phone-${view}`, { fullPage: true });
@@ -390,6 +463,13 @@ describe('the page', () => {
         await shot(page, 'print', { fullPage: true });
     }));
 
+    it('prints light where the page is dark', () => on('shop', { dark: true }, async (page) => {
+        await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+        assert.ok((await pixel(page, FLAME, 400, 2 * ROW - 4))[0] > 140, 'drawn at once, in light colours');
+        await page.evaluate(() => window.dispatchEvent(new Event('afterprint')));
+        assert.ok((await pixel(page, FLAME, 400, 2 * ROW - 4))[0] < 128);
+    }));
+
     it('explains its keys', () => on('shop', {}, async (page) => {
         await page.keyboard.press('?');
         assert.match(await text(page, 'dialog'), /callers and callees of the frame/);
@@ -400,8 +480,8 @@ describe('the page', () => {
         assert.equal(await page.locator('.tab[aria-selected="true"]').innerText(), 'Top methods');
     }));
 
-    it('names everything that can be reached by keyboard', () => on('shop', {}, async (page) => {
-        for (const view of ['flame', 'methods', 'lines', 'method', 'heat', 'threads', 'exceptions', 'health']) {
+    it('names everything that can be reached by keyboard', () => on('rich', {}, async (page) => {
+        for (const view of VIEWS) {
             await page.click(`#tab-${view}`);
             const nameless = await page.evaluate(() => [...document.querySelectorAll('button, select, input, canvas, [role]')]
                 .filter((e) => e.checkVisibility() && !(e.textContent.trim() || e.getAttribute('aria-label') || e.getAttribute('aria-labelledby')))

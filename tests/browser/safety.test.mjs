@@ -8,7 +8,7 @@ import { HOSTILE, hostileReport, page as pageWith, report, shopProcess } from '.
 
 const bench = new Bench();
 let address;
-const VIEWS = ['flame', 'methods', 'lines', 'method', 'heat', 'threads', 'exceptions', 'health'];
+const VIEWS = ['flame', 'methods', 'lines', 'method', 'time', 'heat', 'map', 'threads', 'exceptions', 'other', 'health'];
 
 before(async () => {
     await bench.start();

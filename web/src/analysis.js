@@ -144,11 +144,18 @@ export class Analysis {
         });
     }
 
+    /** How many parts of time a table can fill: as many as fit, but no more than it has data for. */
+    partsOfTime(table, fitting) {
+        const known = table.bucket > 0 ? this.process.duration / table.bucket : 3 * Math.sqrt(table.recorded);
+        return Math.max(1, Math.min(fitting, Math.ceil(table.bucket > 0 ? known : Math.max(24, known))));
+    }
+
     /**
-     * Weight over time in `count` equal parts of the whole recording, by state where there are any.
-     * @param {import('./model.js').Table} table @param {number} count
+     * Weight over time in equal parts of the whole recording, by state where there are any.
+     * @param {import('./model.js').Table} table @param {number} fitting how many parts there is room for
      */
-    overTime(table, count) {
+    overTime(table, fitting) {
+        const count = this.partsOfTime(table, fitting);
         const layers = table.state ? STATE_COUNT : 1;
         const sums = new Float64Array(count * layers);
         const scale = count / Math.max(1, this.process.duration);

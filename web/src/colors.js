@@ -6,7 +6,7 @@ import { CATEGORY, STATE_COUNT } from './model.js';
 
 /** Hue, saturation and spread per category. */
 const FAMILIES = [
-    { hue: 30, spread: 52, saturation: 76 },
+    { hue: 28, spread: 42, saturation: 76 },
     { hue: 203, spread: 76, saturation: 42 },
     { hue: 282, spread: 26, saturation: 32 },
     { hue: 90, spread: 40, saturation: 12 },

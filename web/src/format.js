@@ -50,9 +50,10 @@ export function points(points) {
     return `${sign}${Math.abs(points).toFixed(2)} pp`;
 }
 
-/** A moment on the recording's axis, as seconds. @param {number} microseconds @param {number} [span] */
+/** A moment on the recording's axis, in seconds or, where the span is short, milliseconds. @param {number} microseconds @param {number} [span] */
 export function moment(microseconds, span = 1e7) {
-    const digits = span < 1e5 ? 4 : span < 1e6 ? 3 : span < 2e7 ? 2 : span < 2e8 ? 1 : 0;
+    if (span < 1e6) return `${(microseconds / 1e3).toFixed(span < 1e4 ? 2 : span < 1e5 ? 1 : 0)} ms`;
+    const digits = span < 2e7 ? 2 : span < 2e8 ? 1 : 0;
     return `${(microseconds / 1e6).toFixed(digits)} s`;
 }
 
@@ -84,6 +85,19 @@ export function tailOfName(name, parts) {
         }
     }
     return name;
+}
+
+/**
+ * A method's type and its own name. Native names are divided at `::`; names without a type have ''.
+ * @param {string} name
+ * @returns {[string, string]}
+ */
+export function typeAndMethod(name) {
+    const open = name.indexOf('(');
+    const native = name.lastIndexOf('::', open > 0 ? open : name.length);
+    if (native > 0) return [name.slice(0, native), name.slice(native + 2)];
+    const method = tailOfName(name, 1);
+    return [name.slice(0, Math.max(0, name.length - method.length - 1)), method];
 }
 
 /** The last part of a path with either kind of slash. @param {string} path */

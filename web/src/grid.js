@@ -12,6 +12,7 @@ const PAGE = 100;
  * @property {(row: any) => number|string} value to sort by
  * @property {(row: any) => Node|string} [cell] the value as text when absent
  * @property {boolean} [number] aligned right, sorted from the largest
+ * @property {boolean} [rising] sorted from the smallest all the same
  * @property {string} [hint]
  * @property {boolean} [wide] gives way last when room is short
  */
@@ -31,12 +32,12 @@ export function grid(options) {
     const memory = options.memory || {};
     if (memory.sort === undefined) {
         Object.assign(memory, { sort: options.sort || 0, filter: '', shown: PAGE });
-        memory.up = !columns[memory.sort].number;
+        memory.up = startsUp(columns[memory.sort]);
     }
     const body = el('tbody');
     const more = el('div', { class: 'grid-more' });
     const heads = columns.map((column, i) => head(column, () => {
-        memory.up = memory.sort === i ? !memory.up : !column.number;
+        memory.up = memory.sort === i ? !memory.up : startsUp(column);
         memory.sort = i;
         render();
     }));
@@ -79,6 +80,10 @@ export function grid(options) {
 
     render();
     return el('div', { class: 'grid-box' }, filter, el('div', { class: 'grid-scroll' }, table), more);
+}
+
+function startsUp(column) {
+    return column.rising || !column.number;
 }
 
 function head(column, sorted) {

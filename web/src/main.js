@@ -14,6 +14,8 @@ import { MethodView } from './view_method.js';
 import { HeatView } from './view_heat.js';
 import { ExceptionsView } from './view_exceptions.js';
 import { HealthView } from './view_health.js';
+import { MapView } from './view_map.js';
+import { TimeView } from './view_time.js';
 import { OtherView, otherTables } from './view_other.js';
 import { ChangesView, LinesView, MethodsView, ThreadsView } from './view_tables.js';
 
@@ -24,7 +26,9 @@ const VIEWS = [
     { id: 'methods', title: 'Top methods', make: MethodsView, when: (a) => a.profile !== null && !a.isDiff },
     { id: 'lines', title: 'Hot lines', make: LinesView, when: (a) => a.profile !== null },
     { id: 'method', title: 'Callers & callees', make: MethodView, when: (a) => a.profile !== null },
+    { id: 'time', title: 'Time line', make: TimeView, when: (a) => a.process.tables.some((t) => t.time !== null) },
     { id: 'heat', title: 'Heat map', make: HeatView, when: (a) => a.profile !== null && a.profile.time !== null },
+    { id: 'map', title: 'Map', make: MapView, when: (a) => a.profile !== null && !a.isDiff },
     { id: 'threads', title: 'Threads', make: ThreadsView, when: (a) => a.profile !== null && a.profile.thread !== null },
     { id: 'exceptions', title: 'Exceptions', make: ExceptionsView, when: (a) => a.process.table('exceptions') !== null },
     { id: 'other', title: 'Other tables', make: OtherView, when: (a) => otherTables(a.process).length > 0 },

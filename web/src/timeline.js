@@ -144,9 +144,8 @@ export class Timeline {
         paint(this.canvas, (context, width, height) => {
             const theme = themeColours();
             const chart = height - 18;
-            const count = Math.max(10, Math.min(Math.floor(width / 3), 1000));
             const { profile } = this.analysis;
-            const { sums, layers } = this.analysis.overTime(profile, count);
+            const { sums, layers, count } = this.analysis.overTime(profile, Math.max(10, Math.floor(width / 3)));
             const colours = layers > 1 ? stateColours(theme.dark) : [theme.accent];
             drawStacked(context, sums, layers, count, colours, width, chart);
             context.fillStyle = theme.line;

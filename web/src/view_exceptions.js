@@ -119,7 +119,7 @@ export class ExceptionsView {
         paint(this.canvas, (context, width, height) => {
             const theme = themeColours();
             const chart = height - 18;
-            const count = Math.max(10, Math.min(300, Math.floor(width / 4)));
+            const count = this.analysis.partsOfTime(this.table, Math.max(10, Math.floor(width / 4)));
             const { rows } = this.table;
             const sums = new Float64Array(count);
             const { span } = this.axis();

@@ -47,7 +47,8 @@ export class HeatView {
     compute(kind) {
         const { analysis } = this;
         const { profile, process } = analysis;
-        const columns = kind === 'subsecond' ? Math.max(1, Math.min(600, Math.ceil(process.duration / 1e6))) : 160;
+        const columns = kind === 'subsecond' ? Math.max(1, Math.min(600, Math.ceil(process.duration / 1e6)))
+            : analysis.partsOfTime(profile, 160);
         if (!profile.time) return { labels: [], columns, cells: new Float64Array(0), highest: 0 };
         const { labels, rowOf } = kind === 'threads' ? threadRows(analysis)
             : kind === 'subsecond' ? subsecondRows(profile) : methodRows(analysis);

@@ -46,5 +46,5 @@ function columnOf(process, table, name) {
     const unit = table.units[name];
     const show = type === 'time' ? (v) => moment(v) : type === 'duration' || unit === 'us' ? duration
         : unit === 'bytes' ? bytes : shortNumber;
-    return { title, number: true, value: (row) => values[row], cell: (row) => show(values[row]) };
+    return { title, number: true, rising: type === 'time', value: (row) => values[row], cell: (row) => show(values[row]) };
 }

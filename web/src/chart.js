@@ -1,0 +1,233 @@
+// Several series on one time axis: panels below each other with a shared cursor and the shared time
+// range. A panel is lines, stacked areas, or spans (things with a duration). Nothing here knows what
+// the series mean.
+
+import { el, fill, oncePerFrame, paint } from './dom.js';
+import { moment } from './format.js';
+import { FONT, seriesColour, themeColours } from './colors.js';
+import { drawRange, drawTicks, rangeChooser } from './timeline.js';
+
+/**
+ * @typedef {object} Series
+ * @property {string} name
+ * @property {Float64Array} times sorted, microseconds
+ * @property {Float64Array} values for spans: the duration that starts at the time
+ * @property {string} [colour]
+ *
+ * @typedef {object} Panel
+ * @property {string} title
+ * @property {'line'|'stacked'|'spans'} kind `stacked`: all series have the same times
+ * @property {Series[]} series
+ * @property {(value: number) => string} text
+ * @property {number} [step] microseconds that a value holds; the line is drawn as steps then
+ */
+
+const PANEL = 84;
+const TITLE = 20;
+const AXIS = 20;
+
+export class Chart {
+    /** @param {(from: number, to: number) => void} chosen */
+    constructor(chosen) {
+        /** @type {Panel[]} */
+        this.panels = [];
+        this.canvas = el('canvas', { class: 'chart-canvas', tabindex: '0', role: 'img', 'aria-label': 'Series over time' });
+        this.words = el('div', { class: 'unseen', 'aria-live': 'polite' });
+        this.element = el('div', { class: 'chart' }, this.canvas, this.words);
+        this.cursor = -1;
+        this.redraw = oncePerFrame(() => this.draw());
+        rangeChooser(this.canvas, () => this.axis, chosen);
+        this.canvas.addEventListener('pointermove', (event) => this.moveCursor(event.offsetX));
+        this.canvas.addEventListener('pointerleave', () => this.moveCursor(-1));
+        new ResizeObserver(this.redraw).observe(this.canvas);
+    }
+
+    /** @param {{span: number, from: number, to: number, whole: boolean}} axis @param {Panel[]} panels */
+    show(axis, panels) {
+        this.axis = axis;
+        this.panels = panels.filter((panel) => panel.series.some((s) => s.times.length > 0));
+        this.canvas.style.height = `${this.panels.length * (PANEL + TITLE) + AXIS}px`;
+        const titles = this.panels.map((panel) => `${panel.title}, at most ${panel.text(highest(panel))}`);
+        this.canvas.setAttribute('aria-label', `Series over time: ${titles.join('; ')}`);
+        fill(this.words);
+        this.redraw();
+    }
+
+    moveCursor(x) {
+        this.cursor = x;
+        this.redraw();
+    }
+
+    /** Values of all panels at the cursor, for tests and for reading. */
+    valuesAt(time) {
+        return this.panels.map((panel) => panel.series.map((series) => valueAt(panel, series, time)));
+    }
+
+    draw() {
+        if (!this.axis) return;
+        paint(this.canvas, (context, width) => {
+            const theme = themeColours();
+            const time = this.cursor >= 0 ? (this.cursor / width) * this.axis.span : -1;
+            this.panels.forEach((panel, i) => {
+                const top = i * (PANEL + TITLE);
+                context.save();
+                context.translate(0, top + TITLE);
+                this.drawPanel(context, theme, panel, width);
+                drawRange(context, theme, 0, width, PANEL, this.axis);
+                context.restore();
+                drawTitle(context, theme, panel, top, width, time);
+            });
+            const bottom = this.panels.length * (PANEL + TITLE);
+            drawTicks(context, theme, 0, width, bottom, this.axis.span);
+            if (this.cursor >= 0) {
+                context.fillStyle = theme.muted;
+                context.fillRect(this.cursor, 0, 1, bottom);
+            }
+        });
+    }
+
+    drawPanel(context, theme, panel, width) {
+        context.fillStyle = theme.surface;
+        context.fillRect(0, 0, width, PANEL - 6);
+        const top = highest(panel);
+        if (!(top > 0)) return;
+        const height = PANEL - 8;
+        const x = (time) => (time / this.axis.span) * width;
+        const y = (value) => height - (value / top) * (height - 4);
+        if (panel.kind === 'stacked') drawAreas(context, theme, panel, x, y, height);
+        else if (panel.kind === 'spans') drawSpans(context, theme, panel, x, y, height, width);
+        else panel.series.forEach((series, i) => drawLine(context, theme, panel, series, i, x, y));
+    }
+}
+
+/** The largest value that a panel shows; of stacked series the largest sum. @param {Panel} panel */
+function highest(panel) {
+    let top = 0;
+    const [first] = panel.series;
+    if (panel.kind === 'stacked' && first) {
+        for (let i = 0; i < first.times.length; i++) {
+            top = Math.max(top, panel.series.reduce((sum, s) => sum + s.values[i], 0));
+        }
+        return top;
+    }
+    for (const { values } of panel.series) for (const value of values) top = Math.max(top, value);
+    return top;
+}
+
+/** What a series says at a moment: the value that holds there, or null. */
+function valueAt(panel, series, time) {
+    const { times, values } = series;
+    let low = 0;
+    let high = times.length;
+    while (low < high) {
+        const middle = (low + high) >>> 1;
+        if (times[middle] <= time) low = middle + 1;
+        else high = middle;
+    }
+    const i = low - 1;
+    if (i < 0) return null;
+    if (panel.kind === 'spans') return time <= times[i] + values[i] ? values[i] : null;
+    return panel.step && time > times[i] + panel.step ? null : values[i];
+}
+
+function colourOf(series, index, theme) {
+    return series.colour || seriesColour(index, theme.dark);
+}
+
+/** Title at the left; the series' names, with values where the cursor is, at the right. */
+function drawTitle(context, theme, panel, top, width, time) {
+    context.font = `600 ${FONT}`;
+    context.textBaseline = 'middle';
+    context.textAlign = 'left';
+    context.fillStyle = theme.text;
+    const middle = top + TITLE / 2;
+    context.fillText(panel.title, 0, middle);
+    let room = context.measureText(panel.title).width + 12;
+    context.font = FONT;
+    context.fillStyle = theme.muted;
+    const scale = `up to ${panel.text(highest(panel))}`;
+    context.fillText(scale, room, middle);
+    room += context.measureText(scale).width + 16;
+    const parts = panel.series.map((series, i) => {
+        const value = time >= 0 ? valueAt(panel, series, time) : null;
+        const name = panel.series.length > 1 ? series.name : '';
+        return { i, series, text: [name, value === null ? '' : panel.text(value)].filter(Boolean).join(' ') };
+    }).filter((part) => part.text);
+    if (time >= 0) parts.push({ i: -1, text: moment(time) });
+    let x = width;
+    for (const part of parts.reverse()) {
+        x -= context.measureText(part.text).width;
+        if (x - 16 < room) return;
+        context.fillStyle = theme.muted;
+        context.fillText(part.text, x, middle);
+        if (part.i >= 0) {
+            context.fillStyle = colourOf(part.series, part.i, theme);
+            context.fillRect(x - 13, middle - 4, 9, 9);
+        }
+        x -= 26;
+    }
+}
+
+/** A line; where many points fall on a pixel, their lowest and highest. */
+function drawLine(context, theme, panel, series, index, x, y) {
+    const { times, values } = series;
+    context.strokeStyle = colourOf(series, index, theme);
+    context.lineWidth = 1.5;
+    context.lineJoin = 'round';
+    context.beginPath();
+    let started = false;
+    for (let i = 0; i < times.length;) {
+        const column = Math.floor(x(times[i]));
+        let low = values[i];
+        let high = values[i];
+        let last = i;
+        for (let k = i + 1; k < times.length && Math.floor(x(times[k])) === column; k++) {
+            low = Math.min(low, values[k]);
+            high = Math.max(high, values[k]);
+            last = k;
+        }
+        const gap = panel.step && i > 0 && times[i] - times[i - 1] > panel.step * 1.5;
+        if (!started || gap) context.moveTo(x(times[i]), y(values[i]));
+        else context.lineTo(x(times[i]), y(values[i]));
+        started = true;
+        if (last > i) {
+            context.lineTo(column + 0.5, y(low));
+            context.lineTo(column + 0.5, y(high));
+            context.lineTo(x(times[last]), y(values[last]));
+        }
+        if (panel.step) context.lineTo(x(times[last] + panel.step), y(values[last]));
+        i = last + 1;
+    }
+    context.stroke();
+}
+
+/** Areas on top of each other, as steps. */
+function drawAreas(context, theme, panel, x, y, height) {
+    const [{ times }] = panel.series;
+    const base = new Float64Array(times.length);
+    panel.series.forEach((series, index) => {
+        context.fillStyle = colourOf(series, index, theme);
+        for (let i = 0; i < times.length; i++) {
+            const value = series.values[i];
+            if (!(value > 0)) continue;
+            const left = x(times[i]);
+            const right = x(panel.step ? times[i] + panel.step : i + 1 < times.length ? times[i + 1] : times[i]);
+            const bottom = i < base.length ? y(base[i]) : height;
+            base[i] += value;
+            context.fillRect(left, y(base[i]), Math.max(0.6, right - left), bottom - y(base[i]));
+        }
+    });
+}
+
+/** Things with a duration: as wide as they lasted and as high as they were long. */
+function drawSpans(context, theme, panel, x, y, height, width) {
+    panel.series.forEach((series, index) => {
+        context.fillStyle = colourOf(series, index, theme);
+        for (let i = 0; i < series.times.length; i++) {
+            const left = x(series.times[i]);
+            if (left > width) break;
+            const top = y(series.values[i]);
+            context.fillRect(left, top, Math.max(1.2, x(series.times[i] + series.values[i]) - left), height - top);
+        }
+    });
+}

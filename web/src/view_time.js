@@ -1,0 +1,107 @@
+// Everything that has a time, on one axis: CPU in use, threads by state, exceptions a second, and
+// the figures of every table that has numbers over time.
+
+import { el } from './dom.js';
+import { bytes, duration, shortNumber } from './format.js';
+import { stateColours, themeColours } from './colors.js';
+import { Chart } from './chart.js';
+import { STATES, STATE_COUNT } from './model.js';
+import { otherTables } from './view_other.js';
+
+const PARTS = 240;
+const MAX_SERIES = 8;
+const MAX_PANELS = 24;
+
+export class TimeView {
+    /** @param {any} app */
+    constructor(app) {
+        this.chart = new Chart((from, to) => app.store.set({ from, to }));
+        this.element = el('div', { class: 'view view-time' }, this.chart.element,
+            el('p', { class: 'muted small', text: 'Drag over any of them to choose a range for all views.' }));
+    }
+
+    update(analysis) {
+        const { process } = analysis;
+        const panels = process.tables.filter((t) => t.time && t.rows > 0 && t.name === 'samples').map((t) => samplesPanel(analysis, t));
+        const exceptions = process.table('exceptions');
+        if (exceptions && exceptions.time && exceptions.rows > 0) panels.push(ratePanel(analysis, exceptions));
+        for (const table of otherTables(process)) if (table.time && table.rows > 0) panels.push(...numberPanels(analysis, table));
+        this.chart.show({ span: Math.max(1, process.duration), from: analysis.from, to: analysis.to, whole: analysis.whole },
+            panels.slice(0, MAX_PANELS));
+    }
+
+    draw() {
+        this.chart.draw();
+    }
+}
+
+/** Starts of `count` equal parts of the recording. */
+function partsOf(process, count) {
+    return Float64Array.from({ length: count }, (_, i) => (i * process.duration) / count);
+}
+
+/** Samples as cores in use, or as threads by state. */
+function samplesPanel(analysis, table) {
+    const { sums, layers, count } = analysis.overTime(table, PARTS);
+    const step = analysis.process.duration / count;
+    const times = partsOf(analysis.process, count);
+    const colours = stateColours(themeColours().dark);
+    const present = layers > 1 ? STATES.map((_, s) => s).filter((s) => hasState(table, s)) : [0];
+    const scale = table.unit === 'us' ? 1 / step : 1e6 / step;
+    const series = present.map((s) => ({ name: layers > 1 ? STATES[s] : table.title, times, colour: layers > 1 ? colours[s] : undefined,
+        values: Float64Array.from(times, (_, i) => sums[i * layers + s] * scale) }));
+    const title = table.profiler === 'cpu' ? 'CPU in use, cores' : table.profiler === 'wall' ? 'Threads by state' : table.title;
+    return { title, kind: 'stacked', series, step, text: shortNumber };
+}
+
+function hasState(table, s) {
+    if (!table.statesPresent) {
+        table.statesPresent = new Uint8Array(STATE_COUNT);
+        for (const state of table.state) table.statesPresent[state] = 1;
+    }
+    return table.statesPresent[s] === 1;
+}
+
+/** Rows with counts as a rate. */
+function ratePanel(analysis, table) {
+    const { sums, layers, count } = analysis.overTime(table, PARTS);
+    const step = analysis.process.duration / count;
+    const times = partsOf(analysis.process, count);
+    return { title: `${table.title} a second`, kind: 'stacked', step, text: shortNumber,
+        series: [{ name: table.title, times, values: Float64Array.from(times, (_, i) => sums[i * layers] * (1e6 / step)) }] };
+}
+
+/**
+ * A panel per numeric column of a table. A text column beside the numbers (a generation, a reason)
+ * divides the rows into series; one called `name` (a counter's) into panels, since each has its own
+ * scale.
+ */
+function numberPanels(analysis, table) {
+    const rows = analysis.rowsOf(table, true);
+    const group = Object.keys(table.columns).find((name) => table.types[name] === 'string');
+    const panels = [];
+    for (const [name, values] of Object.entries(table.columns)) {
+        const type = table.types[name];
+        if (!['u64', 'i64', 'f64', 'duration'].includes(type) || name === 'samples' || name === 'flags') continue;
+        const unit = table.units[name];
+        const series = seriesOf(analysis.process, table, rows, values, group ? table.columns[group] : null, name);
+        const panel = { title: `${table.title}: ${name.replace(/_/g, ' ')}`, kind: type === 'duration' ? 'spans' : 'line', series,
+            text: type === 'duration' || unit === 'us' ? duration : unit === 'bytes' ? bytes : shortNumber };
+        if (group === 'name') panels.push(...series.map((one) => ({ ...panel, title: one.name, series: [one] })));
+        else panels.push({ ...panel, series: series.slice(0, MAX_SERIES) });
+    }
+    return panels;
+}
+
+function seriesOf(process, table, rows, values, groups, name) {
+    const byGroup = new Map();
+    for (const row of rows) {
+        const group = groups ? groups[row] : 0;
+        if (!byGroup.has(group)) byGroup.set(group, []);
+        byGroup.get(group).push(row);
+    }
+    return [...byGroup].sort((a, b) => b[1].length - a[1].length).map(([group, list]) => ({
+        name: groups ? process.text(group) : name,
+        times: Float64Array.from(list, (row) => table.time[row]), values: Float64Array.from(list, (row) => values[row]),
+    }));
+}
