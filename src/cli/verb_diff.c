@@ -104,7 +104,7 @@ static int load(const char *path, model *m, error *e)
 static int write_out(const arguments *a, const diff_format *format, difference *d, error *e)
 {
     int descriptor = 1;
-    output out;
+    sink out;
     int code;
 
     if (a->out != NULL && !text_equal(a->out, "-")) {
@@ -114,11 +114,11 @@ static int write_out(const arguments *a, const diff_format *format, difference *
             return error_advise(e, "choose another place with -o");
         }
     }
-    output_init(&out, descriptor);
+    sink_init(&out, descriptor);
     code = format->write(d, &a->report, &out, e);
     if (code == 0)
-        code = output_finish(&out, e);
-    output_free(&out);
+        code = sink_finish(&out, e);
+    sink_free(&out);
     if (descriptor != 1 && close(descriptor) != 0 && code == 0)
         code = error_set_errno(e, ERROR_IO, errno, "cannot write %s", a->out);
     return code;

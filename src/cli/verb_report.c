@@ -189,15 +189,15 @@ static void print_losses(const model *m)
 
 static int write_report(const arguments *a, const report_format *format, const model *m, error *e)
 {
-    output out;
+    sink out;
     int descriptor;
     int code = open_output(a, format, &descriptor, e);
 
     if (code != 0)
         return code;
-    output_init(&out, descriptor);
+    sink_init(&out, descriptor);
     code = report_write(m, format, &a->report, &out, e);
-    output_free(&out);
+    sink_free(&out);
     if (descriptor != 1 && close(descriptor) != 0 && code == 0)
         code = error_set_errno(e, ERROR_IO, errno, "cannot write %s", a->out);
     return code;

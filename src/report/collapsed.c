@@ -12,7 +12,7 @@
 #include "analysis/aggregate.h"
 #include "analysis/calltree.h"
 
-static void put_frame(output *out, const char *name)
+static void put_frame(sink *out, const char *name)
 {
     size_t start = 0;
     size_t i;
@@ -20,17 +20,17 @@ static void put_frame(output *out, const char *name)
     for (i = 0; name[i] != '\0'; i++) {
         if (name[i] != ';' && (unsigned char)name[i] >= 0x20)
             continue;
-        output_bytes(out, name + start, i - start);
-        output_char(out, name[i] == ';' ? ',' : ' ');
+        sink_bytes(out, name + start, i - start);
+        sink_char(out, name[i] == ';' ? ',' : ' ');
         start = i + 1;
     }
-    output_bytes(out, name + start, i - start);
+    sink_bytes(out, name + start, i - start);
 }
 
 typedef struct {
     const profile *p;
     const calltree *tree;
-    output *out;
+    sink *out;
     const char *process; /* NULL: not shown */
     const char *thread;
 } lines;
@@ -48,24 +48,24 @@ static void put_line(const lines *l, uint32_t node, uint64_t weight)
     }
     if (l->thread != NULL) {
         if (separator)
-            output_char(l->out, ';');
+            sink_char(l->out, ';');
         put_frame(l->out, l->thread);
         separator = true;
     }
     if (node == 0) {
-        output_text(l->out, separator ? ";(no stack)" : "(no stack)");
+        sink_text(l->out, separator ? ";(no stack)" : "(no stack)");
     }
     for (; node != 0; node = l->tree->parents[node])
         path[depth++] = l->tree->keys[node];
     while (depth-- > 0) {
         if (separator)
-            output_char(l->out, ';');
+            sink_char(l->out, ';');
         put_frame(l->out, model_text(l->p->m, process->functions[path[depth]].name));
         separator = true;
     }
-    output_char(l->out, ' ');
-    output_u64(l->out, weight);
-    output_char(l->out, '\n');
+    sink_char(l->out, ' ');
+    sink_u64(l->out, weight);
+    sink_char(l->out, '\n');
 }
 
 static int by_thread_then_node(const void *a, const void *b)
@@ -100,7 +100,7 @@ static void put_rows(lines *l, aggregate *rows, bool threads)
 }
 
 static int put_process(const profile *p, const report_options *options, const char *title,
-                       output *out, error *e)
+                       sink *out, error *e)
 {
     calltree tree = {0};
     aggregate rows = {0};
@@ -122,7 +122,7 @@ static int put_process(const profile *p, const report_options *options, const ch
     return code;
 }
 
-int report_write_collapsed(const model *m, const report_options *options, output *out, error *e)
+int report_write_collapsed(const model *m, const report_options *options, sink *out, error *e)
 {
     int code = report_find_profiles(m, options, e);
     size_t processes = 0;

@@ -10,9 +10,9 @@
 
 enum { TOP_METHODS = 20, TOP_JSON_METHODS = 1000 };
 
-static int write_markdown(difference *d, const report_options *options, output *out, error *e);
-static int write_json(difference *d, const report_options *options, output *out, error *e);
-static int write_collapsed(difference *d, const report_options *options, output *out, error *e);
+static int write_markdown(difference *d, const report_options *options, sink *out, error *e);
+static int write_json(difference *d, const report_options *options, sink *out, error *e);
+static int write_collapsed(difference *d, const report_options *options, sink *out, error *e);
 
 const diff_format DIFF_FORMATS[] = {
     {"md", ".md", write_markdown},
@@ -80,8 +80,7 @@ static double share(const difference *d, unsigned side, uint64_t weight)
     return report_percent(weight, d->sides[side].total.weight);
 }
 
-static void put_method(const difference *d, const difference_method *method, bool total,
-                       output *out)
+static void put_method(const difference *d, const difference_method *method, bool total, sink *out)
 {
     const difference_function *function = &d->functions[method->function];
     const uint64_t *weights = total ? method->total : method->self;
@@ -89,24 +88,24 @@ static void put_method(const difference *d, const difference_method *method, boo
     double whole = (double)d->sides[1].total.weight;
     char amount[REPORT_AMOUNT_SIZE];
 
-    output_format(out, "| %+.1f | %.1f | %.1f | ", whole > 0 ? 100 * change / whole : 0,
-                  share(d, 0, weights[0]), share(d, 1, weights[1]));
-    output_format(out, "%s | ", report_amount(weights[0], d->unit, amount));
-    output_format(out, "%s | ", report_amount(weights[1], d->unit, amount));
+    sink_format(out, "| %+.1f | %.1f | %.1f | ", whole > 0 ? 100 * change / whole : 0,
+                share(d, 0, weights[0]), share(d, 1, weights[1]));
+    sink_format(out, "%s | ", report_amount(weights[0], d->unit, amount));
+    sink_format(out, "%s | ", report_amount(weights[1], d->unit, amount));
     markdown_cell(out, strings_at(&d->strings, function->name));
-    output_text(out, " | ");
+    sink_text(out, " | ");
     markdown_cell(out, strings_at(&d->strings, function->module));
-    output_text(out, " |\n");
+    sink_text(out, " |\n");
 }
 
 /* The methods whose weight grew (or shrank), most first. Changes too small to be told from
  * chance, under a tenth of a percent of everything, are left out. */
-static void put_changes(const difference *d, bool total, bool grew, size_t limit, output *out)
+static void put_changes(const difference *d, bool total, bool grew, size_t limit, sink *out)
 {
     double smallest = (double)d->sides[1].total.weight * 0.001;
     size_t shown = 0;
 
-    output_format(out, "## %s by %s\n\n", grew ? "Slower" : "Faster", total ? "total" : "self");
+    sink_format(out, "## %s by %s\n\n", grew ? "Slower" : "Faster", total ? "total" : "self");
     for (size_t i = 0; i < d->method_count && shown < limit; i++) {
         const difference_method *method = &d->methods[grew ? i : d->method_count - 1 - i];
         double change = total ? method->total_change : method->self_change;
@@ -114,43 +113,41 @@ static void put_changes(const difference *d, bool total, bool grew, size_t limit
         if (grew ? change <= smallest : change >= -smallest)
             break;
         if (shown++ == 0)
-            output_text(out, "| change, % of after | before % | after % | before | after | method "
-                             "| module |\n|---:|---:|---:|---:|---:|---|---|\n");
+            sink_text(out, "| change, % of after | before % | after % | before | after | method "
+                           "| module |\n|---:|---:|---:|---:|---:|---|---|\n");
         put_method(d, method, total, out);
     }
-    output_text(out, shown == 0 ? "None.\n\n" : "\n");
+    sink_text(out, shown == 0 ? "None.\n\n" : "\n");
 }
 
-static void put_sides(const difference *d, output *out)
+static void put_sides(const difference *d, sink *out)
 {
     char a[REPORT_AMOUNT_SIZE];
     char b[REPORT_AMOUNT_SIZE];
 
-    output_text(out, "# Before and after\n\n| | before | after |\n|---|---|---|\n| recording | ");
+    sink_text(out, "# Before and after\n\n| | before | after |\n|---|---|---|\n| recording | ");
     markdown_cell(out, strings_at(&d->strings, d->sides[0].title));
-    output_text(out, " | ");
+    sink_text(out, " | ");
     markdown_cell(out, strings_at(&d->strings, d->sides[1].title));
-    output_format(out, " |\n| recorded | %s | %s |\n",
-                  report_amount(d->sides[0].duration_ns, "ns", a),
-                  report_amount(d->sides[1].duration_ns, "ns", b));
-    output_format(out, "| samples | %llu | %llu |\n", (unsigned long long)d->sides[0].total.samples,
-                  (unsigned long long)d->sides[1].total.samples);
-    output_format(out, "| weight | %s | %s |\n",
-                  report_amount(d->sides[0].total.weight, d->unit, a),
-                  report_amount(d->sides[1].total.weight, d->unit, b));
-    output_format(out, "| lost | %llu | %llu |\n", (unsigned long long)d->sides[0].lost,
-                  (unsigned long long)d->sides[1].lost);
-    output_format(out, "| own cost | %s | %s |\n\n",
-                  report_amount(d->sides[0].own_cost_ns, "ns", a),
-                  report_amount(d->sides[1].own_cost_ns, "ns", b));
+    sink_format(out, " |\n| recorded | %s | %s |\n",
+                report_amount(d->sides[0].duration_ns, "ns", a),
+                report_amount(d->sides[1].duration_ns, "ns", b));
+    sink_format(out, "| samples | %llu | %llu |\n", (unsigned long long)d->sides[0].total.samples,
+                (unsigned long long)d->sides[1].total.samples);
+    sink_format(out, "| weight | %s | %s |\n", report_amount(d->sides[0].total.weight, d->unit, a),
+                report_amount(d->sides[1].total.weight, d->unit, b));
+    sink_format(out, "| lost | %llu | %llu |\n", (unsigned long long)d->sides[0].lost,
+                (unsigned long long)d->sides[1].lost);
+    sink_format(out, "| own cost | %s | %s |\n\n", report_amount(d->sides[0].own_cost_ns, "ns", a),
+                report_amount(d->sides[1].own_cost_ns, "ns", b));
     if (fabs(d->scale - 1) > 1e-9)
-        output_format(out,
-                      "Shares of each side's own weight are compared: what was before is "
-                      "multiplied by %.4g.\n\n",
-                      d->scale);
+        sink_format(out,
+                    "Shares of each side's own weight are compared: what was before is "
+                    "multiplied by %.4g.\n\n",
+                    d->scale);
 }
 
-static int write_markdown(difference *d, const report_options *options, output *out, error *e)
+static int write_markdown(difference *d, const report_options *options, sink *out, error *e)
 {
     size_t limit = options->top != 0 ? options->top : TOP_METHODS;
 
@@ -176,7 +173,7 @@ static void json_side(const difference *d, unsigned side, json *j)
     json_end_object(j);
 }
 
-static int write_json(difference *d, const report_options *options, output *out, error *e)
+static int write_json(difference *d, const report_options *options, sink *out, error *e)
 {
     size_t limit = options->top != 0 ? options->top : TOP_JSON_METHODS;
     json j;
@@ -209,19 +206,19 @@ static int write_json(difference *d, const report_options *options, output *out,
     }
     json_end_array(&j);
     json_end_object(&j);
-    output_char(out, '\n');
+    sink_char(out, '\n');
     json_free(&j);
     return 0;
 }
 
-static void put_frame(output *out, const char *name)
+static void put_frame(sink *out, const char *name)
 {
     for (; *name != '\0'; name++)
-        output_char(out, *name == ';' ? ',' : (unsigned char)*name < 0x20 ? ' ' : *name);
+        sink_char(out, *name == ';' ? ',' : (unsigned char)*name < 0x20 ? ' ' : *name);
 }
 
 /* `root;…;leaf before after`, as differential flame graph tools read it. */
-static int write_collapsed(difference *d, const report_options *options, output *out, error *e)
+static int write_collapsed(difference *d, const report_options *options, sink *out, error *e)
 {
     uint64_t divisor = text_equal(d->unit, "ns") ? 1000 : 1;
 
@@ -237,12 +234,12 @@ static int write_collapsed(difference *d, const report_options *options, output 
             path[depth++] = d->keys[node];
         while (depth-- > 0) {
             put_frame(out, strings_at(&d->strings, d->functions[path[depth]].name));
-            output_char(out, depth == 0 ? ' ' : ';');
+            sink_char(out, depth == 0 ? ' ' : ';');
         }
-        output_u64(out, d->sides[0].self[i] / divisor);
-        output_char(out, ' ');
-        output_u64(out, d->sides[1].self[i] / divisor);
-        output_char(out, '\n');
+        sink_u64(out, d->sides[0].self[i] / divisor);
+        sink_char(out, ' ');
+        sink_u64(out, d->sides[1].self[i] / divisor);
+        sink_char(out, '\n');
     }
     return 0;
 }

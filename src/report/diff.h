@@ -14,13 +14,13 @@ int diff_build(const model *before, const char *before_name, const model *after,
 typedef struct {
     const char *name;
     const char *extension;
-    int (*write)(difference *d, const report_options *options, output *out, error *e);
+    int (*write)(difference *d, const report_options *options, sink *out, error *e);
 } diff_format;
 
 extern const diff_format DIFF_FORMATS[];
 /* NULL when there is none of that name. */
 const diff_format *diff_find_format(const char *name);
 
-int diff_write_html(difference *d, const report_options *options, output *out, error *e);
+int diff_write_html(difference *d, const report_options *options, sink *out, error *e);
 
 #endif

@@ -178,16 +178,16 @@ static void put_data(const difference *d, json *j)
     buffer_free(&title);
 }
 
-int diff_write_html(difference *d, const report_options *options, output *out, error *e)
+int diff_write_html(difference *d, const report_options *options, sink *out, error *e)
 {
     json j;
 
     (void)options;
     (void)e;
-    output_text(out, report_page_head);
+    sink_text(out, report_page_head);
     json_init(&j, out);
     put_data(d, &j);
     json_free(&j);
-    output_text(out, report_page_tail);
+    sink_text(out, report_page_tail);
     return 0;
 }

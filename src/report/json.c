@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-void json_init(json *j, output *out)
+void json_init(json *j, sink *out)
 {
     memset(j, 0, sizeof *j);
     j->out = out;
@@ -23,20 +23,20 @@ void json_free(json *j)
 static void separate(json *j)
 {
     if (j->comma)
-        output_char(j->out, ',');
+        sink_char(j->out, ',');
     j->comma = true;
 }
 
 static void begin(json *j, char bracket)
 {
     separate(j);
-    output_char(j->out, bracket);
+    sink_char(j->out, bracket);
     j->comma = false;
 }
 
 static void end(json *j, char bracket)
 {
-    output_char(j->out, bracket);
+    sink_char(j->out, bracket);
     j->comma = true;
 }
 
@@ -64,19 +64,19 @@ static void escape(json *j, unsigned char c)
 {
     switch (c) {
     case '"':
-        output_text(j->out, "\\\"");
+        sink_text(j->out, "\\\"");
         break;
     case '\\':
-        output_text(j->out, "\\\\");
+        sink_text(j->out, "\\\\");
         break;
     case '\n':
-        output_text(j->out, "\\n");
+        sink_text(j->out, "\\n");
         break;
     case '\t':
-        output_text(j->out, "\\t");
+        sink_text(j->out, "\\t");
         break;
     default:
-        output_format(j->out, "\\u%04x", c);
+        sink_format(j->out, "\\u%04x", c);
         break;
     }
 }
@@ -100,23 +100,23 @@ static void write_text(json *j, const char *text)
             break;
         }
     }
-    output_char(j->out, '"');
+    sink_char(j->out, '"');
     for (size_t i = 0; i < length; i++) {
         if (is_plain((unsigned char)text[i]))
             continue;
-        output_bytes(j->out, text + start, i - start);
+        sink_bytes(j->out, text + start, i - start);
         escape(j, (unsigned char)text[i]);
         start = i + 1;
     }
-    output_bytes(j->out, text + start, length - start);
-    output_char(j->out, '"');
+    sink_bytes(j->out, text + start, length - start);
+    sink_char(j->out, '"');
 }
 
 void json_key(json *j, const char *key)
 {
     separate(j);
     write_text(j, key);
-    output_char(j->out, ':');
+    sink_char(j->out, ':');
     j->comma = false;
 }
 
@@ -129,30 +129,30 @@ void json_text(json *j, const char *text)
 void json_u64(json *j, uint64_t value)
 {
     separate(j);
-    output_u64(j->out, value);
+    sink_u64(j->out, value);
 }
 
 void json_i64(json *j, int64_t value)
 {
     separate(j);
     if (value < 0)
-        output_char(j->out, '-');
-    output_u64(j->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+        sink_char(j->out, '-');
+    sink_u64(j->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
 void json_f64(json *j, double value)
 {
     separate(j);
     if (isfinite(value))
-        output_format(j->out, "%.10g", value);
+        sink_format(j->out, "%.10g", value);
     else
-        output_text(j->out, "null");
+        sink_text(j->out, "null");
 }
 
 void json_bool(json *j, bool value)
 {
     separate(j);
-    output_text(j->out, value ? "true" : "false");
+    sink_text(j->out, value ? "true" : "false");
 }
 
 void json_put_text(json *j, const char *key, const char *text)

@@ -9,15 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/output.h"
+#include "report/sink.h"
 
 typedef struct {
-    output *out;
+    sink *out;
     buffer scratch;
     bool comma;
 } json;
 
-void json_init(json *j, output *out);
+void json_init(json *j, sink *out);
 void json_free(json *j);
 void json_begin_object(json *j);
 void json_end_object(json *j);

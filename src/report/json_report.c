@@ -119,7 +119,7 @@ static int put_process(const model *m, const model_process *p, const report_opti
     return code;
 }
 
-int report_write_json(const model *m, const report_options *options, output *out, error *e)
+int report_write_json(const model *m, const report_options *options, sink *out, error *e)
 {
     int code = 0;
     json j;
@@ -137,7 +137,7 @@ int report_write_json(const model *m, const report_options *options, output *out
             code = put_process(m, &m->processes[i], options, &j, e);
     json_end_array(&j);
     json_end_object(&j);
-    output_char(out, '\n');
+    sink_char(out, '\n');
     json_free(&j);
     return code;
 }

@@ -5,16 +5,16 @@
 #include "base/text.h"
 #include "report/section.h"
 
-static void put_fact(output *out, const char *name, const char *value)
+static void put_fact(sink *out, const char *name, const char *value)
 {
     if (value == NULL || value[0] == '\0')
         return;
-    output_format(out, "| %s | ", name);
+    sink_format(out, "| %s | ", name);
     markdown_cell(out, value);
-    output_text(out, " |\n");
+    sink_text(out, " |\n");
 }
 
-static void put_facts(const model *m, const model_process *p, output *out)
+static void put_facts(const model *m, const model_process *p, sink *out)
 {
     static const char *const FACTS[][2] = {
         {"runtime", "runtime_version"},
@@ -28,79 +28,79 @@ static void put_facts(const model *m, const model_process *p, output *out)
     };
     char length[REPORT_AMOUNT_SIZE];
 
-    output_text(out, "| | |\n|---|---|\n");
+    sink_text(out, "| | |\n|---|---|\n");
     for (size_t i = 0; i < sizeof FACTS / sizeof *FACTS; i++)
         put_fact(out, FACTS[i][0], model_info_value(m, p, FACTS[i][1]));
     put_fact(out, "recorded", report_amount(p->duration_ns, "ns", length));
     put_fact(out, "ended", p->end_reason == 0 ? "cut off" : model_text(m, p->end_reason));
-    output_char(out, '\n');
+    sink_char(out, '\n');
 }
 
-static void put_profilers(const model *m, const model_process *p, output *out)
+static void put_profilers(const model *m, const model_process *p, sink *out)
 {
     static const char *const STATES[] = {"unknown", "still running at the end", "done", "failed"};
 
     if (p->profiler_count == 0)
         return;
-    output_text(out, "## Profilers\n\n| profiler | state | parameters |\n|---|---|---|\n");
+    sink_text(out, "## Profilers\n\n| profiler | state | parameters |\n|---|---|---|\n");
     for (size_t i = 0; i < p->profiler_count; i++) {
         const model_profiler *profiler = &p->profilers[i];
 
-        output_text(out, "| ");
+        sink_text(out, "| ");
         markdown_cell(out, model_text(m, profiler->name));
-        output_format(out, " | %s", STATES[profiler->state]);
+        sink_format(out, " | %s", STATES[profiler->state]);
         if (profiler->note != 0) {
-            output_text(out, ": ");
+            sink_text(out, ": ");
             markdown_text(out, model_text(m, profiler->note));
         }
-        output_text(out, " |");
+        sink_text(out, " |");
         for (size_t k = 0; k < profiler->parameter_count; k++) {
-            output_char(out, ' ');
+            sink_char(out, ' ');
             markdown_text(out, model_text(m, profiler->parameters[k].key));
-            output_char(out, '=');
+            sink_char(out, '=');
             markdown_text(out, model_text(m, profiler->parameters[k].value));
         }
-        output_text(out, " |\n");
+        sink_text(out, " |\n");
     }
-    output_char(out, '\n');
+    sink_char(out, '\n');
 }
 
-static void put_losses(const model *m, const model_process *p, output *out)
+static void put_losses(const model *m, const model_process *p, sink *out)
 {
-    output_text(out, "## Losses\n\n");
+    sink_text(out, "## Losses\n\n");
     if (p->loss_count == 0) {
-        output_text(out, "Nothing was lost.\n\n");
+        sink_text(out, "Nothing was lost.\n\n");
         return;
     }
-    output_text(out, "| profiler | lost | reason |\n|---|---:|---|\n");
+    sink_text(out, "| profiler | lost | reason |\n|---|---:|---|\n");
     for (size_t i = 0; i < p->loss_count; i++) {
-        output_text(out, "| ");
+        sink_text(out, "| ");
         markdown_cell(out, model_text(m, p->losses[i].profiler));
-        output_format(out, " | %llu | ", (unsigned long long)p->losses[i].total);
+        sink_format(out, " | %llu | ", (unsigned long long)p->losses[i].total);
         markdown_text(out, model_text(m, p->losses[i].reason));
-        output_text(out, " |\n");
+        sink_text(out, " |\n");
     }
-    output_char(out, '\n');
+    sink_char(out, '\n');
 }
 
-static void put_cost(const model_process *p, output *out)
+static void put_cost(const model_process *p, sink *out)
 {
     char a[REPORT_AMOUNT_SIZE];
     char b[REPORT_AMOUNT_SIZE];
     char c[REPORT_AMOUNT_SIZE];
 
-    output_text(out, "## Own cost\n\n");
+    sink_text(out, "## Own cost\n\n");
     if (!p->has_cost) {
-        output_text(out, "Not recorded.\n\n");
+        sink_text(out, "Not recorded.\n\n");
         return;
     }
-    output_format(out,
-                  "%s CPU time of the agent's threads, %s in %llu calls of the signal handler: "
-                  "%.3f %% of one processor. %s of memory.\n\n",
-                  report_amount(p->cost.thread_cpu_ns, "ns", a),
-                  report_amount(p->cost.handler_ns, "ns", b),
-                  (unsigned long long)p->cost.handler_calls, report_own_cost_percent(p),
-                  report_amount(p->cost.memory_bytes, "bytes", c));
+    sink_format(out,
+                "%s CPU time of the agent's threads, %s in %llu calls of the signal handler: "
+                "%.3f %% of one processor. %s of memory.\n\n",
+                report_amount(p->cost.thread_cpu_ns, "ns", a),
+                report_amount(p->cost.handler_ns, "ns", b),
+                (unsigned long long)p->cost.handler_calls, report_own_cost_percent(p),
+                report_amount(p->cost.memory_bytes, "bytes", c));
 }
 
 static bool wants_table(const model *m, const model_table *table, const report_options *options)
@@ -110,15 +110,15 @@ static bool wants_table(const model *m, const model_table *table, const report_o
 }
 
 static int put_process(const model *m, const model_process *p, const report_options *options,
-                       output *out, error *e)
+                       sink *out, error *e)
 {
     char title[200];
     int code = 0;
 
     report_process_title(m, p, title, sizeof title);
-    output_text(out, "# ");
+    sink_text(out, "# ");
     markdown_text(out, title);
-    output_text(out, "\n\n");
+    sink_text(out, "\n\n");
     put_facts(m, p, out);
     for (size_t i = 0; i < p->table_count && code == 0; i++) {
         section s = {m, p, &p->tables[i], options, out, e};
@@ -132,10 +132,10 @@ static int put_process(const model *m, const model_process *p, const report_opti
     return code;
 }
 
-static void put_totals(const model *m, const report_options *options, output *out)
+static void put_totals(const model *m, const report_options *options, sink *out)
 {
-    output_text(out,
-                "# Processes\n\n| process | profile | samples | weight |\n|---|---|---:|---:|\n");
+    sink_text(out,
+              "# Processes\n\n| process | profile | samples | weight |\n|---|---|---:|---:|\n");
     for (size_t i = 0; i < m->process_count; i++) {
         const model_process *p = &m->processes[i];
         char title[200];
@@ -147,28 +147,28 @@ static void put_totals(const model *m, const report_options *options, output *ou
             continue;
         total = profile_sum(&found, &PROFILE_ALL, NULL, NULL);
         report_process_title(m, p, title, sizeof title);
-        output_text(out, "| ");
+        sink_text(out, "| ");
         markdown_cell(out, title);
-        output_text(out, " | ");
+        sink_text(out, " | ");
         markdown_cell(out, model_text(m, found.table->profiler));
-        output_format(out, " | %llu | %s |\n", (unsigned long long)total.samples,
-                      report_amount(total.weight, found.unit, amount));
+        sink_format(out, " | %llu | %s |\n", (unsigned long long)total.samples,
+                    report_amount(total.weight, found.unit, amount));
     }
-    output_char(out, '\n');
+    sink_char(out, '\n');
 }
 
-int report_write_markdown(const model *m, const report_options *options, output *out, error *e)
+int report_write_markdown(const model *m, const report_options *options, sink *out, error *e)
 {
     int code = 0;
 
     if (m->cut[0] != '\0' || m->damaged_chunks != 0) {
-        output_text(out, "**Damaged recording:** ");
+        sink_text(out, "**Damaged recording:** ");
         markdown_text(out, m->cut[0] != '\0' ? m->cut : "some chunks could not be read");
-        output_format(out, " (%llu damaged chunks skipped).\n\n",
-                      (unsigned long long)m->damaged_chunks);
+        sink_format(out, " (%llu damaged chunks skipped).\n\n",
+                    (unsigned long long)m->damaged_chunks);
     }
     if (m->process_count == 0)
-        output_text(out, "The recording is empty: no process was recorded.\n");
+        sink_text(out, "The recording is empty: no process was recorded.\n");
     if (m->process_count > 1 && options->process == NULL)
         put_totals(m, options, out);
     for (size_t i = 0; i < m->process_count && code == 0; i++)

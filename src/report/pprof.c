@@ -274,7 +274,7 @@ static int put_profile(pprof *w, error *e)
     return code;
 }
 
-int report_write_pprof(const model *m, const report_options *options, output *out, error *e)
+int report_write_pprof(const model *m, const report_options *options, sink *out, error *e)
 {
     pprof w = {.m = m, .options = options};
     size_t processes = 0;

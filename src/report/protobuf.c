@@ -68,7 +68,7 @@ void protobuf_put_message(buffer *b, unsigned field, buffer *message)
     buffer_clear(message);
 }
 
-bool gzip_begin(gzip *z, output *out)
+bool gzip_begin(gzip *z, sink *out)
 {
     enum { GZIP_WINDOW = 15 + 16, FAST = 1 };
 
@@ -94,7 +94,7 @@ static void run(gzip *z, const void *bytes, size_t length, int flush)
             z->failed = true;
             return;
         }
-        output_bytes(z->out, chunk, sizeof chunk - z->stream.avail_out);
+        sink_bytes(z->out, chunk, sizeof chunk - z->stream.avail_out);
     } while (z->stream.avail_out == 0);
     if (flush == Z_FINISH && result != Z_STREAM_END)
         z->failed = true;

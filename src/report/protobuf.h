@@ -1,5 +1,5 @@
 /*
- * protobuf: writes the wire format of protocol buffers into a buffer, and gzip to an output. Only
+ * protobuf: writes the wire format of protocol buffers into a buffer, and gzip to a sink. Only
  * what a profile needs: numbers, texts, packed numbers and nested messages.
  */
 #ifndef CLARINET_REPORT_PROTOBUF_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <zlib.h>
 
-#include "report/output.h"
+#include "report/sink.h"
 
 /* A field; number 0 values are left out, as proto3 does. */
 void protobuf_put_number(buffer *b, unsigned field, uint64_t value);
@@ -20,11 +20,11 @@ void protobuf_put_message(buffer *b, unsigned field, buffer *message);
 
 typedef struct {
     z_stream stream;
-    output *out;
+    sink *out;
     bool failed;
 } gzip;
 
-bool gzip_begin(gzip *z, output *out);
+bool gzip_begin(gzip *z, sink *out);
 void gzip_write(gzip *z, const void *bytes, size_t length);
 /* Ends the stream; false when anything failed. */
 bool gzip_end(gzip *z);

@@ -55,7 +55,7 @@ static int no_such_process(const model *m, const char *name, error *e)
 }
 
 int report_write(const model *m, const report_format *format, const report_options *options,
-                 output *out, error *e)
+                 sink *out, error *e)
 {
     bool wanted = options->process == NULL;
     int code;
@@ -65,7 +65,7 @@ int report_write(const model *m, const report_format *format, const report_optio
     if (!wanted)
         return no_such_process(m, options->process, e);
     code = format->write(m, options, out, e);
-    return code != 0 ? code : output_finish(out, e);
+    return code != 0 ? code : sink_finish(out, e);
 }
 
 bool report_wants_process(const model *m, const model_process *p, const report_options *options)

@@ -1,13 +1,13 @@
 /*
  * report: a recording in any format. The formats are rows of one table; a format writes a whole
- * recording (or the processes and the profile that were asked for) to an output.
+ * recording (or the processes and the profile that were asked for) to a sink.
  */
 #ifndef CLARINET_REPORT_REPORT_H
 #define CLARINET_REPORT_REPORT_H
 
 #include "analysis/model.h"
 #include "analysis/profile.h"
-#include "report/output.h"
+#include "report/sink.h"
 
 typedef struct {
     const char *process;  /* pid or name; NULL = all */
@@ -27,7 +27,7 @@ typedef struct {
     const char *media_type;
     const char *summary;
     bool is_binary; /* not for a terminal */
-    int (*write)(const model *m, const report_options *options, output *out, error *e);
+    int (*write)(const model *m, const report_options *options, sink *out, error *e);
 } report_format;
 
 /* All formats, closed by a row whose name is NULL. */
@@ -35,16 +35,16 @@ extern const report_format REPORT_FORMATS[];
 /* NULL when there is none of that name. */
 const report_format *report_find_format(const char *name);
 
-/* Writes the report and finishes the output. */
+/* Writes the report and finishes the sink. */
 int report_write(const model *m, const report_format *format, const report_options *options,
-                 output *out, error *e);
+                 sink *out, error *e);
 
-int report_write_json(const model *m, const report_options *options, output *out, error *e);
-int report_write_markdown(const model *m, const report_options *options, output *out, error *e);
-int report_write_collapsed(const model *m, const report_options *options, output *out, error *e);
-int report_write_speedscope(const model *m, const report_options *options, output *out, error *e);
-int report_write_pprof(const model *m, const report_options *options, output *out, error *e);
-int report_write_html(const model *m, const report_options *options, output *out, error *e);
+int report_write_json(const model *m, const report_options *options, sink *out, error *e);
+int report_write_markdown(const model *m, const report_options *options, sink *out, error *e);
+int report_write_collapsed(const model *m, const report_options *options, sink *out, error *e);
+int report_write_speedscope(const model *m, const report_options *options, sink *out, error *e);
+int report_write_pprof(const model *m, const report_options *options, sink *out, error *e);
+int report_write_html(const model *m, const report_options *options, sink *out, error *e);
 
 /* Whether the options ask for this process. */
 bool report_wants_process(const model *m, const model_process *p, const report_options *options);

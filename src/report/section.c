@@ -33,7 +33,7 @@ size_t section_top(const section *s, size_t standard)
     return s->options->top != 0 ? s->options->top : standard;
 }
 
-static void put_code(output *out, const char *text, bool in_cell)
+static void put_code(sink *out, const char *text, bool in_cell)
 {
     size_t longest = 0;
     size_t run = 0;
@@ -48,46 +48,46 @@ static void put_code(output *out, const char *text, bool in_cell)
         return;
     pad = text[0] == '`' || text[length - 1] == '`' || text[0] == ' ';
     for (size_t i = 0; i <= longest; i++)
-        output_char(out, '`');
-    output_text(out, pad ? " " : "");
+        sink_char(out, '`');
+    sink_text(out, pad ? " " : "");
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
 
         if (c == '|' && in_cell)
-            output_text(out, "\\|");
+            sink_text(out, "\\|");
         else
-            output_char(out, c < 0x20 || c == 0x7f ? ' ' : (char)c);
+            sink_char(out, c < 0x20 || c == 0x7f ? ' ' : (char)c);
     }
-    output_text(out, pad ? " " : "");
+    sink_text(out, pad ? " " : "");
     for (size_t i = 0; i <= longest; i++)
-        output_char(out, '`');
+        sink_char(out, '`');
 }
 
-void markdown_code(output *out, const char *text)
+void markdown_code(sink *out, const char *text)
 {
     put_code(out, text, false);
 }
 
-void markdown_cell(output *out, const char *text)
+void markdown_cell(sink *out, const char *text)
 {
     put_code(out, text, true);
 }
 
-void markdown_text(output *out, const char *text)
+void markdown_text(sink *out, const char *text)
 {
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
 
         if (c == '<')
-            output_text(out, "&lt;");
+            sink_text(out, "&lt;");
         else if (c == '>')
-            output_text(out, "&gt;");
+            sink_text(out, "&gt;");
         else if (c == '&')
-            output_text(out, "&amp;");
+            sink_text(out, "&amp;");
         else if (strchr("\\`*_[]|#~!", c) != NULL)
-            output_format(out, "\\%c", c);
+            sink_format(out, "\\%c", c);
         else
-            output_char(out, c < 0x20 || c == 0x7f ? ' ' : (char)c);
+            sink_char(out, c < 0x20 || c == 0x7f ? ' ' : (char)c);
     }
 }
 
@@ -103,31 +103,30 @@ static const char *file_name(const char *path)
 }
 
 /* Indented code: nothing inside is read as markdown, but a line break would end the line. */
-static void put_code_line(output *out, const char *text)
+static void put_code_line(sink *out, const char *text)
 {
     for (; *text != '\0'; text++)
-        output_char(out, (unsigned char)*text < 0x20 ? ' ' : *text);
+        sink_char(out, (unsigned char)*text < 0x20 ? ' ' : *text);
 }
 
-void markdown_stack(output *out, const model *m, const model_process *p, uint32_t stack,
-                    size_t limit)
+void markdown_stack(sink *out, const model *m, const model_process *p, uint32_t stack, size_t limit)
 {
     size_t left = p->stack_depths[stack];
 
     for (; stack != 0 && limit > 0; stack = p->stack_parents[stack], limit--, left--) {
         const model_frame *frame = &p->frames[p->stack_frames[stack]];
 
-        output_text(out, "    ");
+        sink_text(out, "    ");
         put_code_line(out, model_text(m, p->functions[frame->function].name));
         if (frame->line != 0) {
-            output_text(out, "  ");
+            sink_text(out, "  ");
             put_code_line(out, file_name(model_text(m, frame->file)));
-            output_format(out, ":%u", frame->line);
+            sink_format(out, ":%u", frame->line);
         }
-        output_char(out, '\n');
+        sink_char(out, '\n');
     }
     if (left > 0)
-        output_format(out, "    … %zu more\n", left);
+        sink_format(out, "    … %zu more\n", left);
 }
 
 void json_stack(json *j, const model *m, const model_process *p, uint32_t stack, size_t limit)

@@ -15,7 +15,7 @@ typedef struct {
     const model_process *process;
     const model_table *table;
     const report_options *options;
-    output *out;
+    sink *out;
     error *e;
 } section;
 
@@ -42,12 +42,12 @@ size_t section_top(const section *s, size_t standard);
 
 /* Text inside markdown that shows as it is, whatever is in it: a code span that no back quote or
  * line break of the text can end; in a cell of a table no pipe either. */
-void markdown_code(output *out, const char *text);
-void markdown_cell(output *out, const char *text);
+void markdown_code(sink *out, const char *text);
+void markdown_cell(sink *out, const char *text);
 /* Plain text in a table or paragraph, everything special escaped. */
-void markdown_text(output *out, const char *text);
+void markdown_text(sink *out, const char *text);
 /* A stack from the leaf up, indented, `limit` frames at most; lines where known. */
-void markdown_stack(output *out, const model *m, const model_process *p, uint32_t stack,
+void markdown_stack(sink *out, const model *m, const model_process *p, uint32_t stack,
                     size_t limit);
 /* The same as an array of {name, module, file, line}, leaf first. */
 void json_stack(json *j, const model *m, const model_process *p, uint32_t stack, size_t limit);

@@ -16,51 +16,51 @@ static const char *method_name(const section *s, uint32_t method)
 
 static void put_types(const section *s, const exceptions *x)
 {
-    output_text(s->out, "| count | % | type | first | last |\n|---:|---:|---|---:|---:|\n");
+    sink_text(s->out, "| count | % | type | first | last |\n|---:|---:|---|---:|---:|\n");
     for (size_t i = 0; i < smaller(x->types.count, section_top(s, TOP_TYPES)); i++) {
         const exceptions_group *type = &x->types.items[i];
         char first[REPORT_AMOUNT_SIZE];
         char last[REPORT_AMOUNT_SIZE];
 
-        output_format(s->out, "| %llu | %.1f | ", (unsigned long long)type->count,
-                      report_percent(type->count, x->total));
+        sink_format(s->out, "| %llu | %.1f | ", (unsigned long long)type->count,
+                    report_percent(type->count, x->total));
         markdown_cell(s->out, model_text(s->m, type->type));
-        output_format(s->out, " | %s | %s |\n", report_amount(type->first, "ns", first),
-                      report_amount(type->last, "ns", last));
+        sink_format(s->out, " | %s | %s |\n", report_amount(type->first, "ns", first),
+                    report_amount(type->last, "ns", last));
     }
-    output_char(s->out, '\n');
+    sink_char(s->out, '\n');
 }
 
 static void put_messages(const section *s, const exceptions *x)
 {
-    output_text(s->out, "### Messages\n\n| count | type | message |\n|---:|---|---|\n");
+    sink_text(s->out, "### Messages\n\n| count | type | message |\n|---:|---|---|\n");
     for (size_t i = 0; i < smaller(x->messages.count, section_top(s, TOP_MESSAGES)); i++) {
         const exceptions_group *message = &x->messages.items[i];
 
-        output_format(s->out, "| %llu | ", (unsigned long long)message->count);
+        sink_format(s->out, "| %llu | ", (unsigned long long)message->count);
         markdown_cell(s->out, model_text(s->m, message->type));
-        output_text(s->out, " | ");
+        sink_text(s->out, " | ");
         markdown_cell(s->out, model_text(s->m, message->message));
-        output_text(s->out, " |\n");
+        sink_text(s->out, " |\n");
     }
-    output_char(s->out, '\n');
+    sink_char(s->out, '\n');
 }
 
 static void put_places(const section *s, const exceptions *x)
 {
-    output_text(s->out, "### Thrown at\n\n");
+    sink_text(s->out, "### Thrown at\n\n");
     for (size_t i = 0; i < smaller(x->places.count, section_top(s, TOP_PLACES)); i++) {
         const exceptions_group *place = &x->places.items[i];
 
-        output_format(s->out, "%llu times ", (unsigned long long)place->count);
+        sink_format(s->out, "%llu times ", (unsigned long long)place->count);
         markdown_code(s->out, model_text(s->m, place->type));
         if (place->caught_in != 0) {
-            output_text(s->out, ", caught in ");
+            sink_text(s->out, ", caught in ");
             markdown_code(s->out, method_name(s, place->caught_in));
         }
-        output_text(s->out, "\n\n");
+        sink_text(s->out, "\n\n");
         markdown_stack(s->out, s->m, s->process, place->stack, STACK_FRAMES);
-        output_char(s->out, '\n');
+        sink_char(s->out, '\n');
     }
 }
 
@@ -68,11 +68,11 @@ static void put_rate(const section *s, const exceptions *x)
 {
     char length[REPORT_AMOUNT_SIZE];
 
-    output_format(s->out, "### Over time\n\nCount in every %s:\n\n    ",
-                  report_amount(x->bucket_ns, "ns", length));
+    sink_format(s->out, "### Over time\n\nCount in every %s:\n\n    ",
+                report_amount(x->bucket_ns, "ns", length));
     for (size_t i = 0; i < x->bucket_count; i++)
-        output_format(s->out, "%s%llu", i == 0 ? "" : " ", (unsigned long long)x->buckets[i]);
-    output_text(s->out, "\n\n");
+        sink_format(s->out, "%s%llu", i == 0 ? "" : " ", (unsigned long long)x->buckets[i]);
+    sink_text(s->out, "\n\n");
 }
 
 int section_exceptions_markdown(const section *s)
@@ -82,8 +82,8 @@ int section_exceptions_markdown(const section *s)
 
     if (code != 0)
         return code;
-    output_format(s->out, "## Exceptions\n\n%llu thrown, of %zu types, at %zu places.\n\n",
-                  (unsigned long long)x.total, x.types.count, x.places.count);
+    sink_format(s->out, "## Exceptions\n\n%llu thrown, of %zu types, at %zu places.\n\n",
+                (unsigned long long)x.total, x.types.count, x.places.count);
     if (x.total != 0) {
         put_types(s, &x);
         put_messages(s, &x);

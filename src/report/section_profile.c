@@ -23,22 +23,20 @@ static void put_methods(const section *s, const view *v, const calltree_rank *ra
     size_t count = smaller(v->method_count, section_top(s, TOP_METHODS));
     char amount[REPORT_AMOUNT_SIZE];
 
-    output_format(s->out, "### %s\n\n| self | self %% | total | total %% | method | module |\n",
-                  title);
-    output_text(s->out, "|---:|---:|---:|---:|---|---|\n");
+    sink_format(s->out, "### %s\n\n| self | self %% | total | total %% | method | module |\n",
+                title);
+    sink_text(s->out, "|---:|---:|---:|---:|---|---|\n");
     for (size_t i = 0; i < count; i++) {
-        output_format(s->out, "| %s | %.1f |",
-                      report_amount(ranks[i].self, v->profile.unit, amount),
-                      share(v, ranks[i].self));
-        output_format(s->out, " %s | %.1f | ",
-                      report_amount(ranks[i].total, v->profile.unit, amount),
-                      share(v, ranks[i].total));
+        sink_format(s->out, "| %s | %.1f |", report_amount(ranks[i].self, v->profile.unit, amount),
+                    share(v, ranks[i].self));
+        sink_format(s->out, " %s | %.1f | ", report_amount(ranks[i].total, v->profile.unit, amount),
+                    share(v, ranks[i].total));
         markdown_cell(s->out, view_function_name(v, ranks[i].key));
-        output_text(s->out, " | ");
+        sink_text(s->out, " | ");
         markdown_cell(s->out, view_module_name(v, ranks[i].key));
-        output_text(s->out, " |\n");
+        sink_text(s->out, " |\n");
     }
-    output_char(s->out, '\n');
+    sink_char(s->out, '\n');
 }
 
 static void put_lines(const section *s, const view *v)
@@ -47,48 +45,48 @@ static void put_lines(const section *s, const view *v)
     char amount[REPORT_AMOUNT_SIZE];
 
     if (count == 0) {
-        output_text(s->out, "No line numbers are known: no portable PDB was found.\n\n");
+        sink_text(s->out, "No line numbers are known: no portable PDB was found.\n\n");
         return;
     }
-    output_text(s->out, "### Lines by self\n\n| self | self % | total % | line | method |\n"
-                        "|---:|---:|---:|---|---|\n");
+    sink_text(s->out, "### Lines by self\n\n| self | self % | total % | line | method |\n"
+                      "|---:|---:|---:|---|---|\n");
     for (size_t i = 0; i < count; i++) {
         const model_place *place = &v->process->places[v->lines[i].key];
         buffer line = BUFFER_EMPTY;
 
-        output_format(s->out, "| %s | %.1f |",
-                      report_amount(v->lines[i].self, v->profile.unit, amount),
-                      share(v, v->lines[i].self));
-        output_format(s->out, " %.1f | ", share(v, v->lines[i].total));
+        sink_format(s->out, "| %s | %.1f |",
+                    report_amount(v->lines[i].self, v->profile.unit, amount),
+                    share(v, v->lines[i].self));
+        sink_format(s->out, " %.1f | ", share(v, v->lines[i].total));
         buffer_append_text(&line, model_text(v->m, place->file));
         buffer_format(&line, ":%u", place->line);
         markdown_cell(s->out, buffer_text(&line));
         buffer_free(&line);
-        output_text(s->out, " | ");
+        sink_text(s->out, " | ");
         markdown_cell(s->out, view_function_name(v, place->function));
-        output_text(s->out, " |\n");
+        sink_text(s->out, " |\n");
     }
-    output_char(s->out, '\n');
+    sink_char(s->out, '\n');
 }
 
 static void put_paths(const section *s, const view *v)
 {
     char amount[REPORT_AMOUNT_SIZE];
 
-    output_text(s->out, "### Hottest paths\n\n");
+    sink_text(s->out, "### Hottest paths\n\n");
     for (size_t i = 0; i < v->path_count; i++) {
         uint32_t keys[PATH_FRAMES];
         uint64_t weight = v->functions.self[v->paths[i]];
         size_t depth = view_path(&v->functions, v->paths[i], keys, PATH_FRAMES);
 
-        output_format(s->out, "%zu. %s, %.1f %%\n\n", i + 1,
-                      report_amount(weight, v->profile.unit, amount), share(v, weight));
+        sink_format(s->out, "%zu. %s, %.1f %%\n\n", i + 1,
+                    report_amount(weight, v->profile.unit, amount), share(v, weight));
         for (size_t k = 0; k < depth; k++) {
-            output_text(s->out, "    - ");
+            sink_text(s->out, "    - ");
             markdown_code(s->out, view_function_name(v, keys[k]));
-            output_char(s->out, '\n');
+            sink_char(s->out, '\n');
         }
-        output_char(s->out, '\n');
+        sink_char(s->out, '\n');
     }
 }
 
@@ -103,21 +101,21 @@ static int put_threads(const section *s, const view *v)
         return error_set(s->e, ERROR_MEMORY, "no memory for the report");
     count = view_order_threads(v, order);
     shown = smaller(count, section_top(s, TOP_THREADS));
-    output_text(s->out, "### Threads\n\n| weight | % | samples | thread |\n|---:|---:|---:|---|\n");
+    sink_text(s->out, "### Threads\n\n| weight | % | samples | thread |\n|---:|---:|---:|---|\n");
     for (size_t i = 0; i < shown; i++) {
         char title[200];
 
         model_thread_title(v->m, &v->process->threads[order[i]], title, sizeof title);
-        output_format(s->out, "| %s | %.1f | %llu | ",
-                      report_amount(v->weight_by_thread[order[i]], v->profile.unit, amount),
-                      share(v, v->weight_by_thread[order[i]]),
-                      (unsigned long long)v->samples_by_thread[order[i]]);
+        sink_format(s->out, "| %s | %.1f | %llu | ",
+                    report_amount(v->weight_by_thread[order[i]], v->profile.unit, amount),
+                    share(v, v->weight_by_thread[order[i]]),
+                    (unsigned long long)v->samples_by_thread[order[i]]);
         markdown_cell(s->out, title);
-        output_text(s->out, " |\n");
+        sink_text(s->out, " |\n");
     }
     if (count > shown)
-        output_format(s->out, "\n%zu more threads.\n", count - shown);
-    output_char(s->out, '\n');
+        sink_format(s->out, "\n%zu more threads.\n", count - shown);
+    sink_char(s->out, '\n');
     memory_free(order);
     return 0;
 }
@@ -128,13 +126,13 @@ static void put_states(const section *s, const view *v)
 
     if (v->profile.state == NULL || v->total.weight == v->states[RECORDING_STATE_RUNNING])
         return;
-    output_text(s->out, "### States\n\n| weight | % | state |\n|---:|---:|---|\n");
+    sink_text(s->out, "### States\n\n| weight | % | state |\n|---:|---:|---|\n");
     for (size_t i = 0; i < PROFILE_STATES; i++)
         if (v->states[i] != 0)
-            output_format(s->out, "| %s | %.1f | %s |\n",
-                          report_amount(v->states[i], v->profile.unit, amount),
-                          share(v, v->states[i]), profile_state_name(i));
-    output_char(s->out, '\n');
+            sink_format(s->out, "| %s | %.1f | %s |\n",
+                        report_amount(v->states[i], v->profile.unit, amount),
+                        share(v, v->states[i]), profile_state_name(i));
+    sink_char(s->out, '\n');
 }
 
 static void put_heading(const section *s, const view *v)
@@ -142,10 +140,10 @@ static void put_heading(const section *s, const view *v)
     char amount[REPORT_AMOUNT_SIZE];
     const char *profiler = model_text(s->m, s->table->profiler);
 
-    output_text(s->out, "## ");
+    sink_text(s->out, "## ");
     markdown_text(s->out, profiler[0] == '\0' ? "profile" : profiler);
-    output_format(s->out, "\n\n%llu samples, %s in all.\n\n", (unsigned long long)v->total.samples,
-                  report_amount(v->total.weight, v->profile.unit, amount));
+    sink_format(s->out, "\n\n%llu samples, %s in all.\n\n", (unsigned long long)v->total.samples,
+                report_amount(v->total.weight, v->profile.unit, amount));
 }
 
 int section_profile_markdown(const section *s)

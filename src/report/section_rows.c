@@ -55,15 +55,15 @@ static void put_cell(const section *s, const model_column *column, size_t row)
     if (text != NULL) {
         markdown_cell(s->out, text);
     } else if (column->type == RECORDING_THREAD_ID) {
-        output_u64(s->out, s->process->threads[column->u32[row]].os_id);
+        sink_u64(s->out, s->process->threads[column->u32[row]].os_id);
     } else if (column->type == RECORDING_TIME || column->type == RECORDING_DURATION) {
-        output_text(s->out, report_amount(column->u64[row], "ns", amount));
+        sink_text(s->out, report_amount(column->u64[row], "ns", amount));
     } else if (column->type == RECORDING_F64) {
-        output_format(s->out, "%.6g", model_cell_f64(column, row));
+        sink_format(s->out, "%.6g", model_cell_f64(column, row));
     } else if (column->type == RECORDING_I64) {
-        output_format(s->out, "%lld", (long long)column->u64[row]);
+        sink_format(s->out, "%lld", (long long)column->u64[row]);
     } else {
-        output_text(s->out, report_amount(column->u64[row], unit, amount));
+        sink_text(s->out, report_amount(column->u64[row], unit, amount));
     }
 }
 
@@ -71,31 +71,31 @@ int section_rows_markdown(const section *s)
 {
     size_t shown = rows_shown(s, TOP_ROWS);
 
-    output_text(s->out, "## ");
+    sink_text(s->out, "## ");
     markdown_text(s->out, model_text(s->m, s->table->profiler));
-    output_text(s->out, ": ");
+    sink_text(s->out, ": ");
     markdown_text(s->out, model_text(s->m, s->table->name));
-    output_format(s->out, "\n\n%zu rows%s\n\n|", s->table->rows,
-                  shown < s->table->rows ? ", the first of them:" : ".");
+    sink_format(s->out, "\n\n%zu rows%s\n\n|", s->table->rows,
+                shown < s->table->rows ? ", the first of them:" : ".");
     for (size_t i = 0; i < s->table->column_count; i++) {
-        output_char(s->out, ' ');
+        sink_char(s->out, ' ');
         markdown_text(s->out, model_text(s->m, s->table->columns[i].name));
-        output_text(s->out, " |");
+        sink_text(s->out, " |");
     }
-    output_text(s->out, "\n|");
+    sink_text(s->out, "\n|");
     for (size_t i = 0; i < s->table->column_count; i++)
-        output_text(s->out, "---|");
-    output_char(s->out, '\n');
+        sink_text(s->out, "---|");
+    sink_char(s->out, '\n');
     for (size_t row = 0; row < shown; row++) {
-        output_char(s->out, '|');
+        sink_char(s->out, '|');
         for (size_t i = 0; i < s->table->column_count; i++) {
-            output_char(s->out, ' ');
+            sink_char(s->out, ' ');
             put_cell(s, &s->table->columns[i], row);
-            output_text(s->out, " |");
+            sink_text(s->out, " |");
         }
-        output_char(s->out, '\n');
+        sink_char(s->out, '\n');
     }
-    output_char(s->out, '\n');
+    sink_char(s->out, '\n');
     return 0;
 }
 

@@ -158,7 +158,7 @@ static int put_profiles(json *j, const model *m, const report_options *options, 
     return code;
 }
 
-int report_write_speedscope(const model *m, const report_options *options, output *out, error *e)
+int report_write_speedscope(const model *m, const report_options *options, sink *out, error *e)
 {
     int code = report_find_profiles(m, options, e);
     char title[200] = "clarinet";

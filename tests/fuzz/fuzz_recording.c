@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/diff.h"
 #include "report/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
@@ -39,13 +40,31 @@ static void report_all(const model *m, int nowhere)
 
     for (const report_format *format = REPORT_FORMATS; format->name != NULL; format++) {
         error e = {0};
-        output out;
+        sink out;
 
         options.threads = !options.threads;
-        output_init(&out, nowhere);
+        sink_init(&out, nowhere);
         report_write(m, format, &options, &out, &e);
-        output_free(&out);
+        sink_free(&out);
     }
+}
+
+static void compare_with_itself(const model *m, int nowhere)
+{
+    report_options options = {0};
+    difference d;
+    error e = {0};
+
+    if (diff_build(m, "a", m, "b", &options, true, &d, &e) == 0) {
+        for (const diff_format *format = DIFF_FORMATS; format->name != NULL; format++) {
+            sink out;
+
+            sink_init(&out, nowhere);
+            format->write(&d, &options, &out, &e);
+            sink_free(&out);
+        }
+    }
+    difference_free(&d);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
@@ -64,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     if (recording_file_open_bytes(copy, length, &file, &e) == 0 &&
         model_load(file, 16 << 20, &m, &e) == 0) {
         report_all(&m, nowhere);
+        compare_with_itself(&m, nowhere);
         model_free(&m);
     }
     recording_file_close(file);

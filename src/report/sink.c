@@ -1,5 +1,5 @@
-/* output: see output.h. Thread rules: an output belongs to one thread at a time. */
-#include "report/output.h"
+/* sink: see sink.h. Thread rules: a sink belongs to one thread at a time. */
+#include "report/sink.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -10,18 +10,18 @@
 
 static const size_t WRITE_SIZE = 128u << 10;
 
-void output_init(output *out, int descriptor)
+void sink_init(sink *out, int descriptor)
 {
     memset(out, 0, sizeof *out);
     out->descriptor = descriptor;
 }
 
-void output_free(output *out)
+void sink_free(sink *out)
 {
     buffer_free(&out->pending);
 }
 
-static void write_out(output *out)
+static void write_out(sink *out)
 {
     int failed = 0;
 
@@ -33,24 +33,24 @@ static void write_out(output *out)
     buffer_clear(&out->pending);
 }
 
-void output_bytes(output *out, const void *bytes, size_t length)
+void sink_bytes(sink *out, const void *bytes, size_t length)
 {
     buffer_append(&out->pending, bytes, length);
     if (out->descriptor >= 0 && out->pending.length >= WRITE_SIZE)
         write_out(out);
 }
 
-void output_text(output *out, const char *text)
+void sink_text(sink *out, const char *text)
 {
-    output_bytes(out, text, strlen(text));
+    sink_bytes(out, text, strlen(text));
 }
 
-void output_char(output *out, char c)
+void sink_char(sink *out, char c)
 {
-    output_bytes(out, &c, 1);
+    sink_bytes(out, &c, 1);
 }
 
-void output_u64(output *out, uint64_t value)
+void sink_u64(sink *out, uint64_t value)
 {
     char digits[20];
     size_t at = sizeof digits;
@@ -59,10 +59,10 @@ void output_u64(output *out, uint64_t value)
         digits[--at] = (char)('0' + value % 10);
         value /= 10;
     } while (value != 0);
-    output_bytes(out, digits + at, sizeof digits - at);
+    sink_bytes(out, digits + at, sizeof digits - at);
 }
 
-void output_format(output *out, const char *format, ...)
+void sink_format(sink *out, const char *format, ...)
 {
     char text[1024];
     va_list arguments;
@@ -72,10 +72,10 @@ void output_format(output *out, const char *format, ...)
     length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (length > 0)
-        output_bytes(out, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+        sink_bytes(out, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
 }
 
-int output_finish(output *out, error *e)
+int sink_finish(sink *out, error *e)
 {
     if (out->pending.failed)
         return error_set(e, ERROR_MEMORY, "no memory for the report");

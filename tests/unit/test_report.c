@@ -1,0 +1,236 @@
+/* Unit tests of the reports' parts: JSON, markdown, aggregation, failing memory in every format. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analysis/aggregate.h"
+#include "analysis/exceptions.h"
+#include "base/memory.h"
+#include "report/diff.h"
+#include "report/json.h"
+#include "report/report.h"
+#include "report/section.h"
+#include "support/recordings.h"
+
+static void load_small(model *m, int worse)
+{
+    buffer b = BUFFER_EMPTY;
+    recording_file *file = NULL;
+
+    recordings_small(&b, worse);
+    assert_int_equal(recording_file_open_bytes(b.data, b.length, &file, NULL), 0);
+    assert_int_equal(model_load(file, 0, m, NULL), 0);
+    recording_file_close(file);
+    buffer_free(&b);
+}
+
+static void json_escapes_any_bytes(void **state)
+{
+    sink out;
+    json j;
+
+    (void)state;
+    sink_init(&out, -1);
+    json_init(&j, &out);
+    json_begin_object(&j);
+    json_put_text(&j, "a\"<", "</script>\\\n\t\x01\x7f\xc3\xa9\xff");
+    json_key(&j, "numbers");
+    json_begin_array(&j);
+    json_u64(&j, UINT64_MAX);
+    json_i64(&j, INT64_MIN);
+    json_f64(&j, 0.5);
+    json_f64(&j, NAN);
+    json_bool(&j, true);
+    json_begin_object(&j);
+    json_end_object(&j);
+    json_end_array(&j);
+    json_end_object(&j);
+    json_free(&j);
+    assert_string_equal(buffer_text(&out.pending),
+                        "{\"a\\\"\\u003c\":\"\\u003c/script>\\\\\\n\\t\\u0001\\u007f\xc3\xa9"
+                        "\xef\xbf\xbd\",\"numbers\":[18446744073709551615,-9223372036854775808,0.5,"
+                        "null,true,{}]}");
+    sink_free(&out);
+}
+
+static void check_markdown(void (*put)(sink *, const char *), const char *text,
+                           const char *expected)
+{
+    sink out;
+
+    sink_init(&out, -1);
+    put(&out, text);
+    assert_string_equal(buffer_text(&out.pending), expected);
+    sink_free(&out);
+}
+
+static void markdown_shows_text_as_it_is(void **state)
+{
+    (void)state;
+    check_markdown(markdown_code, "List<int>.Sort", "`List<int>.Sort`");
+    check_markdown(markdown_code, "a`b", "``a`b``");
+    check_markdown(markdown_code, "`a``", "``` `a`` ```");
+    check_markdown(markdown_code, "a|b\nc", "`a|b c`");
+    check_markdown(markdown_cell, "a|b\nc", "`a\\|b c`");
+    check_markdown(markdown_code, "", "");
+    check_markdown(markdown_text, "<b>*x*</b>|&", "&lt;b&gt;\\*x\\*&lt;/b&gt;\\|&amp;");
+}
+
+static void amounts_are_readable(void **state)
+{
+    char text[REPORT_AMOUNT_SIZE];
+
+    (void)state;
+    assert_string_equal(report_amount(999, "ns", text), "999 ns");
+    assert_string_equal(report_amount(1500, "ns", text), "1.50 us");
+    assert_string_equal(report_amount(45600000, "ns", text), "45.6 ms");
+    assert_string_equal(report_amount(7200000000000, "ns", text), "7200 s");
+    assert_string_equal(report_amount(1536, "bytes", text), "1.50 KB");
+    assert_string_equal(report_amount(12, "count", text), "12");
+}
+
+static void rows_are_put_together_by_time_thread_and_stack(void **state)
+{
+    aggregate_options how = {NULL, true, true, 4, 1, 0};
+    aggregate rows;
+    uint64_t weight = 0;
+    profile cpu;
+    model m;
+
+    (void)state;
+    load_small(&m, 0);
+    assert_true(profile_find(&m, &m.processes[0], "cpu", &cpu));
+    assert_int_equal(aggregate_build(&cpu, &PROFILE_ALL, &how, &rows, NULL), 0);
+    assert_int_equal(rows.buckets, 4);
+    for (size_t i = 0; i < rows.count; i++) {
+        assert_true(i == 0 || rows.rows[i].bucket >= rows.rows[i - 1].bucket);
+        weight += rows.rows[i].weight;
+    }
+    assert_int_equal(weight, 100000000);
+    /* 25 ms each: {3,3}+{6}, {4,3}, {6,3}+..., as the list in recordings.c says. */
+    assert_int_equal(rows.rows[0].samples, 2);
+    aggregate_free(&rows);
+    how.buckets = 100;
+    how.rows_limit = 5;
+    how.fewest = 1;
+    assert_int_equal(aggregate_build(&cpu, &PROFILE_ALL, &how, &rows, NULL), 0);
+    assert_int_equal(rows.buckets, 1);
+    assert_int_equal(rows.count, 5);
+    aggregate_free(&rows);
+    model_free(&m);
+}
+
+static void exceptions_are_grouped(void **state)
+{
+    exceptions x;
+    const model_process *p;
+    model m;
+
+    (void)state;
+    load_small(&m, 0);
+    p = &m.processes[0];
+    assert_int_equal(
+        exceptions_summarise(&m, p, model_find_table(&m, p, "exceptions", NULL), &x, NULL), 0);
+    assert_int_equal(x.total, 6);
+    assert_int_equal(x.types.count, 2);
+    assert_int_equal(x.types.items[0].count, 5);
+    assert_int_equal(x.types.items[0].first, 20000000);
+    assert_int_equal(x.types.items[0].last, 40000000);
+    assert_int_equal(x.places.count, 2);
+    assert_int_equal(x.bucket_ns, 2000000);
+    assert_int_equal(x.buckets[10], 1);
+    assert_int_equal(x.buckets[20], 4);
+    exceptions_free(&x);
+    model_free(&m);
+}
+
+static size_t allocations_left;
+
+static void *failing_resize(void *context, void *pointer, size_t size)
+{
+    (void)context;
+    if (size == 0) {
+        free(pointer);
+        return NULL;
+    }
+    if (allocations_left == 0)
+        return NULL;
+    allocations_left--;
+    return realloc(pointer, size);
+}
+
+static const memory_backend FAILING = {failing_resize, NULL};
+
+static void every_format_survives_every_failing_allocation(void **state)
+{
+    report_options options = {.threads = true};
+    model m;
+
+    (void)state;
+    load_small(&m, 0);
+    for (const report_format *format = REPORT_FORMATS; format->name != NULL; format++) {
+        int code = -1;
+
+        for (size_t n = 0; code != 0; n++) {
+            error e = {0};
+            sink out;
+
+            assert_true(n < 2000);
+            sink_init(&out, -1);
+            allocations_left = n;
+            memory_use(&FAILING);
+            code = report_write(&m, format, &options, &out, &e);
+            sink_free(&out);
+            memory_use(NULL);
+            assert_true(code == 0 || code == ERROR_MEMORY);
+        }
+    }
+    model_free(&m);
+}
+
+static void a_diff_survives_every_failing_allocation(void **state)
+{
+    report_options options = {0};
+    model before;
+    model after;
+    int code = -1;
+
+    (void)state;
+    load_small(&before, 0);
+    load_small(&after, 1);
+    for (size_t n = 0; code != 0; n++) {
+        error e = {0};
+        difference d;
+
+        assert_true(n < 2000);
+        allocations_left = n;
+        memory_use(&FAILING);
+        code = diff_build(&before, "a", &after, "b", &options, true, &d, &e);
+        difference_free(&d);
+        memory_use(NULL);
+        assert_true(code == 0 || code == ERROR_MEMORY);
+    }
+    model_free(&before);
+    model_free(&after);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_escapes_any_bytes),
+        cmocka_unit_test(markdown_shows_text_as_it_is),
+        cmocka_unit_test(amounts_are_readable),
+        cmocka_unit_test(rows_are_put_together_by_time_thread_and_stack),
+        cmocka_unit_test(exceptions_are_grouped),
+        cmocka_unit_test(every_format_survives_every_failing_allocation),
+        cmocka_unit_test(a_diff_survives_every_failing_allocation),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
