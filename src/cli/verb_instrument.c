@@ -157,20 +157,20 @@ static int explain(int argc, char **argv)
     }
     decision = decide(argv + first + 1, argc - first - 1, &settings, has_settings);
     if (as_json) {
-        output out;
+        sink out;
         json j;
 
-        output_init(&out, STDOUT_FILENO);
+        sink_init(&out, STDOUT_FILENO);
         json_init(&j, &out);
         json_begin_object(&j);
         json_put_bool(&j, "instrument", decision.instrument);
         json_put_text(&j, "rule", decision.rule);
         json_put_text(&j, "reason", decision.reason);
         json_end_object(&j);
-        output_text(&out, "\n");
+        sink_text(&out, "\n");
         json_free(&j);
-        output_finish(&out, NULL);
-        output_free(&out);
+        sink_finish(&out, NULL);
+        sink_free(&out);
     } else {
         printf("%s: %s (rule %s)\n",
                decision.instrument ? "would be instrumented" : "would not be instrumented",
