@@ -255,6 +255,8 @@ static HRESULT append_array_class(const clr_info *info, ClassID class_id, clr_te
     uint32_t rank;
     HRESULT hr = clr_info_is_array_class(info, class_id, &element, &element_class, &rank);
 
+    if (hr == S_OK && (rank == 0 || (element == 0 && element_class == 0)))
+        hr = E_FAIL; /* an answer that says nothing */
     if (hr != S_OK)
         return hr == S_FALSE ? E_INVALIDARG : hr;
     if (element_class != 0) {

@@ -5,7 +5,8 @@
     tools/clr/generate.py --check    only say whether the committed files are up to date (exit 1)
 
 interfaces.txt gives interfaces.h, calls.h, callbacks.h and src/clr/{iids,callback_table}.c,
-enums.txt gives flags.h, hresults.txt gives hresults.h.
+enums.txt gives flags.h, hresults.txt gives hresults.h. tests/support/clr_table.inc lists what the
+compiler made of the headers, for the test that holds it against the tables.
 """
 import collections
 import pathlib
@@ -414,6 +415,35 @@ def make_hresults():
     return "\n".join(out) + "\n"
 
 
+def zero_of(kind):
+    """An argument that says nothing, for a call whose slot is all that matters."""
+    return "config" if kind == "COR_PRF_EVENTPIPE_PROVIDER_CONFIG" else "0"
+
+
+def make_test_table(interfaces):
+    out = [BANNER.format("")]
+    bases = {interface.base for interface in interfaces.values()}
+    for interface in interfaces.values():
+        out.append("IID(%s)" % interface.name)
+    for interface in interfaces.values():
+        newest = [x.name for x in interfaces.values() if x.name not in bases
+                  and any(m.owner == interface.name for m in chain(interfaces, x.name))]
+        out += ["SLOT(%s, %s, %s)" % (interface.name, newest[0], method.clr_name)
+                for method in interface.methods]
+    for prefix, name in [("clr_info", INFO)] + FAMILIES:
+        for method in chain(interfaces, name):
+            first = "&info" if name == INFO else "object"
+            arguments = ", ".join([first] + [zero_of(p.type) for p in method.parameters])
+            out.append("CALL(%s, %s, %s_%s(%s))" % (
+                method.owner, method.clr_name, prefix, method.name, arguments))
+    out += ["CALLBACK(%s, %s)" % (method.clr_name, method.name)
+            for method in chain(interfaces, CALLBACK)]
+    out += ["FLAG(%s)" % line.split()[0] for line in lines_of("enums.txt")
+            if not line.startswith("enum ")]
+    out += ["RESULT(%s)" % line.split()[0] for line in lines_of("hresults.txt")]
+    return "\n".join(out) + "\n"
+
+
 def main():
     interfaces = read_interfaces()
     files = {
@@ -424,6 +454,7 @@ def main():
         "include/clarinet/hresults.h": make_hresults(),
         "src/clr/callback_table.c": make_callback_table(interfaces),
         "src/clr/iids.c": make_iids(interfaces),
+        "tests/support/clr_table.inc": make_test_table(interfaces),
     }
     stale = 0
     for name, text in files.items():

@@ -100,8 +100,14 @@ test_cross() {
         return 0
     fi
     need_packages "${PACKAGES_CROSS[@]}"
+    local line
     say "building and testing for other processors and systems"
-    check tests/cross/run tests/cross/run
+    line=$(tests/cross/run 2>&1 | tee /dev/stderr | tail -n 1)
+    if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+        count "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+    else
+        count 0 1
+    fi
 }
 
 test_lint() {
