@@ -39,6 +39,7 @@ const cli_verb CLI_VERBS[] = {
      "  -p, --profiler NAME  only this profiler; formats with one profile take cpu, else wall\n"
      "      --process WHICH  only the process with this pid or name\n"
      "      --thread WHICH   only threads with this OS id or name; * and ? are understood\n"
+     "      --method NAME    md, json: callers and callees of these methods; * and ? understood\n"
      "      --from TIME      leave out what was before, counted from the start: 1.5s, 200ms\n"
      "      --to TIME        leave out what came after\n"
      "      --state STATE    only running, lock, sleep, io, gc or wait\n"

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -68,6 +69,8 @@ static int take_valued(arguments *a, const char *option, const char *value, erro
         a->report.process = value;
     } else if (text_equal(option, "-p") || text_equal(option, "--profiler")) {
         a->report.profiler = value;
+    } else if (text_equal(option, "--method")) {
+        a->report.method = value;
     } else if (text_equal(option, "--thread")) {
         a->report.thread = value;
     } else if (text_equal(option, "--state")) {
@@ -187,6 +190,15 @@ static void print_losses(const model *m)
     }
 }
 
+/* Half a report would pass for a whole one. Only what is a file is removed. */
+static void remove_half(const char *path)
+{
+    struct stat status;
+
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+        unlink(path);
+}
+
 static int write_report(const arguments *a, const report_format *format, const model *m, error *e)
 {
     sink out;
@@ -200,6 +212,8 @@ static int write_report(const arguments *a, const report_format *format, const m
     sink_free(&out);
     if (descriptor != 1 && close(descriptor) != 0 && code == 0)
         code = error_set_errno(e, ERROR_IO, errno, "cannot write %s", a->out);
+    if (code != 0 && descriptor != 1)
+        remove_half(a->out);
     return code;
 }
 

@@ -13,6 +13,7 @@ typedef struct {
     const char *process;  /* pid or name; NULL = all */
     const char *profiler; /* whose profile; NULL = cpu, else wall, else the first with stacks */
     const char *thread;   /* OS id or name, * and ? allowed; NULL = all */
+    const char *method;   /* md, json: callers and callees of these methods, * and ? allowed */
     uint64_t from_ns;     /* since the process's time 0 */
     uint64_t to_ns;       /* 0 = to the end */
     uint64_t state;       /* 0 = all */

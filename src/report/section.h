@@ -9,6 +9,7 @@
 
 #include "report/json.h"
 #include "report/report.h"
+#include "report/view.h"
 
 typedef struct {
     const model *m;
@@ -32,6 +33,9 @@ const report_section *report_find_section(const section *s);
 
 int section_profile_markdown(const section *s);
 int section_profile_json(const section *s, json *j);
+/* Callers and callees of the methods that were asked for; see section_focus.c. */
+int section_focus_markdown(const section *s, const view *v);
+int section_focus_json(const section *s, const view *v, json *j);
 int section_exceptions_markdown(const section *s);
 int section_exceptions_json(const section *s, json *j);
 int section_rows_markdown(const section *s);

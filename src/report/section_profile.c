@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "report/section.h"
-#include "report/view.h"
 
 enum { TOP_METHODS = 20, TOP_LINES = 15, TOP_PATHS = 5, TOP_THREADS = 20, PATH_FRAMES = 40 };
 
@@ -163,6 +162,8 @@ int section_profile_markdown(const section *s)
             put_paths(s, &v);
             put_states(s, &v);
             code = put_threads(s, &v);
+            if (code == 0)
+                code = section_focus_markdown(s, &v);
         }
     }
     view_free(&v);
@@ -264,6 +265,7 @@ int section_profile_json(const section *s, json *j)
         json_lines(s, &v, j);
         json_paths(&v, j);
         json_threads(&v, j);
+        code = section_focus_json(s, &v, j);
     }
     view_free(&v);
     return code;

@@ -214,6 +214,21 @@ def test_markdown_tables_stay_whole_whatever_is_in_a_name(clarinet, small):
     assert "Methods by self" in text and "Lines by self" in text and "Hottest paths" in text
 
 
+def test_callers_and_callees_of_a_method(clarinet, small):
+    report = clarinet("report", small, "-f", "json", "-p", "cpu", "--process", "4711", "--method",
+                      "*.Place").json
+    (around,) = report["processes"][0]["tables"][0]["around"]
+    assert (around["self"], around["total"]) == (30000000, 80000000)
+    assert [(c["name"], c["weight"]) for c in around["callers"]] == [
+        ("Shop.Program.Main", 80000000)]
+    assert {c["name"]: c["weight"] for c in around["callees"]} == {
+        PRICE: 40000000, "Shop.Orders.Place": 10000000, "WKS::gc_heap::mark": 10000000}
+    text = clarinet("report", small, "-p", "cpu", "--method", "*.Main").out
+    assert "### Around `Shop.Program.Main`" in text and "`(outermost)` | 100 ms" in text
+    assert "No method in this profile is called `X`" in clarinet(
+        "report", small, "--method", "X").out
+
+
 def test_speedscope_is_in_the_sampled_form(clarinet, small):
     report = clarinet("report", small, "-f", "speedscope", "--process", "4711").json
     frames = report["shared"]["frames"]
