@@ -18,6 +18,15 @@ static uint32_t key_of(const model_process *process, calltree_key by, uint32_t s
     return by == CALLTREE_FUNCTIONS ? frame->function : frame->place;
 }
 
+bool calltree_is_repeated(const model_process *process, uint32_t stack)
+{
+    uint32_t parent = process->stack_parents[stack];
+    uint32_t function = process->frames[process->stack_frames[stack]].function;
+
+    return parent != 0 && process->functions[function].nameless &&
+           process->frames[process->stack_frames[parent]].function == function;
+}
+
 /* A hash table of nodes by (parent, key), as large as the stacks can ever need. */
 typedef struct {
     uint32_t *slots;
@@ -67,9 +76,13 @@ int calltree_build(const model_process *process, calltree_key by, calltree *tree
         return no_memory(e);
     }
     tree->count = 1;
-    for (uint32_t i = 1; i < n; i++)
-        tree->node_of_stack[i] = find_node(
-            &index, tree, tree->node_of_stack[process->stack_parents[i]], key_of(process, by, i));
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t above = tree->node_of_stack[process->stack_parents[i]];
+
+        tree->node_of_stack[i] = calltree_is_repeated(process, i)
+                                     ? above
+                                     : find_node(&index, tree, above, key_of(process, by, i));
+    }
     memory_free(index.slots);
     tree->self = memory_allocate_array(tree->count, sizeof *tree->self);
     tree->total = memory_allocate_array(tree->count, sizeof *tree->total);

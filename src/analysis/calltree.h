@@ -2,6 +2,8 @@
  * calltree: the stacks of a process merged into a tree by function or by place, weights on it, and
  * what is ranked from it: methods, lines, paths, callers and callees.
  *
+ * A run of native frames without symbols in one library is one node: nothing tells them apart.
+ *
  * Node 0 is the root (key 0). A node's parent has a smaller index, so one pass forward builds from
  * the top and one pass backward sums from the leaves; nothing here recurses. Weights are 64-bit
  * sums that may wrap in a hostile recording; no size or index is ever taken from them.
@@ -22,6 +24,10 @@ typedef struct {
     uint64_t *self;
     uint64_t *total;
 } calltree;
+
+/* Whether this stack's innermost frame adds nothing to its parent's: both are native code of one
+ * library without symbols. */
+bool calltree_is_repeated(const model_process *process, uint32_t stack);
 
 int calltree_build(const model_process *process, calltree_key by, calltree *tree, error *e);
 void calltree_free(calltree *tree);

@@ -70,6 +70,7 @@ typedef struct {
     uint32_t name;
     uint32_t module;
     uint32_t kind; /* RECORDING_FRAME_… */
+    bool nameless; /* native code without symbols, named after its module */
 } model_function;
 
 typedef struct {

@@ -64,7 +64,7 @@ static uint32_t module_name(const naming *n, uint32_t module)
     return n->p->modules[module].name;
 }
 
-static bool find_function(naming *n, uint32_t name, uint32_t module, uint32_t kind,
+static bool find_function(naming *n, uint32_t name, uint32_t module, const model_frame *frame,
                           uint32_t *function)
 {
     model_process *p = n->p;
@@ -77,7 +77,8 @@ static bool find_function(naming *n, uint32_t name, uint32_t module, uint32_t ki
         if (!model_charge(n->m, 64) || !array_reserve(&p->functions, &p->function_capacity,
                                                       p->function_count + 1, sizeof *p->functions))
             return false;
-        p->functions[p->function_count] = (model_function){name, module, kind};
+        p->functions[p->function_count] = (model_function){
+            name, module, frame->kind, frame->kind == RECORDING_FRAME_NATIVE && frame->symbol == 0};
         *place = p->function_count++;
     }
     *function = (uint32_t)*place;
@@ -124,7 +125,7 @@ static bool resolve_all(naming *n)
         uint32_t module;
 
         if (!name_frame(n, frame, &name, &module) ||
-            !find_function(n, name, module, frame->kind, &frame->function) ||
+            !find_function(n, name, module, frame, &frame->function) ||
             !find_place(n, frame->function, frame->file, frame->line, &frame->place))
             return false;
     }

@@ -113,9 +113,12 @@ void markdown_stack(sink *out, const model *m, const model_process *p, uint32_t 
 {
     size_t left = p->stack_depths[stack];
 
-    for (; stack != 0 && limit > 0; stack = p->stack_parents[stack], limit--, left--) {
+    for (; stack != 0 && limit > 0; stack = p->stack_parents[stack], left--) {
         const model_frame *frame = &p->frames[p->stack_frames[stack]];
 
+        if (calltree_is_repeated(p, stack))
+            continue;
+        limit--;
         sink_text(out, "    ");
         put_code_line(out, model_text(m, p->functions[frame->function].name));
         if (frame->line != 0) {
@@ -132,10 +135,13 @@ void markdown_stack(sink *out, const model *m, const model_process *p, uint32_t 
 void json_stack(json *j, const model *m, const model_process *p, uint32_t stack, size_t limit)
 {
     json_begin_array(j);
-    for (; stack != 0 && limit > 0; stack = p->stack_parents[stack], limit--) {
+    for (; stack != 0 && limit > 0; stack = p->stack_parents[stack]) {
         const model_frame *frame = &p->frames[p->stack_frames[stack]];
         const model_function *function = &p->functions[frame->function];
 
+        if (calltree_is_repeated(p, stack))
+            continue;
+        limit--;
         json_begin_object(j);
         json_put_text(j, "name", model_text(m, function->name));
         if (function->module != 0)

@@ -60,7 +60,8 @@ static void put_stack(json *j, const model_process *p, uint32_t stack, size_t fi
     size_t depth = 0;
 
     for (; stack != 0; stack = p->stack_parents[stack])
-        path[depth++] = p->frames[p->stack_frames[stack]].place;
+        if (!calltree_is_repeated(p, stack))
+            path[depth++] = p->frames[p->stack_frames[stack]].place;
     json_begin_array(j);
     while (depth-- > 0)
         json_u64(j, first_frame + path[depth]);

@@ -90,6 +90,7 @@ static void put_code(buffer *b)
     recording_put_frame(b, 5, RECORDING_FRAME_MANAGED, 4, 1);     /* Evil */
     recording_put_frame(b, 6, RECORDING_FRAME_NATIVE, 2, 0x1234); /* gc_heap::mark */
     recording_put_frame(b, 7, RECORDING_FRAME_NATIVE, 2, 0x2000); /* no symbol */
+    recording_put_frame(b, 8, RECORDING_FRAME_NATIVE, 2, 0x3000); /* no symbol */
     recording_end_chunk(b, chunk);
     chunk = recording_begin_chunk(b, RECORDING_STACK, 0);
     recording_put_stack(b, 1, 0, 1); /* Main */
@@ -98,7 +99,9 @@ static void put_code(buffer *b)
     recording_put_stack(b, 4, 1, 3); /* Main Place:12 */
     recording_put_stack(b, 5, 2, 3); /* Main Place:10 Place:12 */
     recording_put_stack(b, 6, 1, 5); /* Main Evil */
-    recording_put_stack(b, 7, 4, 6); /* Main Place:12 gc_heap::mark */
+    recording_put_stack(b, 8, 4, 7); /* Main Place:12 [libcoreclr.so] */
+    recording_put_stack(b, 9, 8, 8); /* Main Place:12 [libcoreclr.so] [libcoreclr.so] */
+    recording_put_stack(b, 7, 9, 6); /* and gc_heap::mark */
     recording_end_chunk(b, chunk);
 }
 

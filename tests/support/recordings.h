@@ -8,7 +8,7 @@
  *   2        100     Main Place:12
  *   1        100     Main Place:10 Place:12          (recursion)
  *   2        101     Main Evil                       (a hostile name)
- *   1        102     Main Place:12 gc_heap::mark     (native)
+ *   1        102     Main Place:12 [libcoreclr.so] [libcoreclr.so] gc_heap::mark  (native)
  *
  * 3 wall samples (10 ms running, 40 ms lock, 50 ms sleep) of thread 101 in Main, and 6 exceptions
  * in 3 rows. 3 + 1 samples lost. The second, Shop.Worker (pid 4712), has 5 cpu samples of 10 ms in
