@@ -108,23 +108,31 @@ static bool offset_in_regions(const COR_PRF_CODE_INFO *regions, uint32_t count, 
     return false;
 }
 
-/* The IL offset + 1 of the nearest entry at or before `offset`; 0 when there is none. */
+/* The IL offset + 1 of the nearest entry at or before `offset`, else of the first one behind it
+ * (the first calls of an optimised method may have no entry of their own); 0 when there is none. */
 static uint32_t nearest_entry(const COR_DEBUG_IL_TO_NATIVE_MAP *map, uint32_t count,
                               uint32_t offset)
 {
     uint32_t best = 0;
     uint32_t best_start = 0;
+    uint32_t behind = 0;
+    uint32_t behind_start = UINT32_MAX;
 
     for (uint32_t i = 0; i < count; i++) {
+        uint32_t start = map[i].nativeStartOffset;
+
         /* the special values (no mapping, prolog, epilog) are the highest three */
-        if (map[i].ilOffset >= 0xfffffffdu || map[i].nativeStartOffset > offset)
+        if (map[i].ilOffset >= 0xfffffffdu)
             continue;
-        if (best == 0 || map[i].nativeStartOffset >= best_start) {
+        if (start <= offset && (best == 0 || start >= best_start)) {
             best = map[i].ilOffset + 1;
-            best_start = map[i].nativeStartOffset;
+            best_start = start;
+        } else if (start > offset && start < behind_start) {
+            behind = map[i].ilOffset + 1;
+            behind_start = start;
         }
     }
-    return best;
+    return best != 0 ? best : behind;
 }
 
 /* By the start of the compiled code: right for every tier. Info9, runtime 2.1 and later. */

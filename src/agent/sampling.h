@@ -31,7 +31,7 @@
 enum {
     SAMPLING_THREADS = 8192,
     SAMPLING_RED_ZONE = 128,        /* bytes under rsp that a leaf may use */
-    SAMPLING_FIRST_COPY = 32 << 10, /* bytes of stack copied of a thread not met before */
+    SAMPLING_FIRST_COPY = 64 << 10, /* bytes of stack copied of a thread not met before */
     SAMPLING_LARGEST_COPY = 256 << 10,
     SAMPLING_RING = 2 << 20,
     SAMPLING_MAX_DEPTH = 4096,
@@ -53,7 +53,7 @@ typedef struct {
     atomic_uintptr_t alternate; /* our alternate stack; 0 = none */
     atomic_uintptr_t replaced;  /* the runtime's, which ours stands in for */
     atomic_size_t replaced_size;
-    atomic_uint_fast32_t taken; /* samples so far */
+    atomic_uint_fast64_t taken; /* samples so far */
     /* Own thread only. */
     uint32_t start_frame; /* outermost managed frame; 0 = not known */
     bool seen;            /* in the last listing */

@@ -176,6 +176,20 @@ bool sampling_code_is_code(void *context, uint64_t address)
 
 /* ---- one address ---- */
 
+/*
+ * To stop a thread, the runtime may replace a return address on its stack by that of a helper that
+ * is then returned to, not called. The helper first pushes a word to make room for the true return
+ * address, and its unwind table counts that word as one too many. It is the only function of the
+ * library that begins with these pushes (rax, rbp, rbx, r15 to r12; the same on 8.0 to 10.0).
+ */
+static bool is_hijack_helper(sampling_code *s, uint64_t start)
+{
+    uint8_t bytes[11];
+
+    return peek_read(&s->memory, start, bytes, sizeof bytes) &&
+           memcmp(bytes, "\x50\x55\x53\x41\x57\x41\x56\x41\x55\x41\x54", sizeof bytes) == 0;
+}
+
 static void describe_native(sampling_code *s, const sampling_library *l, uint64_t address,
                             bool leaf, sampling_address *out)
 {
@@ -184,10 +198,21 @@ static void describe_native(sampling_code *s, const sampling_library *l, uint64_
 
     out->place = SAMPLING_NATIVE;
     out->in_compiler = l->is_compiler;
+    if (!leaf && is_hijack_helper(s, address)) {
+        /* A replaced return address: the method it stood for is lost, its caller is not. */
+        out->place = SAMPLING_STUB;
+        out->rule = stackwalk_rule_of_frame_pointer();
+        return;
+    }
     if (l->has_table && cfi_find_rule(&l->table, inside, &out->rule)) {
         /* A function shows as one frame, not as one per instruction. */
-        if (cfi_find_range(&l->table, inside, &start, &end))
+        if (cfi_find_range(&l->table, inside, &start, &end)) {
+            if (inside > start && out->rule.base == STACKWALK_RSP && is_hijack_helper(s, start)) {
+                out->rule.cfa_offset -= 8;
+                out->stopped = true;
+            }
             inside = start;
+        }
     } else {
         out->rule = stackwalk_rule_of_frame_pointer();
         if (leaf)

@@ -25,6 +25,7 @@ typedef struct {
     uint8_t place;  /* sampling_place */
     bool at_system_call;
     bool in_compiler; /* in libclrjit */
+    bool stopped;     /* in the helper that stops a thread for a collection */
 } sampling_address;
 
 typedef struct {

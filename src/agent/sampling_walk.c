@@ -141,8 +141,15 @@ static void name_work(sampling_walker *w, const char *text, bool with_native)
     w->count++;
 }
 
+/* What the native run at the leaf says. */
+typedef struct {
+    bool at_system_call;
+    bool in_compiler;
+    bool stopped;
+} sampling_leaf;
+
 static stackwalk_end walk_frames(sampling_walker *w, const sampling_capture *c, unsigned max_depth,
-                                 stackwalk_registers *r, bool *at_system_call, bool *in_compiler)
+                                 stackwalk_registers *r, sampling_leaf *run)
 {
     peek_copy copy = {c->stack_address, c->stack, (size_t)c->stack_length};
     peek stack = {peek_copy_read, &copy};
@@ -159,9 +166,10 @@ static stackwalk_end walk_frames(sampling_walker *w, const sampling_capture *c, 
         if (here.place == SAMPLING_UNKNOWN)
             return STACKWALK_UNKNOWN_CODE;
         if (depth == 0)
-            *at_system_call = here.at_system_call;
+            run->at_system_call = here.at_system_call;
         native_run = native_run && here.place != SAMPLING_MANAGED;
-        *in_compiler = *in_compiler || (native_run && here.in_compiler);
+        run->in_compiler = run->in_compiler || (native_run && here.in_compiler);
+        run->stopped = run->stopped || (native_run && here.stopped);
         push(w, here.frame, here.place);
         leaf = here.rule.kind == STACKWALK_RULE_SIGNAL;
         end = stackwalk_step(r, &here.rule, &stack, &code);
@@ -184,8 +192,9 @@ static void learn(sampling_walker *w, sampling_thread *t, const sampling_capture
             if (w->places[i - 1] == SAMPLING_MANAGED)
                 t->start_frame = w->frames[i - 1];
         }
-    } else if (end == STACKWALK_NOT_COPIED && c->stack_length >= limit &&
-               limit < SAMPLING_LARGEST_COPY) {
+    } else if (end == STACKWALK_NOT_COPIED && c->stack_length < limit) {
+        atomic_store(&t->stack_end, 0); /* it was wrong */
+    } else if (end == STACKWALK_NOT_COPIED && limit < SAMPLING_LARGEST_COPY) {
         atomic_store(&t->copy_limit, limit * 2);
     } else if (end == STACKWALK_TRUNCATED && used + used / 4 + 4096 < limit) {
         atomic_store(&t->copy_limit, (unsigned)(used + used / 4 + 4096));
@@ -219,7 +228,7 @@ sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c, uns
     sampling_thread *t = &sampling_state.threads[c->slot % SAMPLING_THREADS];
     sampling_result result = {.state = RECORDING_STATE_RUNNING};
     stackwalk_registers r;
-    bool in_compiler = false;
+    sampling_leaf run = {false, false, false};
     uint64_t known;
 
     w->count = 0;
@@ -227,15 +236,18 @@ sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c, uns
     r.known = (1U << STACKWALK_REGISTERS) - 1;
     if (max_depth > DEEPEST)
         max_depth = DEEPEST;
-    result.end = walk_frames(w, c, max_depth, &r, &result.blocked, &in_compiler);
+    result.end = walk_frames(w, c, max_depth, &r, &run);
+    result.blocked = run.at_system_call;
     learn(w, t, c, result.end, &r);
     if ((c->flags & SAMPLING_IN_COLLECTION) != 0)
         name_work(w, "(garbage collection)", with_native);
-    else if (in_compiler)
+    else if (run.in_compiler)
         name_work(w, "(JIT compilation)", with_native);
     result.depth = w->count;
     result.stack = build_stack(w, t, result.end, with_native);
-    if (result.blocked && result.stack != 0) {
+    if (result.blocked && run.stopped) {
+        result.state = RECORDING_STATE_GC;
+    } else if (result.blocked && result.stack != 0) {
         if (!table_u64_get(&w->states, result.stack, &known)) {
             known = find_state(w);
             table_u64_put(&w->states, result.stack, known);

@@ -82,7 +82,7 @@ static stackwalk_end step_to(stackwalk_registers *r, const stackwalk_rule *rule,
     has_rbp = recover(r, STACKWALK_RBP, rule->rbp_from, rule->rbp_offset, cfa, stack, &rbp);
     has_rbx = recover(r, STACKWALK_RBX, rule->rbx_from, rule->rbx_offset, cfa, stack, &rbx);
     if (return_address == 0)
-        return STACKWALK_COMPLETE;
+        return has_rbp && rbp == 0 ? STACKWALK_COMPLETE : STACKWALK_BROKEN;
     r->value[STACKWALK_RSP] = cfa;
     r->value[STACKWALK_RIP] = return_address;
     r->value[STACKWALK_RBP] = rbp;

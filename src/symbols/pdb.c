@@ -146,3 +146,16 @@ uint32_t pdb_find_kickoff(const pdb *p, uint32_t token)
     row = metadata_cell(&p->tables, METADATA_PDB_STATE_MACHINE, row, STATE_MACHINE_KICKOFF);
     return row == 0 ? 0 : METHOD_TABLE | row;
 }
+
+uint32_t pdb_find_move_next(const pdb *p, uint32_t token)
+{
+    uint32_t rows = metadata_rows(&p->tables, METADATA_PDB_STATE_MACHINE);
+
+    for (uint32_t row = 1; row <= rows && (token & 0xff000000) == METHOD_TABLE; row++) {
+        if (metadata_cell(&p->tables, METADATA_PDB_STATE_MACHINE, row, STATE_MACHINE_KICKOFF) ==
+            (token & 0xffffff))
+            return METHOD_TABLE | metadata_cell(&p->tables, METADATA_PDB_STATE_MACHINE, row,
+                                                STATE_MACHINE_MOVE_NEXT);
+    }
+    return 0;
+}

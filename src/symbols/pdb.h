@@ -55,5 +55,7 @@ void pdb_append_document(const pdb *p, uint32_t document, buffer *out);
 
 /* The method whose state machine has this MoveNext; 0 = it is none. */
 uint32_t pdb_find_kickoff(const pdb *p, uint32_t token);
+/* The MoveNext of the state machine that this method starts; 0 = it starts none. */
+uint32_t pdb_find_move_next(const pdb *p, uint32_t token);
 
 #endif

@@ -250,8 +250,11 @@ bool symbols_line(symbols *s, const char *path, const uint8_t *mvid, uint32_t to
         return false;
     if (is_new)
         file->usable = load_lines(s, file, path, mvid);
-    if (!file->usable ||
-        !pdb_find_line(&file->lines, token, il_offset < 0 ? 0 : (uint32_t)il_offset, &point))
+    if (!file->usable)
+        return false;
+    /* A method that only starts its state machine has no lines: where the source begins then. */
+    if (!pdb_find_line(&file->lines, token, il_offset < 0 ? 0 : (uint32_t)il_offset, &point) &&
+        !pdb_find_line(&file->lines, pdb_find_move_next(&file->lines, token), 0, &point))
         return false;
     pdb_append_document(&file->lines, point.document, &text);
     if (text.length > 0 && !buffer_failed(&text))

@@ -60,8 +60,10 @@ static void check_lines(const char *dll)
     static const struct {
         const char *type, *name;
         uint32_t first, last;
-    } METHODS[] = {
-        {"Lines", "Plain", 9, 11}, {"<Later>", "MoveNext", 0, 18}, {"<>c", "<Lambda>b__0", 23, 23}};
+    } METHODS[] = {{"Lines", "Plain", 9, 11},
+                   {"<Later>", "MoveNext", 0, 18},
+                   {"<>c", "<Lambda>b__0", 23, 23},
+                   {"Lines", "Later", 16, 16}};
     symbols *s = symbols_open("/");
     symbols_place place;
     uint8_t mvid[16];
@@ -110,6 +112,8 @@ static void state_machines_name_the_method_they_come_from(void **state)
     assert_int_equal(pdb_open(&p, bytes.data, bytes.length, NULL), 0);
     assert_int_equal(pdb_find_kickoff(&p, move_next), later);
     assert_int_equal(pdb_find_kickoff(&p, later), 0);
+    assert_int_equal(pdb_find_move_next(&p, later), move_next);
+    assert_int_equal(pdb_find_move_next(&p, move_next), 0);
     buffer_free(&bytes);
 }
 

@@ -1,0 +1,186 @@
+"""cpu and wall on real runtimes: stacks that are hard to walk, each hole by name.
+
+The sample Shapes runs known work in threads of their own; `CHAINS` is what every stack of a thread
+must begin with. Under CLARINET_WALKER=fp (plain frame pointers) the same checks must fail: else
+they would prove nothing.
+"""
+import re
+
+import pytest
+
+from recording_reader import Recording
+
+CHAINS = {
+    "osr": ["OsrRoot", "OsrCaller", "OsrLoop"],
+    "alloc": ["AllocRoot", "AllocCaller", "Allocate"],
+    "thin": ["ThinRoot", "ThinCaller", "ThinMiddle", "ThinLeaf"],
+    "regex": ["RegexRoot", "RegexCaller"],
+    "qsort": ["QsortRoot", "QsortCaller", "Compare", "CompareNumbers"],
+    "throw": ["ThrowRoot", "ThrowCaller", "ThrowMiddle"],
+    "json": ["JsonRoot", "JsonCaller"],
+    "linq": ["LinqRoot", "LinqCaller"],
+    "sort": ["SortRoot", "SortCaller"],
+    "text": ["TextRoot", "TextCaller"],
+    "generic": ["GenericRoot", "GenericCaller"],
+    "simd": ["SimdRoot", "SimdCaller"],
+    "async": ["AsyncRoot", "AsyncCaller"],
+    "move": ["MoveRoot", "MoveCaller"],
+}
+SECONDS = 8
+WAITS = "join,semaphore"
+
+
+def record_shapes(request, runtime, walker, work=",".join(CHAINS)):
+    """A recording of Shapes under cpu and wall; made once per runtime and walker."""
+    clarinet, sample, folder = (
+        request.getfixturevalue(name) for name in ("clarinet", "sample", "tmp_path")
+    )
+    path = folder / f"shapes-{runtime.name}.clarinet"
+    env = {"CLARINET_WALKER": walker} if walker else {}
+    with sample("Shapes", "--work", work, env=env, runtime=runtime) as patient:
+        done = clarinet(
+            "record", "-p", "cpu,wall", "--set", "cpu.interval=4ms", "-d", f"{SECONDS}s", "-o", path,
+            patient.pid,
+        )
+        assert done.code == 0, done
+    assert patient.process.returncode == 0, patient
+    assert f"done {len(work.split(','))}" in patient.lines, patient
+    return Recording.load(path)
+
+
+@pytest.fixture(scope="module")
+def recordings():
+    return {}
+
+
+@pytest.fixture
+def shapes(request, runtime, recordings):
+    if (runtime.name, "") not in recordings:
+        recordings[runtime.name, ""] = record_shapes(request, runtime, "")
+    return recordings[runtime.name, ""]
+
+
+@pytest.fixture
+def shapes_by_frame_pointers(request, runtime, recordings):
+    if (runtime.name, "fp") not in recordings:
+        recordings[runtime.name, "fp"] = record_shapes(request, runtime, "fp")
+    return recordings[runtime.name, "fp"]
+
+
+@pytest.fixture
+def waits(request, runtime, recordings):
+    if (runtime.name, "waits") not in recordings:
+        recordings[runtime.name, "waits"] = record_shapes(request, runtime, "", WAITS)
+    return recordings[runtime.name, "waits"]
+
+
+def own(sample):
+    """The sample's methods of the program itself, outermost first, without their type."""
+    return [
+        f.name.rsplit(".", 1)[-1] for f in sample.stack
+        if f.kind == "managed" and f.name.startswith("Shapes.")
+    ]
+
+
+def is_right(sample, chain):
+    """The chain from its start, in order, each once, as far as the sample got."""
+    names = [name for name in own(sample) if name in chain]
+    once = [name for i, name in enumerate(names) if i == 0 or names[i - 1] != name]
+    recursive = chain[-1] == "ThrowMiddle"
+    return (
+        bool(sample.stack)
+        and sample.stack[0].name != "(incomplete)"
+        and names[:1] == chain[:1]
+        and (once if recursive else names) == chain[: len(once)]
+    )
+
+
+def shares(recording, work):
+    """(right samples, all samples) of the thread that does this work."""
+    samples = [s for s in recording.samples("cpu") if recording.thread_name(s.thread) == work]
+    return sum(is_right(s, CHAINS[work]) for s in samples), len(samples)
+
+
+def share_with(recording, work, method):
+    samples = [s for s in recording.samples("cpu") if recording.thread_name(s.thread) == work]
+    return sum(method in own(s) for s in samples) / len(samples), len(samples)
+
+
+HOLES = {
+    "osr_caller_present": ("osr", "OsrCaller", 0.99),
+    "allocating_method_not_lost": ("alloc", "Allocate", 0.9),
+    "caller_of_a_frameless_method_present": ("thin", "ThinCaller", 0.97),
+    "regex_caller_present": ("regex", "RegexCaller", 0.97),
+    "qsort_callback_has_its_caller": ("qsort", "QsortCaller", 0.97),
+    "exceptions_have_their_caller": ("throw", "ThrowCaller", 0.97),
+}
+
+
+@pytest.mark.parametrize("hole", HOLES)
+def test_hole(shapes, hole):
+    work, method, bar = HOLES[hole]
+    share, count = share_with(shapes, work, method)
+    assert count > 10, "too few samples to tell"
+    assert share >= bar, f"{method} is in {share:.1%} of {count} samples of {work}"
+    right, total = shares(shapes, work)
+    assert right >= total * 0.995 - 1, f"{work}: {right} of {total} stacks are right"
+
+
+def test_the_same_checks_fail_with_frame_pointers_alone(shapes_by_frame_pointers):
+    recording = shapes_by_frame_pointers
+    counts = {work: shares(recording, work) for work in ("osr", "alloc", "thin", "regex", "qsort")}
+    for work, (right, total) in counts.items():
+        assert total > 10
+        assert right < total * 0.97, f"{work} is right by frame pointers alone: {counts}"
+
+
+def test_managed_frames_are_right_in_the_whole_mix(shapes):
+    counts = {work: shares(shapes, work) for work in CHAINS}
+    right, total = (sum(c[i] for c in counts.values()) for i in (0, 1))
+    assert total > 300
+    assert right >= total * 0.995, counts
+
+
+def waiting(recording, thread):
+    return [s for s in recording.samples("wall") if recording.thread_name(s.thread) == thread]
+
+
+def test_frameless_waits_keep_their_callers(waits):
+    for thread, caller, wait in (
+        ("join", "JoinCaller", "System.Threading.Thread.Join"),
+        ("semaphore", "SemaphoreCaller", "System.Threading.SemaphoreSlim.Wait"),
+    ):
+        samples = waiting(waits, thread)
+        total = sum(s.weight for s in samples)
+        right = sum(
+            s.weight for s in samples
+            if caller in own(s) and any(f.name.startswith(wait) for f in s.stack)
+        )
+        assert total > 0.8 * SECONDS * 1e9, f"{thread} waited only {total / 1e9:.1f} s"
+        assert right >= 0.99 * total, f"{thread}: {right / total:.1%} under {caller}"
+        waited = sum(s.weight for s in samples if s.state in ("wait", "lock"))
+        assert waited >= 0.95 * total, [(s.state, s.weight) for s in samples]
+
+
+def test_waiting_threads_are_not_signalled_again(waits):
+    samples = waiting(waits, "semaphore")
+    # One row a second and no more: the time is added, the thread left alone.
+    assert len(samples) <= SECONDS + 4, len(samples)
+
+
+def test_lines_and_native_names(shapes):
+    frames = [f for s in shapes.samples("cpu") for f in s.stack]
+    mine = [f for f in frames if f.kind == "managed" and f.name.startswith("Shapes.")]
+    with_line = [f for f in mine if f.file.endswith("Program.cs") and f.line > 0]
+    assert len(with_line) >= 0.95 * len(mine), f"{len(with_line)} of {len(mine)} frames have lines"
+    assert any(re.match(r"(__)?mem(move|cpy)", f.name) for f in frames), "memmove has no name"
+    assert any(f.name == "qsort" or f.name.startswith("qsort_r") or f.name.startswith("msort")
+               for f in frames), "qsort has no name"
+
+
+def test_cost_and_losses_are_told(shapes):
+    cost = shapes.costs[-1]
+    assert cost["calls"] > 0 and cost["handler_ns"] > 0 and cost["thread_cpu_ns"] > 0
+    assert 0 < cost["memory"] < 32 << 20
+    broken = sum(n for (_p, reason), n in shapes.losses.items() if "incomplete" in reason)
+    assert broken <= 0.005 * len(list(shapes.samples("cpu"))) + 5, shapes.losses
