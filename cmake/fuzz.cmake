@@ -1,8 +1,10 @@
 # Fuzz targets: tests/fuzz/fuzz_NAME.c with LLVMFuzzerTestOneInput, seeds in tests/fuzz/corpus/NAME.
 file(GLOB fuzz_targets CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
+add_custom_target(fuzz_targets)
 foreach(file ${fuzz_targets})
   get_filename_component(name ${file} NAME_WE)
   add_executable(${name} ${file})
+  add_dependencies(fuzz_targets ${name})
   target_link_libraries(${name} PRIVATE clarinet_tool)
   target_compile_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)

@@ -18,8 +18,11 @@ add_executable(make_recording ${PROJECT_SOURCE_DIR}/tests/support/make_recording
 target_link_libraries(make_recording PRIVATE test_support)
 set_target_properties(make_recording PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
+# What the sanitizer builds build, and nothing else.
+add_custom_target(unit_tests)
 foreach(file ${unit_tests})
   get_filename_component(name ${file} NAME_WE)
+  set(unit_test_names ${unit_test_names} ${name})
   add_executable(${name} ${file})
   target_link_libraries(${name} PRIVATE $<TARGET_NAME_IF_EXISTS:clarinet_agent_parts> test_support
                         clarinet_tool PkgConfig::CMOCKA)
@@ -31,6 +34,7 @@ foreach(file ${unit_tests})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 120)
 endforeach()
+add_dependencies(unit_tests ${unit_test_names})
 
 # Programs of the proofs at scale: tests/scale/NAME.c. They take files as arguments; tests/e2e and
 # tests/long run them.

@@ -1,4 +1,5 @@
 """The checks of ./dev find what they look for."""
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -127,3 +128,34 @@ def test_long_steps_resume(tmp_path):
     page = (tmp_path / "docs" / "long-run.md").read_text()
     assert "three calls" in page and "failed: exit code 5" in page
     assert len((tmp_path / "build/long/counting/calls").read_text().split()) == 3
+
+
+@pytest.fixture
+def without_dotnet(tmp_path):
+    """An environment whose PATH has everything but dotnet."""
+    folder = tmp_path / "path"
+    folder.mkdir()
+    for place in ("/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"):
+        for program in Path(place).glob("*") if Path(place).is_dir() else []:
+            if program.name != "dotnet" and not (folder / program.name).is_symlink():
+                (folder / program.name).symlink_to(program)
+    return {**os.environ, "PATH": str(folder)}
+
+
+@pytest.mark.parametrize("verb", ["samples", "runtimes", "demo", "bench"])
+def test_dev_says_when_dotnet_is_absent(without_dotnet, verb):
+    code, text = run(TOOLS.parent / "dev", verb, env=without_dotnet, stdin=subprocess.DEVNULL)
+    assert code == 1
+    assert ".NET is not installed" in text
+    assert "https://dot.net/download" in text
+
+
+def test_dev_knows_its_verbs():
+    code, text = run(TOOLS.parent / "dev", "--help")
+    assert code == 0
+    for verb in ("build", "demo", "test", "bench", "format", "lint", "runtimes", "samples"):
+        assert f"\n  {verb} " in text
+        assert (TOOLS / "dev" / f"{verb}.sh").exists()
+    assert run(TOOLS.parent / "dev")[0] == 2
+    assert run(TOOLS.parent / "dev", "frobnicate")[0] == 2
+    assert run(TOOLS.parent / "dev", "test", "nothing")[0] == 1

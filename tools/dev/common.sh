@@ -84,9 +84,9 @@ need_dotnet() {
         fail "$(command -v dotnet) is only a runtime: there is no .NET SDK" "${advice[@]}"
 }
 
-# configure_and_build PRESET: the folder is build/ for release, build-PRESET/ for the others.
+# configure_and_build PRESET [TARGET]: the folder is build/ for release, else build-PRESET/.
 configure_and_build() {
-    local preset=$1 log
+    local preset=$1 target=${2:-all} log
     say "building ($preset)"
     log=$(mktemp)
     if ! cmake --preset "$preset" >"$log" 2>&1; then
@@ -95,5 +95,5 @@ configure_and_build() {
         return 1
     fi
     rm -f "$log"
-    cmake --build --preset "$preset" -j "$JOBS" >&2
+    cmake --build --preset "$preset" --target "$target" -j "$JOBS" >&2
 }

@@ -66,19 +66,19 @@ test_unit() {
 }
 
 test_asan() {
-    configure_and_build asan
+    configure_and_build asan unit_tests
     ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1} ctest_in build-asan
 }
 
 test_ubsan() {
-    configure_and_build ubsan
+    configure_and_build ubsan unit_tests
     UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1} ctest_in build-ubsan
 }
 
 test_fuzz() {
     local program name corpus found=$RESULTS/fuzz
     need_packages "${PACKAGES_FUZZ[@]}"
-    configure_and_build fuzz
+    configure_and_build fuzz fuzz_targets
     for program in build-fuzz/fuzz/fuzz_*; do
         [ -x "$program" ] || continue
         name=${program##*/fuzz_}
