@@ -1,5 +1,6 @@
 # What runs inside somebody else's process. Libc-neutral: compiled against musl's headers, linked
 # with nothing, every libc symbol left to the host process (glibc or musl) and without a version.
+# Frame pointers are kept: a walk up from a callback of ours goes through our frames.
 find_file(MUSL_SPECS musl-gcc.specs PATHS /usr/lib/${CMAKE_SYSTEM_PROCESSOR}-linux-musl
           /usr/lib/musl/lib REQUIRED)
 
@@ -12,8 +13,8 @@ function(target_library target output)
   add_library(${target} SHARED ${sources})
   target_link_libraries(${target} PRIVATE clarinet_warnings)
   target_compile_options(${target} PRIVATE -specs=${MUSL_SPECS} -fvisibility=hidden -fPIC
-    -fno-plt -fno-strict-aliasing -fno-stack-protector -U_FORTIFY_SOURCE -O2 -g
-    -ffunction-sections -fdata-sections)
+    -fno-plt -fno-strict-aliasing -fno-stack-protector -fno-omit-frame-pointer -U_FORTIFY_SOURCE
+    -O2 -g -ffunction-sections -fdata-sections)
   target_compile_definitions(${target} PRIVATE CLARINET_IN_TARGET=1 _GNU_SOURCE
     CLARINET_VERSION="${PROJECT_VERSION}")
   target_link_options(${target} PRIVATE -nostdlib -nodefaultlibs -nostartfiles

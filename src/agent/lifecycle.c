@@ -241,8 +241,6 @@ void agent_round(agent *a, bool last)
             continue;
         output_gather(&c->out);
         client_report(a, c, with_cost);
-        if (last)
-            client_tell_state(a, c);
         client_flush(a, c);
     }
 }

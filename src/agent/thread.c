@@ -12,7 +12,7 @@
 #include "agent/agent.h"
 #include "base/os.h"
 
-enum { STACK_SIZE = 1 << 20, DETACH_EXPECTED_MS = 10 };
+enum { STACK_SIZE = 1 << 20, DETACH_EXPECTED_MS = 10, FAREWELL_MS = 800 };
 
 static void *run(void *argument);
 
@@ -157,6 +157,28 @@ static bool let_go(agent *a)
     return false;
 }
 
+/* The process ends: every session gets its last records, as long as the runtime waits for us. */
+static void say_farewell(agent *a)
+{
+    uint64_t end = os_monotonic_ns() + (uint64_t)FAREWELL_MS * 1000000;
+
+    for (size_t i = 0; i < AGENT_CLIENTS; i++)
+        agent_stop_client(a, &a->clients[i]);
+    for (size_t i = 0; i < AGENT_CLIENTS; i++) {
+        client *c = &a->clients[i];
+
+        while (c->state != CLIENT_FREE && output_send(&c->out, c->descriptor) == 0 &&
+               output_has_pending(&c->out)) {
+            struct pollfd polled = {c->descriptor, POLLOUT, 0};
+
+            if (poll(&polled, 1, until(end, os_monotonic_ns())) <= 0)
+                break;
+        }
+        client_close(a, c);
+    }
+    endpoint_close(a);
+}
+
 static void *run(void *argument)
 {
     agent *a = argument;
@@ -178,12 +200,8 @@ static void *run(void *argument)
         if (atomic_load(&a->started) != 0)
             lock_wake(&a->started, INT32_MAX);
     }
-    if (atomic_load(&a->phase) == AGENT_ENDING) {
-        agent_round(a, true);
-        for (size_t i = 0; i < AGENT_CLIENTS; i++)
-            client_close(a, &a->clients[i]);
-        endpoint_close(a);
-    }
+    if (atomic_load(&a->phase) == AGENT_ENDING)
+        say_farewell(a);
     atomic_store(&a->finished, 1);
     lock_wake(&a->finished, INT32_MAX);
     return NULL;

@@ -253,6 +253,7 @@ int verb_record(int argc, char **argv)
     for (int i = 0; i < argc; i++)
         buffer_format(&q.typed, "%s%s", i == 0 ? "clarinet " : " ", argv[i]);
     terminal = isatty(STDERR_FILENO) != 0;
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to be told, not an end */
     q.session.selection = &q.selection;
     q.session.library = buffer_text(&q.library);
     q.session.command = buffer_text(&q.typed);

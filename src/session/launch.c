@@ -142,6 +142,7 @@ static int spawn(char *const *command, const environment *v, pid_t *child, error
     if (*child == 0) {
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
+        signal(SIGXFSZ, SIG_DFL);
         environ = v->variables;
         execvp(command[0], command);
         number = errno;

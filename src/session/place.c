@@ -201,6 +201,8 @@ static int make_in(const diagnostics_process *process, const char *folder, const
             place_close(p);
             code = ERROR_IO;
         }
+        if (code != 0)
+            unlinkat(parent, p->name, AT_REMOVEDIR); /* only if it is empty */
     }
     close(parent);
     return code;

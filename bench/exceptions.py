@@ -1,0 +1,109 @@
+"""Throughput that a program keeps while its exceptions are recorded.
+
+One thread throws and catches as fast as it can (samples/Thrower). In one process, windows with and
+without a recording take turns, so that whatever else the machine does hits both alike; and
+throughput is exceptions per second of processor time of the throwing thread, so that other load
+does not count. Bar: at least 80 % kept, on every runtime.
+"""
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+ROUNDS = int(os.environ.get("ROUNDS", "6"))
+WINDOW = 1.2  # seconds of one window
+BAR = 0.80
+
+
+def runtimes():
+    folder = subprocess.run(
+        [ROOT / "dev", "runtimes"], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.splitlines()[-1]
+    rows = [
+        line.split()
+        for line in (ROOT / "tools/runtimes/versions").read_text().splitlines()
+        if line.strip() and not line.startswith("#")
+    ]
+    return folder, [version for _, version, web in rows if web == "aspnetcore"]
+
+
+def rate(samples, begin, end):
+    """Exceptions per processor second between two moments, from the samples inside."""
+    inside = [s for s in samples if begin <= s[0] <= end]
+    if len(inside) < 3:
+        return None
+    return (inside[-1][2] - inside[0][2]) / (inside[-1][1] - inside[0][1])
+
+
+def processor_seconds(pid):
+    """Of the process's main thread."""
+    return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+def measure(folder, version, scratch):
+    program = ROOT / "build/samples/Thrower/Thrower.dll"
+    target = subprocess.Popen(
+        [f"{folder}/dotnet", "exec", "--fx-version", version, program],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )
+    samples = []
+    windows = []
+    def read():
+        for line in target.stdout:
+            match = re.match(r"at \d+ total (\d+)", line)
+            if match:
+                moment = time.monotonic()
+                samples.append((moment, processor_seconds(target.pid), int(match.group(1))))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    time.sleep(2.0)  # until the hot methods are compiled for good
+    for round_number in range(ROUNDS):
+        begin = time.monotonic()
+        time.sleep(WINDOW)
+        off = (begin + 0.1, time.monotonic())
+        out = f"{scratch}/{version}-{round_number}.clarinet"
+        begin = time.monotonic()
+        done = subprocess.run(
+            [ROOT / "build/clarinet", "record", "-p", "exceptions", "-d", f"{WINDOW}s", "-o", out,
+             str(target.pid)],
+            capture_output=True, text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        on = (begin + 0.1, time.monotonic() - 0.05)
+        windows.append((off, on))
+        time.sleep(0.5)  # the agent detaches
+    target.stdin.close()
+    target.wait()
+    reader.join()
+    pairs = [(rate(samples, *off), rate(samples, *on)) for off, on in windows]
+    return [p for p in pairs if p[0] and p[1]]
+
+
+def main():
+    folder, versions = runtimes()
+    failed = False
+    print(f"{'runtime':10} {'without':>12} {'recording':>13} {'kept':>7}   spread of kept")
+    with tempfile.TemporaryDirectory() as scratch:
+        for version in versions:
+            pairs = measure(folder, version, scratch)
+            kept = [on / off for off, on in pairs]
+            middle = statistics.median(kept)
+            print(
+                f"{version:10} {statistics.median(p[0] for p in pairs):12,.0f} "
+                f"{statistics.median(p[1] for p in pairs):13,.0f} {middle:7.1%}"
+                f"   {min(kept):.1%} to {max(kept):.1%}"
+            )
+            failed = failed or middle < BAR
+    print(f"bar: {BAR:.0%} kept: {'missed' if failed else 'reached'}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

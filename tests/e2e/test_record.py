@@ -1,0 +1,346 @@
+"""clarinet record: a running process and a command, what is in the recording, and what goes wrong."""
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+# Where the sample throws: method, and the words of the line that throws.
+PLACES = {
+    "System.InvalidOperationException": ("ThrowPlain", "throw new InvalidOperationException"),
+    "System.FormatException": ("ThrowWhileHandling", "throw new FormatException"),
+    "System.ApplicationException": ("ThrowWithInner", "throw new ApplicationException"),
+    "System.ArgumentOutOfRangeException":
+        ("ThrowWhileHandling", "throw new ArgumentOutOfRangeException"),
+    "System.NullReferenceException": ("ReadLength", ".Length"),
+    "System.NotSupportedException": ("ThrowInSecondThread", "throw new NotSupportedException"),
+}
+
+
+def report(clarinet, file):
+    done = clarinet("report", file, "-f", "json")
+    assert done.code == 0, done
+    return done.json
+
+
+def exceptions(data):
+    """The exceptions table of the first process that has one."""
+    for process in data["processes"]:
+        for table in process["tables"]:
+            if table["name"] == "exceptions":
+                return table
+    raise AssertionError("no exceptions in the recording")
+
+
+def counted(table):
+    return Counter({row["type"]: row["count"] for row in table["types"]})
+
+
+def said(output):
+    """What ExceptionStorm says it threw, by type as C# writes it; a rethrow is a throw too."""
+    found = Counter()
+    for line in output.splitlines():
+        match = re.match(r"(\S+) thrown=(\d+) rethrown=(\d+)$", line)
+        if match:
+            name = re.sub(r"`1\[([^]]+)\]", r"<\1>", match.group(1))
+            found[name] = int(match.group(2)) + int(match.group(3))
+    return found
+
+
+def test_a_command_is_recorded_from_its_start(runtime, sample_command, clarinet):
+    command = sample_command("ExceptionStorm", "--rounds", 25, "--rate", 200)
+    alone = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--", *command)
+    assert done.code == alone.returncode == 0, done
+    assert done.out == alone.stdout
+    table = exceptions(report(clarinet, "out.clarinet"))
+    assert counted(table) == said(done.out), table["types"]
+    assert "report out.clarinet" in done.err, done
+
+
+def test_stacks_name_the_throwing_line_and_the_catcher(runtime, sample_command, clarinet):
+    command = sample_command("ExceptionStorm", "--rounds", 5, "--rate", 100)
+    done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--", *command)
+    assert done.code == 0, done
+    table = exceptions(report(clarinet, "out.clarinet"))
+    for name, (method, words) in PLACES.items():
+        place = [p for p in table["places"] if p["type"] == name][0]
+        leaf = place["stack"][0]
+        assert leaf["name"] == f"ExceptionStorm.Places.{method}", place
+        line = Path(leaf["file"]).read_text().splitlines()[leaf["line"] - 1]
+        assert words in line, (leaf, line)
+    plain = [p for p in table["places"] if p["type"] == "System.InvalidOperationException"][0]
+    assert plain["caught_in"] == "ExceptionStorm.Places.CatchPlain"
+    assert plain["message"] == "order 17 is closed"
+    generic = [p for p in table["places"] if "RejectedException" in p["type"]][0]
+    assert generic["type"] == "ExceptionStorm.RejectedException<ExceptionStorm.Order>"
+    assert generic["message"] == 'zurückgewiesen: 数量 <0> & "5 €"'
+
+
+def test_a_running_process_is_recorded(runtime, sample, clarinet):
+    with sample("ExceptionStorm", "--rate", 50) as patient:
+        done = clarinet("record", "-p", "exceptions", "-d", "1s", "-o", "out.clarinet", patient.pid)
+        assert done.code == 0, done
+        assert patient.is_running
+    assert patient.process.returncode == 0, patient
+    data = report(clarinet, "out.clarinet")
+    assert data["processes"][0]["end"] == "duration"
+    assert data["processes"][0]["pid"] == patient.pid
+    assert data["processes"][0]["info"]["runtime_version"] == runtime.version
+    assert data["processes"][0]["profilers"][0]["state"] == "stopped"
+    found = counted(exceptions(data))
+    whole = said(patient.stdout)
+    assert set(found) == set(whole)
+    assert all(0 < found[name] <= whole[name] for name in found)
+
+
+def test_beyond_the_rate_all_are_counted(runtime, sample_command, clarinet):
+    command = sample_command("ExceptionStorm", "--rounds", 3000, "--rate", 0)
+    done = clarinet("record", "-p", "exceptions", "--set", "exceptions.stacks=5", "-o",
+                    "out.clarinet", "--", *command)
+    assert done.code == 0, done
+    table = exceptions(report(clarinet, "out.clarinet"))
+    assert counted(table) == said(done.out)
+    assert table["rows"] < table["total"] / 4  # most are only counted
+
+
+def test_no_message_is_recorded_when_messages_are_off(newest_runtime, sample_command, clarinet):
+    command = sample_command("ExceptionStorm", "--rounds", 3, "--rate", 100)
+    clarinet("record", "-p", "exceptions", "--set", "exceptions.messages=false", "-o",
+             "out.clarinet", "--", *command)
+    assert b"order 17 is closed" not in unpacked("out.clarinet", clarinet)
+    clarinet("record", "-p", "exceptions", "-o", "with.clarinet", "--", *command)
+    assert b"order 17 is closed" in unpacked("with.clarinet", clarinet)
+
+
+def unpacked(file, clarinet):
+    return clarinet("report", file, "-f", "json").out.encode()
+
+
+def test_the_exit_code_of_the_command_is_passed_through(newest_runtime, clarinet):
+    for code in (0, 7, 255):
+        done = clarinet("record", "-p", "exceptions", "--", "sh", "-c", f"exit {code}")
+        assert done.code == code, done
+        assert "no .NET process" in done.err, done
+    done = clarinet("record", "-p", "exceptions", "--", "sh", "-c", "kill -TERM $$")
+    assert done.code == 128 + signal.SIGTERM, done
+
+
+def test_ctrl_c_stops_early_and_keeps_all(runtime, sample, clarinet):
+    with sample("ExceptionStorm", "--rate", 100) as patient:
+        tool = clarinet.start("record", "-p", "exceptions", "-d", "600s", "-o", "out.clarinet",
+                              patient.pid)
+        wait_until(lambda: is_recorded(patient.pid))
+        time.sleep(0.5)
+        tool.send_signal(signal.SIGINT)
+        out, err = tool.communicate(timeout=30)
+        assert tool.returncode == 0, err
+    data = report(clarinet, "out.clarinet")
+    assert data["processes"][0]["end"] == "stopped"
+    assert exceptions(data)["total"] > 0
+
+
+def test_two_sessions_share_the_agent(runtime, sample, clarinet):
+    with sample("ExceptionStorm", "--rate", 50) as patient:
+        first = clarinet.start("record", "-p", "exceptions", "-d", "3s", "-o", "first.clarinet",
+                               patient.pid)
+        wait_until(lambda: is_recorded(patient.pid))
+        second = clarinet("record", "-p", "exceptions", "--set", "exceptions.depth=2", "-d", "1s",
+                          "-o", "second.clarinet", patient.pid)
+        assert second.code == 0, second
+        assert len(own_threads(patient.pid)) == 1
+        first.communicate(timeout=30)
+        assert first.returncode == 0
+        wait_until(lambda: not is_recorded(patient.pid))
+    one = exceptions(report(clarinet, "first.clarinet"))
+    two = exceptions(report(clarinet, "second.clarinet"))
+    assert one["total"] > two["total"] > 0
+
+
+def test_the_target_is_killed_and_the_recording_is_good(runtime, sample, clarinet):
+    with sample("ExceptionStorm", "--rate", 100) as patient:
+        tool = clarinet.start("record", "-p", "exceptions", "-o", "out.clarinet", patient.pid)
+        wait_until(lambda: is_recorded(patient.pid))
+        time.sleep(1.5)
+        patient.kill()
+        out, err = tool.communicate(timeout=30)
+        assert tool.returncode == 0, err
+        assert "target exited" in err
+    data = report(clarinet, "out.clarinet")
+    assert data["processes"][0]["end"] == "target exited"
+    last = max(row["last_ns"] for row in exceptions(data)["types"])
+    assert last > 0.5e9, last  # up to its last second
+
+
+def test_dotnet_build_is_recorded_with_all_its_processes(dotnet_build_project, clarinet):
+    env = dotnet_build_project.env
+    build = [*dotnet_build_project.build, "--no-incremental"]
+    plain = subprocess.run(build, capture_output=True, text=True, env={**os.environ, **env})
+    done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--", *build, env=env,
+                    timeout=180)
+    assert done.code == plain.returncode == 0, done
+    assert without_times(done.out) == without_times(plain.stdout)
+    data = report(clarinet, "out.clarinet")
+    assert len(data["processes"]) >= 2, data["processes"]
+    assert len({p["pid"] for p in data["processes"]}) == len(data["processes"])
+
+
+def without_times(text):
+    return re.sub(r"\d\d:\d\d:\d\d\.\d+", "TIME", text)
+
+
+def test_web_service_is_recorded(web_service, clarinet):
+    tool = clarinet.start("record", "-p", "exceptions", "-d", "2s", "-o", "out.clarinet",
+                          web_service.pid)
+    wait_until(lambda: is_recorded(web_service.pid))
+    out, err = tool.communicate(timeout=30)
+    assert tool.returncode == 0, err
+    assert report(clarinet, "out.clarinet")["processes"][0]["name"] == "WebShop"
+
+
+def test_default_file_name(newest_runtime, sample, clarinet, tmp_path):
+    with sample("Healthy") as patient:
+        done = clarinet("record", "-p", "exceptions", "-d", "200ms", patient.pid)
+        assert done.code == 0, done
+    files = [f.name for f in tmp_path.glob("*.clarinet")]
+    assert len(files) == 1
+    assert re.fullmatch(rf"Healthy-{patient.pid}-\d{{8}}-\d{{6}}\.clarinet", files[0])
+
+
+def test_existing_profilers_of_an_apm_are_kept(newest_runtime, clarinet):
+    shown = "echo $CORECLR_NOTIFICATION_PROFILERS; echo $CORECLR_PROFILER"
+    done = clarinet("record", "-p", "exceptions", "--", "sh", "-c", shown,
+                    env={"CORECLR_NOTIFICATION_PROFILERS": "/opt/apm.so={0123}",
+                         "CORECLR_PROFILER": "{apm}"})
+    first, second = done.out.splitlines()
+    assert re.fullmatch(r"/opt/apm\.so=\{0123\};/.*/libclarinet-[0-9a-f]+\.so=\{[0-9A-F-]+\};", first)
+    assert second == "{apm}"
+
+
+# ---- what goes wrong -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["-p", "exceptions", "4194000"], "4194000"),
+    (["-p", "exceptions", "no-such-program"], "no-such-program"),
+    (["-p", "nonsense", "1"], "the profilers are"),
+    (["-p", "exceptions", "--set", "exceptions.colour=1", "1"], "its parameters are: stacks"),
+    (["-p", "exceptions", "--set", "exceptions.stacks=0", "1"], "range"),
+    (["-p", "exceptions", "--set", "stacks", "1"], "PROFILER.PARAMETER=VALUE"),
+    (["-p", "exceptions", "-d", "soon", "1"], "500ms"),
+    (["-p", "exceptions"], "clarinet ps"),
+    (["1"], "clarinet profilers"),
+    (["-p", "exceptions", "--", "/no/such/program"], "/no/such/program"),
+])
+def test_mistakes_are_explained(arguments, words, clarinet, tmp_path):
+    done = clarinet("record", *arguments)
+    assert done.code in (1, 2), done
+    assert words in done.err, done
+    assert not list(tmp_path.glob("*.clarinet"))
+
+
+def test_a_native_process_is_named_as_such(clarinet):
+    native = subprocess.Popen(["sleep", "60"])
+    try:
+        done = clarinet("record", "-p", "exceptions", native.pid)
+        assert done.code == 1, done
+        assert ".NET" in done.err, done
+    finally:
+        native.kill()
+        native.wait()
+
+
+def test_output_that_cannot_be_written(newest_runtime, sample, clarinet):
+    with sample("Healthy") as patient:
+        done = clarinet("record", "-p", "exceptions", "-d", "1s", "-o", "/no/such/folder/x",
+                        patient.pid)
+        assert done.code == 1 and "/no/such/folder/x" in done.err, done
+        assert not own_threads(patient.pid)
+
+
+def test_disk_full_keeps_what_was_written(newest_runtime, sample, clarinet):
+    """A limit on the file's size stands for the full disk: the write fails in the same way."""
+    limit = 8000
+    with sample("ExceptionStorm", "--rate", 500) as patient:
+        tool = clarinet.start(
+            "record", "-p", "exceptions", "--set", "exceptions.stacks=2000", "-d", "20s", "-o",
+            "out.clarinet", patient.pid,
+        )
+        wait_until(lambda: is_recorded(patient.pid))
+        resource.prlimit(tool.pid, resource.RLIMIT_FSIZE, (limit, limit))
+        out, err = tool.communicate(timeout=60)
+        assert tool.returncode == 1, err
+        assert "out.clarinet" in err, err
+        wait_until(lambda: not is_recorded(patient.pid))
+    assert patient.process.returncode == 0, patient
+    data = report(clarinet, "out.clarinet")
+    assert data["cut"] == ""
+    assert exceptions(data)["total"] > 0
+
+
+def test_a_process_that_ends_during_the_attach(runtime, sample_command, clarinet, start_program):
+    for delay in (0.0, 0.02, 0.05):
+        patient = start_program(sample_command("ExceptionStorm", "--rounds", 1, "--rate", 100),
+                                ready=None)
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline and patient.is_running:
+            if f"dotnet-diagnostic-{patient.pid}-" in " ".join(os.listdir("/tmp")):
+                break
+        time.sleep(delay)
+        done = clarinet("record", "-p", "exceptions", "-d", "5s", "-o", "out.clarinet", patient.pid)
+        assert done.code in (0, 1), done
+        if done.code == 1:
+            assert re.search(r"ended|no process|not a \.NET", done.err), done
+        assert patient.wait() == 0, patient
+
+
+def test_too_old_a_runtime_is_named(old_runtime, sample, clarinet):
+    with sample("OldTimer", runtime=old_runtime) as patient:
+        done = clarinet("record", "-p", "exceptions", "-d", "1s", patient.pid)
+        assert done.code == 1, done
+        assert "3.1" in done.err, done
+    assert patient.process.returncode == 0, patient
+
+
+def test_profilers_are_listed_for_people_and_machines(clarinet):
+    text = clarinet("profilers")
+    assert text.code == 0 and "exceptions.stacks" in text.out
+    listed = clarinet("profilers", "--json").json
+    row = [p for p in listed if p["name"] == "exceptions"][0]
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", row["guid"])
+    assert row["attach"] and row["start"] and row["beside_another_profiler"]
+    stacks = [p for p in row["parameters"] if p["name"] == "stacks"][0]
+    assert (stacks["type"], stacks["default"], stacks["minimum"]) == ("number", "100", 1)
+    assert len({p["guid"] for p in listed}) == len(listed)
+
+
+# ---- looking at a target --------------------------------------------------------------------------
+
+
+def own_threads(pid):
+    """Ids of the agent's threads in a process."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            if (task / "comm").read_text().strip() == "clarinet":
+                found.append(int(task.name))
+        except OSError:
+            pass
+    return found
+
+
+def is_recorded(pid):
+    return bool(own_threads(pid))
+
+
+def wait_until(condition, timeout=30.0):
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.01)
