@@ -14,7 +14,8 @@
  *
  * Thread rules: the runtime calls from any thread, several at once, and on the same thread again
  * while a callback is running (jit_inlining inside jit_compilation_started). Hold no lock across a
- * call into the runtime. `info` stays valid until shutdown or profiler_detach_succeeded returns.
+ * call into the runtime. `info` belongs to the SDK and stays valid until shutdown or
+ * profiler_detach_succeeded returns.
  * A profiler without initialize_for_attach gets initialize when it is attached.
  */
 #ifndef CLARINET_PROFILER_H

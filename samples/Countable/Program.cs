@@ -5,6 +5,7 @@
 //   all caught in Work.Catch; one call each of the odd-named methods in Names.
 using System;
 using System.Collections.Generic;
+using System.Reflection.Emit;
 using System.Runtime.CompilerServices;
 using System.Threading.Tasks;
 using Clarinet.Samples;
@@ -162,7 +163,20 @@ namespace Countable
             result += (int)Work.Add(3, 4_000_000_000L) / 1_000_000_000;
             result += (int)Work.Scale(2.5, 4f) + Work.Join("left ", "right").Length;
             result += Work.Big(new Guid(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), 1, 2, 3, 4, 5, 6, 7, 8.0) == Guid.Empty ? 1 : 0;
-            return result;
+            return result + Dynamic(4);
+        }
+
+        // A method made at run time: Doubled(int).
+        private static int Dynamic(int value)
+        {
+            DynamicMethod method = new DynamicMethod("Doubled", typeof(int), new[] { typeof(int) });
+            ILGenerator il = method.GetILGenerator();
+
+            il.Emit(OpCodes.Ldarg_0);
+            il.Emit(OpCodes.Ldc_I4_2);
+            il.Emit(OpCodes.Mul);
+            il.Emit(OpCodes.Ret);
+            return ((Func<int, int>)method.CreateDelegate(typeof(Func<int, int>)))(value);
         }
 
         private static IEnumerable<int> Items(int count)

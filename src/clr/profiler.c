@@ -98,17 +98,23 @@ uint32_t CLR_CALL clr_profiler_object_release(ICorProfilerCallback11 *self)
     int32_t left = count_down(&object->references);
 
     if (left == 0) {
-        /* The runtime's own object is not released here: after shutdown it may be gone. */
+        clr_release(object->info.com);
         count_down(&object->profiler->live);
         memory_free(object);
     }
     return (uint32_t)left;
 }
 
+static HRESULT open_info(clr_profiler_object *object, clr_unknown *unknown)
+{
+    clr_release(object->info.com);
+    return clr_info_open(unknown, &object->info);
+}
+
 HRESULT CLR_CALL clr_profiler_object_initialize(ICorProfilerCallback11 *self, clr_unknown *unknown)
 {
     clr_profiler_object *object = (clr_profiler_object *)self;
-    HRESULT hr = clr_info_open(unknown, &object->info);
+    HRESULT hr = open_info(object, unknown);
 
     if (hr != S_OK)
         return hr;
@@ -126,7 +132,7 @@ HRESULT CLR_CALL clr_profiler_object_initialize_for_attach(ICorProfilerCallback1
 
     if (object->callbacks->initialize_for_attach == NULL)
         return clr_profiler_object_initialize(self, unknown);
-    hr = clr_info_open(unknown, &object->info);
+    hr = open_info(object, unknown);
     if (hr != S_OK)
         return hr;
     return object->callbacks->initialize_for_attach(object->context, &object->info, client_data,

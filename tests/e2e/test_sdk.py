@@ -170,10 +170,11 @@ Countable.Work.Big(Guid, int, int, int, int, int, int, int, double)
 Countable.Names.<>c..ctor()
 type Countable.Box<T>
 type Countable.Box<T>.Inner<U>
-type Countable.Names.<Items>d__1
+type Countable.Names.<Items>d__2
 type Countable.Widget
 found by name
 environment names
+dynamic Doubled(int)
 """.strip().splitlines()
 
 
@@ -199,6 +200,15 @@ def test_arguments(unharmed):
         "enter Join 'left ' 'right'",
         "leave Join 'left right'",
         "enter Big 1..11 8",
+    ]
+
+
+def test_frames_make_shared_code_exact(unharmed):
+    assert unharmed("probe", PROBE="frames") == [
+        "Countable.Work.Generic<int>(int)",
+        "Countable.Work.Generic<string>(string)",
+        "Countable.Box<string>.Inner<int>.Mix<bool>"
+        "(string, int, bool, List<string>[], ref int, int?[,])",
     ]
 
 
@@ -246,6 +256,25 @@ def test_library_is_clean(sdk):
     wanted = set(re.findall(r" U (\w+)", listing)) - {"_GLOBAL_OFFSET_TABLE_"}
     assert wanted <= {"free", "realloc", "memchr", "memcmp", "memcpy", "memmove", "memset", "strchr",
                       "strcmp", "strlen", "strncmp", "strrchr", "vsnprintf", "snprintf"}
+
+
+def test_ten_minutes(sdk, runtime, samples_folder, tmp_path):
+    """The program in docs/sdk/README.md, typed off and run as the page says."""
+    page = (ROOT / "docs/sdk/README.md").read_text()
+    (tmp_path / "mine.c").write_text(re.search(r"```c\n(.*?)```", page, re.S).group(1))
+    build = re.search(r"## 3. Build\n```\n(.*?)\n```", page, re.S).group(1)
+    run(["bash", "-c", build], cwd=tmp_path, env=sdk.env)
+    settings = dict(pair.split("=", 1) for pair in shlex.split(
+        re.search(r"(CORECLR_ENABLE.*?) dotnet app.dll", page, re.S).group(1).replace("\\\n", " ")
+        .replace("$PWD", str(tmp_path))))
+    assert len(settings) == 3
+    done = subprocess.run(
+        runtime.command(samples_folder / "Countable/Countable.dll"), env=environment(settings),
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 7, done
+    thrown = done.stderr.splitlines()
+    assert thrown.count("thrown: System.InvalidOperationException") == 30
+    assert thrown.count("thrown: Countable.KnownException<int>") == 12
 
 
 def test_examples_are_short(sdk):

@@ -174,9 +174,18 @@ static HRESULT CLR_CALL runtime_query(void *self, const GUID *iid, void **out)
     return E_NOINTERFACE;
 }
 
+static int runtime_released;
+
 static uint32_t CLR_CALL one(void *self)
 {
     (void)self;
+    return 1;
+}
+
+static uint32_t CLR_CALL release_runtime(void *self)
+{
+    (void)self;
+    runtime_released++;
     return 1;
 }
 
@@ -207,7 +216,7 @@ static void test_newest_info(void **state)
 
 static void test_initialize(void **state)
 {
-    static const struct clr_unknown_vtbl vtbl = {runtime_query, one, one};
+    static const struct clr_unknown_vtbl vtbl = {runtime_query, one, release_runtime};
     clr_unknown runtime = {&vtbl};
     clr_profiler_callbacks callbacks = {.initialize = on_start};
     int context, data = 1;
@@ -238,8 +247,11 @@ static void test_initialize(void **state)
     assert_int_equal(attached, 1);
     assert_int_equal(initialized, 2);
     callbacks.initialize = NULL;
+    runtime_released = 0;
     assert_int_equal(object->vtbl->Initialize(object, &runtime), S_OK);
+    assert_int_equal(runtime_released, 1); /* the one of before */
     clr_release(object);
+    assert_int_equal(runtime_released, 2);
     clr_release(factory);
 }
 

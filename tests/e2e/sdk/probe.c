@@ -1,7 +1,7 @@
 /*
  * probe: a profiler that only tests use. PROBE says what it looks at, CLARINET_OUTPUT where it
  * writes: `names` of the compiled methods of Countable, `arguments` and results of Countable.Work,
- * `eventpipe` in both directions.
+ * exact generic names from `frames`, `eventpipe` in both directions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +86,14 @@ static int print_types(void *context, uintptr_t module)
     return 1;
 }
 
+static void on_dynamic(void *context, FunctionID function, HRESULT status, BOOL safe_to_block)
+{
+    (void)status;
+    (void)safe_to_block;
+    if (mode_is("names"))
+        print_function(context, function, 0);
+}
+
 /* arguments */
 
 static void print_string(probe *p, const void *reference)
@@ -168,6 +176,28 @@ static void CLR_CALL on_leave(uintptr_t function, COR_PRF_ELT_INFO elt_info)
     }
 }
 
+/* frames: shared generic code, made exact by the frame of the call */
+
+static void CLR_CALL on_enter_frame(uintptr_t function, COR_PRF_ELT_INFO elt_info)
+{
+    clr_arguments arguments;
+    clr_text *name = clr_text_create();
+    clr_text *parameters = clr_text_create();
+    static char last[512]; /* Countable calls these on one thread */
+
+    if (clr_hook_get_arguments(state.info, function, elt_info, &arguments) == S_OK &&
+        clr_append_function(state.info, function, arguments.frame, name, parameters, NULL) ==
+            S_OK &&
+        (strstr(clr_text_value(name), ".Generic<") != NULL ||
+         strstr(clr_text_value(name), ".Mix<") != NULL) &&
+        strcmp(last, clr_text_value(name)) != 0) {
+        fprintf(state.out, "%s%s\n", clr_text_value(name), clr_text_value(parameters));
+        snprintf(last, sizeof last, "%s", clr_text_value(name));
+    }
+    clr_text_free(name);
+    clr_text_free(parameters);
+}
+
 /* eventpipe */
 
 static HRESULT start_eventpipe(probe *p)
@@ -245,6 +275,14 @@ static HRESULT on_start(void *context, const clr_info *info)
                                                COR_PRF_ENABLE_FUNCTION_RETVAL);
         return hr == S_OK ? clr_hooks_install_with_info(info, &hooks) : hr;
     }
+    if (mode_is("frames")) {
+        static const clr_hooks_with_info frame_hooks = {on_enter_frame, NULL, NULL};
+
+        hr = clr_info_set_event_mask(info, COR_PRF_MONITOR_ENTERLEAVE |
+                                               COR_PRF_ENABLE_FUNCTION_ARGS |
+                                               COR_PRF_ENABLE_FRAME_INFO);
+        return hr == S_OK ? clr_hooks_install_with_info(info, &frame_hooks) : hr;
+    }
     if (mode_is("eventpipe")) {
         hr = clr_info_set_event_mask2(info, COR_PRF_MONITOR_EXCEPTIONS,
                                       COR_PRF_HIGH_MONITOR_EVENT_PIPE);
@@ -278,6 +316,7 @@ static void on_end(void *context)
 static const clr_profiler_callbacks callbacks = {
     .initialize = on_start,
     .exception_thrown = on_thrown,
+    .dynamic_method_jit_compilation_finished = on_dynamic,
     .eventpipe_event_delivered = on_event,
     .shutdown = on_end,
 };
