@@ -66,16 +66,35 @@ export class Analysis {
     rowsOf(table, allTimes = false) {
         const { threads, states } = this;
         const timed = table.time !== null && !allTimes && !this.whole;
-        const first = timed ? lowerBound(table.time, table.rows, this.from) : 0;
+        const first = timed ? lowerBound(table.time, table.rows, this.from - table.longest) : 0;
         const last = timed ? lowerBound(table.time, table.rows, this.to) : table.rows;
         const rows = new Int32Array(Math.max(0, last - first));
         let count = 0;
         for (let row = first; row < last; row++) {
+            if (timed && table.longest > 0 && table.time[row] < this.from && table.time[row] + table.weight[row] <= this.from) continue;
             if (threads && table.thread && !threads.has(table.thread[row])) continue;
             if (states && table.state && !states.has(table.state[row])) continue;
             rows[count++] = row;
         }
         return rows.subarray(0, count);
+    }
+
+    /** Weights of the profile's rows; of rows that last beyond the chosen time, what is inside. */
+    weights() {
+        const { profile } = this;
+        if (this.whole || profile.longest === 0) return profile.weight;
+        return this.keep('weights', () => {
+            const weights = profile.weight.slice();
+            for (const row of this.rows()) weights[row] = this.inside(profile, row);
+            return weights;
+        });
+    }
+
+    /** What of a row's weight is inside the chosen time. */
+    inside(table, row) {
+        if (this.whole || table.longest === 0) return table.weight[row];
+        const start = table.time[row];
+        return Math.min(this.to, start + table.weight[row]) - Math.max(this.from, start);
     }
 
     /** Chosen rows of the profile. */
@@ -87,7 +106,7 @@ export class Analysis {
     tree(by) {
         return this.keep(`tree ${by}`, () => {
             if (this.isDiff) return weighDiff(this.shape(by), this.profile, this.diffScale());
-            return weigh(this.shape(by), this.profile, this.rows(), this.profile.weight);
+            return weigh(this.shape(by), this.profile, this.rows(), this.weights());
         });
     }
 
@@ -97,7 +116,7 @@ export class Analysis {
         if (inverted) return this.keep(`inverted ${by}`, () => invert(this.tree(by)));
         if (grouped && !this.isDiff) {
             return this.keep(`grouped ${by}`, () => weighByThread(this.shape(by), this.profile, this.rows(),
-                this.profile.weight, this.process.threads.length));
+                this.weights(), this.process.threads.length));
         }
         return this.tree(by);
     }
@@ -126,7 +145,7 @@ export class Analysis {
             for (const row of rows) {
                 let t = profile.thread ? profile.thread[row] : -1;
                 if (t < 0) t = process.threads.length;
-                const w = profile.weight ? profile.weight[row] : 1;
+                const w = profile.weight ? this.inside(profile, row) : 1;
                 sums.weight[t] += w;
                 sums.rows[t] += profile.columns.samples ? profile.columns.samples[row] : 1;
                 if (profile.state) sums.states[t * STATE_COUNT + profile.state[row]] += w;
@@ -158,10 +177,9 @@ export class Analysis {
         const count = this.partsOfTime(table, fitting);
         const layers = table.state ? STATE_COUNT : 1;
         const sums = new Float64Array(count * layers);
-        const scale = count / Math.max(1, this.process.duration);
         for (const row of this.rowsOf(table, true)) {
-            const at = Math.min(count - 1, Math.max(0, Math.floor(table.time[row] * scale)));
-            sums[at * layers + (table.state ? table.state[row] : 0)] += table.weight ? table.weight[row] : 1;
+            const layer = table.state ? table.state[row] : 0;
+            spread(table, row, this.process.duration, count, (at, w) => { sums[at * layers + layer] += w; });
         }
         return { sums, layers, count };
     }
@@ -232,6 +250,27 @@ export function searcher(text) {
     }
     const wanted = text.toLowerCase();
     return (name) => name.toLowerCase().includes(wanted);
+}
+
+/**
+ * Adds a row's weight to the parts of time in which it falls: one for a moment, several for a row
+ * that lasts.
+ * @param {import('./model.js').Table} table @param {number} row
+ * @param {number} span of all parts @param {number} count of parts @param {(part: number, weight: number) => void} add
+ */
+export function spread(table, row, span, count, add) {
+    const size = Math.max(1, span) / count;
+    const start = table.time[row];
+    const w = table.weight ? table.weight[row] : 1;
+    const first = Math.max(0, Math.min(count - 1, Math.floor(start / size)));
+    if (table.longest === 0) return add(first, w);
+    const last = Math.max(first, Math.min(count - 1, Math.floor((start + w) / size)));
+    if (first === last) return add(first, w);
+    for (let at = first; at <= last; at++) {
+        const part = Math.min(start + w, (at + 1) * size) - Math.max(start, at * size);
+        if (part > 0) add(at, part);
+    }
+    return undefined;
 }
 
 function numberSet(text) {

@@ -153,11 +153,12 @@ function drawTitle(context, theme, panel, top, width, time) {
         const name = panel.series.length > 1 ? series.name : '';
         return { i, series, text: [name, value === null ? '' : panel.text(value)].filter(Boolean).join(' ') };
     }).filter((part) => part.text);
-    if (time >= 0) parts.push({ i: -1, text: moment(time) });
+    if (time >= 0) parts.unshift({ i: -1, text: moment(time) });
+    const sizes = parts.map((part) => context.measureText(part.text).width + 26);
+    while (sizes.length > 0 && sizes.reduce((a, b) => a + b) > width - room) sizes.pop();
     let x = width;
-    for (const part of parts.reverse()) {
+    for (const part of parts.slice(0, sizes.length).reverse()) {
         x -= context.measureText(part.text).width;
-        if (x - 16 < room) return;
         context.fillStyle = theme.muted;
         context.fillText(part.text, x, middle);
         if (part.i >= 0) {

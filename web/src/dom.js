@@ -1,6 +1,8 @@
 // Making elements. Text from the data reaches the page only here, as text nodes and attributes
 // that cannot run; nothing in web/ assigns HTML (the page's policy would refuse it as well).
 
+import { readable } from './format.js';
+
 const ATTRIBUTES = /^(aria-[a-z]+|role|id|title|type|for|name|value|placeholder|tabindex|scope|colspan|min|max|step|open|selected|checked|disabled|hidden|autocomplete|spellcheck|inputmode|rel|target)$/;
 
 /**
@@ -15,11 +17,11 @@ export function el(tag, options, ...children) {
     for (const [key, value] of Object.entries(options || {})) {
         if (value === undefined || value === null || value === false) continue;
         if (key === 'class') node.className = value;
-        else if (key === 'text') node.textContent = value;
+        else if (key === 'text') node.textContent = readable(String(value));
         else if (key === 'on') for (const [event, f] of Object.entries(value)) node.addEventListener(event, f);
         else if (key === 'data') Object.assign(node.dataset, value);
         else if (key === 'style') for (const [p, v] of Object.entries(value)) node.style.setProperty(p, v);
-        else if (ATTRIBUTES.test(key)) node.setAttribute(key, value === true ? '' : String(value));
+        else if (ATTRIBUTES.test(key)) node.setAttribute(key, value === true ? '' : readable(String(value)));
         else throw new Error(`el: attribute ${key} is not allowed`);
     }
     append(node, children);
@@ -31,7 +33,7 @@ function append(node, children) {
     for (const child of children) {
         if (child === null || child === undefined || child === false) continue;
         if (Array.isArray(child)) append(node, child);
-        else node.appendChild(typeof child === 'string' ? document.createTextNode(child) : child);
+        else node.appendChild(typeof child === 'string' ? document.createTextNode(readable(child)) : child);
     }
 }
 

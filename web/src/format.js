@@ -71,7 +71,9 @@ export function clock(unixMilliseconds) {
  * @param {number} parts how many dotted parts to keep from the end
  */
 export function tailOfName(name, parts) {
-    if (name.startsWith('(')) return name;
+    if (name.startsWith('(') || name.startsWith('[')) return name;
+    if (name.includes('@')) return name.slice(0, name.indexOf('@')) || name;
+    if (name.includes('::')) return name.split('::').slice(-parts).join('::');
     let depth = 0;
     let end = name.length;
     const open = name.indexOf('(');
@@ -98,6 +100,15 @@ export function typeAndMethod(name) {
     if (native > 0) return [name.slice(0, native), name.slice(native + 2)];
     const method = tailOfName(name, 1);
     return [name.slice(0, Math.max(0, name.length - method.length - 1)), method];
+}
+
+// Control characters, and those that turn the direction of writing and so can make a name look like
+// another one.
+const UNREADABLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** Text with invisible and direction-changing characters spelled out. @param {string} text */
+export function readable(text) {
+    return text.replace(UNREADABLE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** The last part of a path with either kind of slash. @param {string} path */

@@ -192,6 +192,17 @@ class App {
             'aria-selected': view === chosen ? 'true' : 'false', 'aria-controls': 'panel', tabindex: view === chosen ? '0' : '-1',
             text: view.title, on: { click: () => this.store.set({ view: view.id }, true), keydown: move } })));
         this.panel.setAttribute('aria-labelledby', `tab-${chosen.id}`);
+        this.revealTab();
+    }
+
+    /** Where the tabs do not fit, moves them so that the chosen one is seen. */
+    revealTab() {
+        const tab = this.tabs.querySelector('[aria-selected="true"]');
+        const room = this.tabs.clientWidth;
+        const left = tab.offsetLeft - this.tabs.offsetLeft;
+        if (left < this.tabs.scrollLeft || left + tab.offsetWidth > this.tabs.scrollLeft + room) {
+            this.tabs.scrollLeft = left - (room - tab.offsetWidth) / 2;
+        }
     }
 
     /** Keys that work everywhere but in a text field. */

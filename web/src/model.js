@@ -5,6 +5,7 @@
 // (name, module); a *line* is a distinct (method, file, line). Flame graphs and tables work on
 // methods or lines and never on text.
 
+import { readable } from './format.js';
 import { PairTable } from './pairs.js';
 
 /**
@@ -25,6 +26,7 @@ import { PairTable } from './pairs.js';
  * @property {Int32Array|null} stack
  * @property {Float64Array|null} weight null: each row counts 1
  * @property {Int32Array|null} state
+ * @property {number} longest of rows that last from `time` for their weight, the longest; 0: rows are moments
  */
 
 export const STATES = ['other', 'running', 'waiting for a lock', 'sleeping', 'input or output',
@@ -74,7 +76,7 @@ export class Process {
         this.cost = raw.cost || {};
         this.profilers = raw.profilers || [];
         /** @type {string[]} */
-        this.strings = raw.strings || [''];
+        this.strings = (raw.strings || ['']).map(readable);
         this.threads = (raw.threads || []).map(describeThread);
         this.sources = new Map((raw.sources || []).map((s) => [s.file, s]));
         this.loadFrames(raw.frames || { name: [] });
@@ -83,7 +85,7 @@ export class Process {
         checkStacks(this.parent, this.frame, this.frameCount);
         /** @type {Table[]} */
         this.tables = (raw.tables || []).map((table) => this.loadTable(table));
-        this.duration = raw.duration || lastTime(this.tables);
+        this.duration = this.observed(raw.duration || 0);
     }
 
     /** @param {any} frames */
@@ -134,13 +136,25 @@ export class Process {
         };
         const id = `${raw.name}:${raw.profiler}`;
         const state = columns.state ? Int32Array.from(columns.state, (s) => (s > 0 && s < STATE_COUNT ? s : 0)) : null;
+        const weight = raw.weight ? columns[raw.weight] || null : null;
+        // Wall-clock rows stand for the time from `time` on, unless they were put together.
+        const lasts = raw.profiler === 'wall' && raw.unit === 'us' && !raw.bucket && weight !== null;
         return {
             id, name: raw.name, profiler: raw.profiler, title: TITLES[id] || titleOf(raw),
             rows: raw.rows, recorded: raw.recorded || raw.rows, bucket: raw.bucket || 0,
             unit: raw.unit || 'count', units: raw.units || {}, columns, types,
             time: byType('time'), thread: byType('thread'), stack: byType('stack'),
-            weight: raw.weight ? columns[raw.weight] || null : null, state,
+            weight, state,
+            longest: lasts ? weight.reduce((longest, w) => Math.max(longest, w), 0) : 0,
         };
+    }
+
+    /** How long was looked, in microseconds: until the last profiler stopped, where that is known. */
+    observed(duration) {
+        const last = lastTime(this.tables);
+        const stops = this.profilers.map((p) => (p.state === 'started' ? duration : p.time || 0));
+        const stopped = stops.length > 0 ? Math.max(...stops) : 0;
+        return stopped > 0 && duration > 0 ? Math.min(duration, Math.max(stopped, last)) : duration || last;
     }
 
     /** @param {number} index */
@@ -151,7 +165,9 @@ export class Process {
 
     /** Tables that a flame graph can be drawn of. */
     profiles() {
-        return this.tables.filter((t) => t.stack !== null && t.name !== 'diff');
+        const order = ['samples:cpu', 'samples:wall'];
+        const place = (t) => (order.includes(t.id) ? order.indexOf(t.id) : order.length);
+        return this.tables.filter((t) => t.stack !== null && t.name !== 'diff').sort((a, b) => place(a) - place(b));
     }
 
     /** @param {string} name */
@@ -169,10 +185,11 @@ export class Process {
 
 function describeThread(raw) {
     const flags = raw.flags || 0;
+    const name = readable(raw.name || '');
     const kinds = [[16, 'main'], [1, 'thread pool'], [4, 'finalizer'], [8, 'GC'], [64, 'Clarinet'], [32, 'native']];
     const kind = kinds.filter(([bit]) => flags & bit).map(([, name]) => name).join(', ');
     return { id: raw.id, managed: raw.managed || 0, flags, kind, start: raw.start || 0, end: raw.end || 0,
-        name: raw.name || '', label: raw.name ? `${raw.name} (${raw.id})` : `${kind || 'thread'} ${raw.id}` };
+        name, label: name ? `${name} (${raw.id})` : `${kind || 'thread'} ${raw.id}` };
 }
 
 /** Whose code a module is, from its kind and name. @param {number} kind @param {string} module */
@@ -206,5 +223,11 @@ function checkStacks(parent, frame, frameCount) {
 }
 
 function lastTime(tables) {
-    return tables.reduce((last, t) => Math.max(last, t.time && t.rows ? t.time[t.rows - 1] : 0), 0);
+    let last = 0;
+    for (const { time, rows, longest, weight } of tables) {
+        if (!time || rows === 0) continue;
+        last = Math.max(last, time[rows - 1]);
+        if (longest > 0) for (let i = 0; i < rows; i++) last = Math.max(last, time[i] + weight[i]);
+    }
+    return last;
 }

@@ -6,6 +6,7 @@ import { percent, shortNumber, tailOfName } from './format.js';
 import { bar, grid } from './grid.js';
 import { FONT, themeColours } from './colors.js';
 import { drawRange, drawStacked, drawTicks, rangeChooser } from './timeline.js';
+import { CATEGORY } from './model.js';
 import { methodLink } from './view_tables.js';
 
 const STACK_FRAMES = 30;
@@ -108,10 +109,18 @@ export class ExceptionsView {
         if (stack <= 0) return el('span', { class: 'muted', text: '(no stack)' });
         const frames = [];
         for (let s = stack; s > 0 && frames.length < STACK_FRAMES; s = process.parent[s]) frames.push(process.frame[s]);
-        return el('details', null, el('summary', { text: tailOfName(this.leafName(stack), 2) }),
+        return el('details', null, el('summary', null, tailOfName(this.leafName(stack), 2), this.ownCaller(frames)),
             el('ol', { class: 'stack' }, frames.map((frame) => el('li', null,
                 methodLink(this.app, this.analysis, process.methodOfFrame[frame]),
                 el('span', { class: 'muted', text: ` ${process.place(process.lineOfFrame[frame])}` })))));
+    }
+
+    /** The nearest frame of the program's own code, where the leaf is not one: what tells stacks apart. */
+    ownCaller(frames) {
+        const { process } = this.analysis;
+        const own = frames.findIndex((frame) => process.methods[process.methodOfFrame[frame]].category === CATEGORY.app);
+        if (own <= 0) return null;
+        return el('span', { class: 'muted', text: ` in ${tailOfName(process.methods[process.methodOfFrame[frames[own]]].name, 2)}` });
     }
 
     draw() {

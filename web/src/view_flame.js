@@ -18,8 +18,9 @@ export function nodeFacts(analysis, tree, node, by, rootLabel) {
     const key = tree.key[node];
     const method = node > 0 ? analysis.methodOf(key, by) : -1;
     const name = node === 0 ? rootLabel : analysis.label(key, by);
-    const facts = [`${weight(tree.total[node], unit)} (${percent(tree.total[node], tree.total[0])})`,
-        `self ${weight(tree.self[node], unit)} (${percent(tree.self[node], tree.total[0])})`];
+    const amount = (value) => `${weight(value, unit)} (${percent(value, tree.total[0])})`;
+    const facts = [amount(tree.total[node])];
+    facts.push(tree.self[node] > 0 ? `self ${amount(tree.self[node])}` : 'no self');
     const more = [];
     if (method >= 0) {
         const { module, category } = process.methods[method];
@@ -170,6 +171,12 @@ export class FlameView {
     }
 
     updateLegend() {
+        this.fillLegend();
+        const { tree } = this;
+        if (tree.self[0] > 0) this.legend.append(el('span', { class: 'muted', text: `${percent(tree.self[0], tree.total[0])} without a stack` }));
+    }
+
+    fillLegend() {
         const { analysis, tree, colours } = this;
         const dark = themeColours().dark;
         if (this.colourBy() === 'state') {

@@ -4,6 +4,7 @@
 import { choice, el, fill, oncePerFrame, paint } from './dom.js';
 import { moment, percent, tailOfName, weight } from './format.js';
 import { FONT, heatColour, themeColours } from './colors.js';
+import { spread } from './analysis.js';
 import { drawRange, drawTicks, rangeChooser } from './timeline.js';
 
 const MAX_ROWS = 40;
@@ -57,8 +58,7 @@ export class HeatView {
         for (const row of analysis.rowsOf(profile, true)) {
             const y = rowOf(row);
             if (y < 0) continue;
-            const x = Math.min(columns - 1, Math.floor((profile.time[row] / span) * columns));
-            cells[y * columns + x] += profile.weight ? profile.weight[row] : 1;
+            spread(profile, row, span, columns, (x, w) => { cells[y * columns + x] += w; });
         }
         return { labels, columns, cells, span, highest: cells.reduce((a, b) => Math.max(a, b), 0) };
     }
