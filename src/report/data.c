@@ -142,6 +142,7 @@ static void put_profilers(const model *m, const model_process *p, json *j)
         json_put_text(j, "name", model_text(m, profiler->name));
         json_put_text(j, "state", STATES[profiler->state]);
         json_put_u64(j, "time", profiler->start / 1000);
+        json_put_u64(j, "stop", profiler->stop / 1000);
         json_put_text(j, "note", model_text(m, profiler->note));
         json_begin_object_at(j, "parameters");
         for (size_t k = 0; k < profiler->parameter_count; k++)

@@ -172,9 +172,9 @@ export function shopProcess({ pid = 4711, name = 'Shop', samples = 4000, seed = 
     addExceptions(builder, random);
     process.loss = [{ profiler: 'cpu', reason: 'ring full', count: 12 }, { profiler: 'cpu', reason: 'walk ended in unknown code', count: 7 }];
     process.cost = { agent_cpu: 41000, handler: 16000, handler_calls: samples * 3, memory: 7 * 2 ** 20 };
-    process.profilers = [{ name: 'cpu', state: 'stopped', time: 10_000_000, note: '', parameters: { interval: '10ms', native: 'true' } },
-        { name: 'wall', state: 'stopped', time: 10_000_000, note: '', parameters: { interval: '10ms' } },
-        { name: 'exceptions', state: 'stopped', time: 10_000_000, note: '', parameters: {} }];
+    process.profilers = [{ name: 'cpu', state: 'stopped', time: 0, stop: 10_000_000, note: '', parameters: { interval: '10ms', native: 'true' } },
+        { name: 'wall', state: 'stopped', time: 0, stop: 10_000_000, note: '', parameters: { interval: '10ms' } },
+        { name: 'exceptions', state: 'stopped', time: 0, stop: 10_000_000, note: '', parameters: {} }];
     source(builder, ORDERS, 96, ['', '    /// <summary>What a customer of a tier saves on a line.</summary>', '    static decimal Discount(Order order, Line line)', '    {',
         '        var tier = order.Customer.Tier;', '        decimal best = 0;', '        foreach (var rule in Rules.Where(r => r.Applies(tier, line)))', '            best = Math.Max(best, rule.Percent);',
         '        return best;', '    }']);

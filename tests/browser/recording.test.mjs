@@ -60,6 +60,22 @@ describe('a report made by clarinet', () => {
         await page.context().close();
     });
 
+    it('shows what clarinet diff found', async () => {
+        const [before, after, html] = ['before.clarinet', 'after.clarinet', 'diff.html'].map((name) => join(bench.folder, name));
+        execFileSync(join(BUILD, 'tests/make_recording'), [before, 'small']);
+        execFileSync(join(BUILD, 'tests/make_recording'), [after, 'worse']);
+        execFileSync(join(BUILD, 'clarinet'), ['diff', before, after, '--process', '4711', '-o', html], { stdio: ['ignore', 'pipe', 'pipe'] });
+        const page = await bench.open(pathToFileURL(html).href, { hash: '#view=changes' });
+        // Price went from 4 of 10 samples to 8 of 14.
+        assert.match((await rows(page, 'What changed'))[0], /40\.00 %\s+57\.14 %\s+\+17\.14 pp.*Shop\.Orders\.Price/s);
+        await page.click('role=tab[name="Flame graph"]');
+        await settled(page);
+        assert.ok(await colourCount(page, '.view-flame .flame-canvas') > 4);
+        assert.deepEqual(page.problems, []);
+        await shot(page, 'recording-diff');
+        await page.context().close();
+    });
+
     it('opens with a million samples (times are printed)', async () => {
         const html = reportOf('large', '1000000', '50000', '16');
         const page = await bench.open(pathToFileURL(html).href);

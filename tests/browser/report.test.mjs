@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Bench, colourCount, matchPixels, pixel, settled, shot } from './browser.mjs';
-import { FINDINGS, KINDS, SHOP_PATHS, report, shopProcess } from './make_data.mjs';
+import { FINDINGS, KINDS, ProcessBuilder, SHOP_PATHS, report, shopProcess } from './make_data.mjs';
 
 const FLAME = '.view-flame .flame-canvas';
 const ROW = 19;
@@ -182,6 +182,31 @@ describe('time range', () => {
         assert.equal(await hash(page), '');
     }));
 
+    it('takes of a wall-clock row what is inside', async () => {
+        const builder = new ProcessBuilder(1, 'Sleepy');
+        builder.process.duration = 9e6;
+        builder.process.profilers = [{ name: 'wall', state: 'stopped', time: 0, stop: 8e6, note: '', parameters: {} }];
+        builder.process.threads = [{ id: 1, managed: 1, name: 'one', flags: 0, start: 0, end: 0 }];
+        builder.table('samples', 'wall', { time: 'time', thread: 'thread', stack: 'stack', weight: 'duration', state: 'u64' },
+            [{ time: 1e6, thread: 0, stack: builder.stack(['Main|App', 'Sleep|App']), weight: 4e6, state: 3 },
+                { time: 5e6, thread: 0, stack: builder.stack(['Main|App', 'Work|App']), weight: 1e6, state: 1 }], 'weight', 'us');
+        const address = bench.file('sleepy', report([builder.build()]));
+        const page = await bench.open(address);
+        assert.match(await text(page, '.timeline-words'), /whole recording, 8 s/, 'the axis ends where the profiler stopped');
+        assert.equal(await text(page, '.filters .sum'), '5 s in 2 samples');
+        const inside = await bench.open(address, { hash: '#from=2000000&to=5500000&view=methods' });
+        assert.equal(await text(inside, '.filters .sum'), '3.50 s in 2 samples');
+        const list = await rows(inside, 'Methods');
+        assert.match(list.find((row) => row.includes('Sleep')), /3 s/);
+        assert.match(list.find((row) => row.includes('Work')), /500 ms/);
+        const sleeping = await pixel(page, '.timeline-canvas', 1280 * 0.4, 30);
+        assert.equal(sleeping[3], 255, 'drawn over all the time it lasts');
+        for (const p of [page, inside]) {
+            assert.deepEqual(p.problems, []);
+            await p.context().close();
+        }
+    });
+
     it('counts exactly the rows inside', () => on('shop', { hash: '#from=2000000&to=3000000' }, async (page) => {
         const data = shopProcess().build().tables[0];
         let time = 0;
@@ -307,9 +332,10 @@ describe('views', () => {
         // The area of a method is its share: count points of a grid that it covers.
         let discount = 0;
         let points = 0;
-        for (let x = 0.025; x < 1; x += 0.05) {
-            for (let y = 0.05; y < 1; y += 0.1) {
+        for (let x = 0.03; x < 1; x += 0.06) {
+            for (let y = 0.08; y < 1; y += 0.15) {
                 await page.mouse.move(box.x + box.width * x, box.y + box.height * y);
+                await settled(page);
                 points++;
                 if (/Pricing\.Discount/.test(await page.locator('.view-map .tip').innerText())) discount++;
             }

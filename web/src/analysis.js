@@ -13,6 +13,8 @@ export class Analysis {
         this.process = process;
         this.shapes = new Map();
         this.kept = new Map();
+        /** What depends on threads and states but not on the chosen time. */
+        this.timeless = new Map();
         this.choose(state);
     }
 
@@ -28,6 +30,11 @@ export class Analysis {
         if (filter !== this.filter) {
             this.filter = filter;
             this.kept.clear();
+        }
+        const rows = `${state.threads}|${state.states}`;
+        if (rows !== this.rowFilter) {
+            this.rowFilter = rows;
+            this.timeless.clear();
         }
         this.from = whole ? 0 : state.from;
         this.to = whole ? process.duration : state.to;
@@ -175,11 +182,19 @@ export class Analysis {
      */
     overTime(table, fitting) {
         const count = this.partsOfTime(table, fitting);
+        const name = `${table.id} ${count}`;
+        if (!this.timeless.has(name)) this.timeless.set(name, this.sumOverTime(table, count));
+        return this.timeless.get(name);
+    }
+
+    sumOverTime(table, count) {
         const layers = table.state ? STATE_COUNT : 1;
         const sums = new Float64Array(count * layers);
+        let layer = 0;
+        const add = (at, w) => { sums[at * layers + layer] += w; };
         for (const row of this.rowsOf(table, true)) {
-            const layer = table.state ? table.state[row] : 0;
-            spread(table, row, this.process.duration, count, (at, w) => { sums[at * layers + layer] += w; });
+            if (table.state) layer = table.state[row];
+            spread(table, row, this.process.duration, count, add);
         }
         return { sums, layers, count };
     }

@@ -159,12 +159,12 @@ class App {
             else states.add(s);
             this.store.set({ states: [...states].sort().join('.') });
         };
-        const present = profile && profile.state ? new Set(profile.state) : new Set();
+        const present = profile ? profile.statesPresent : [];
         const colours = stateColours(themeColours().dark);
         fill(this.bar,
             profiles.length > 1 && choice('Profile', profiles.map((t) => [t.id, t.title]), profile.id, (id) => this.store.set({ profile: id, zoom: '', states: '' })),
             profile && el('span', { class: 'sum', text: analysis.isDiff ? '' : this.sumText(analysis) }),
-            present.size > 1 && el('span', { class: 'state-filter', role: 'group', 'aria-label': 'Only these states' }, [...present].sort().map((s) => (
+            present.length > 1 && el('span', { class: 'state-filter', role: 'group', 'aria-label': 'Only these states' }, present.map((s) => (
                 el('button', { type: 'button', class: 'toggle', 'aria-pressed': states.has(s) ? 'true' : 'false', on: { click: () => flip(s) } },
                     el('span', { class: 'swatch', style: { background: colours[s] } }), STATES[s])))),
             threads.length > 0 && chip(threads.length === 1 && analysis.process.threads[threads[0]]

@@ -26,6 +26,7 @@ import { PairTable } from './pairs.js';
  * @property {Int32Array|null} stack
  * @property {Float64Array|null} weight null: each row counts 1
  * @property {Int32Array|null} state
+ * @property {number[]} statesPresent
  * @property {number} longest of rows that last from `time` for their weight, the longest; 0: rows are moments
  */
 
@@ -145,6 +146,7 @@ export class Process {
             unit: raw.unit || 'count', units: raw.units || {}, columns, types,
             time: byType('time'), thread: byType('thread'), stack: byType('stack'),
             weight, state,
+            statesPresent: statesIn(state),
             longest: lasts ? weight.reduce((longest, w) => Math.max(longest, w), 0) : 0,
         };
     }
@@ -152,8 +154,8 @@ export class Process {
     /** How long was looked, in microseconds: until the last profiler stopped, where that is known. */
     observed(duration) {
         const last = lastTime(this.tables);
-        const stops = this.profilers.map((p) => (p.state === 'started' ? duration : p.time || 0));
-        const stopped = stops.length > 0 ? Math.max(...stops) : 0;
+        const stops = this.profilers.map((p) => (p.state === 'failed' ? 0 : p.stop || duration));
+        const stopped = Math.max(0, ...stops);
         return stopped > 0 && duration > 0 ? Math.min(duration, Math.max(stopped, last)) : duration || last;
     }
 
@@ -197,6 +199,12 @@ function categoryOf(kind, module) {
     if (kind === 3) return CATEGORY.synthetic;
     if (kind === 2) return RUNTIME.test(module) ? CATEGORY.runtime : CATEGORY.native;
     return FRAMEWORK.test(module) ? CATEGORY.framework : CATEGORY.app;
+}
+
+function statesIn(state) {
+    const present = new Uint8Array(STATE_COUNT);
+    for (let i = 0; state && i < state.length; i++) present[state[i]] = 1;
+    return STATES.map((_, s) => s).filter((s) => present[s] === 1);
 }
 
 function titleOf(raw) {

@@ -122,8 +122,15 @@ export class Treemap {
         this.redraw();
     }
 
+    /** Lays the cells out for the canvas' present size, unless they are. */
+    layOut() {
+        if (this.cells.length > 0 || !this.scene) return;
+        this.cells = squarify(this.scene.tree, this.scene.root, this.canvas.clientWidth, this.canvas.clientHeight);
+    }
+
     /** The innermost cell at a point, or -1. */
     cellAt(x, y) {
+        this.layOut();
         for (let i = this.cells.length - 1; i > 0; i--) {
             const c = this.cells[i];
             if (x >= c.x && x < c.x + c.w && y >= c.y && y < c.y + c.h) return i;
@@ -153,6 +160,7 @@ export class Treemap {
 
     key(event) {
         const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+        this.layOut();
         const { tree, root } = this.scene;
         if (step) {
             this.focused = Math.max(1, Math.min(this.cells.length - 1, this.focused + step));
@@ -168,10 +176,10 @@ export class Treemap {
 
     draw() {
         if (!this.scene) return;
-        paint(this.canvas, (context, width, height) => {
-            const { tree, root, label, colour } = this.scene;
+        this.layOut();
+        paint(this.canvas, (context) => {
+            const { label, colour } = this.scene;
             const theme = themeColours();
-            if (this.cells.length === 0) this.cells = squarify(tree, root, width, height);
             context.font = FONT;
             context.textBaseline = 'middle';
             for (let i = 1; i < this.cells.length; i++) this.drawCell(context, theme, this.cells[i], label, colour);

@@ -25,7 +25,8 @@ export class HealthView {
             grid({ label: 'Profilers', rows: process.profilers, sort: 0, empty: 'None.', columns: [
                 { title: 'Name', value: (p) => p.name },
                 { title: 'State', value: (p) => p.state },
-                { title: 'At', number: true, value: (p) => p.time || 0, cell: (p) => moment(p.time || 0) },
+                { title: 'From', number: true, value: (p) => p.time || 0, cell: (p) => moment(p.time || 0) },
+                { title: 'To', number: true, value: (p) => p.stop || 0, cell: (p) => (p.stop ? moment(p.stop) : '–') },
                 { title: 'Parameters', value: (p) => parameters(p) },
                 { title: 'Note', wide: true, value: (p) => p.note || '' }] }));
     }

@@ -55,10 +55,11 @@ export class HeatView {
             : kind === 'subsecond' ? subsecondRows(profile) : methodRows(analysis);
         const cells = new Float64Array(labels.length * columns);
         const span = kind === 'subsecond' ? columns * 1e6 : process.duration;
+        let y = 0;
+        const add = (x, w) => { cells[y * columns + x] += w; };
         for (const row of analysis.rowsOf(profile, true)) {
-            const y = rowOf(row);
-            if (y < 0) continue;
-            spread(profile, row, span, columns, (x, w) => { cells[y * columns + x] += w; });
+            y = rowOf(row);
+            if (y >= 0) spread(profile, row, span, columns, add);
         }
         return { labels, columns, cells, span, highest: cells.reduce((a, b) => Math.max(a, b), 0) };
     }

@@ -5,7 +5,7 @@ import { el } from './dom.js';
 import { bytes, duration, shortNumber } from './format.js';
 import { stateColours, themeColours } from './colors.js';
 import { Chart } from './chart.js';
-import { STATES, STATE_COUNT } from './model.js';
+import { STATES } from './model.js';
 import { otherTables } from './view_other.js';
 
 const PARTS = 240;
@@ -46,20 +46,12 @@ function samplesPanel(analysis, table) {
     const step = analysis.process.duration / count;
     const times = partsOf(analysis.process, count);
     const colours = stateColours(themeColours().dark);
-    const present = layers > 1 ? STATES.map((_, s) => s).filter((s) => hasState(table, s)) : [0];
+    const present = layers > 1 ? table.statesPresent : [0];
     const scale = table.unit === 'us' ? 1 / step : 1e6 / step;
     const series = present.map((s) => ({ name: layers > 1 ? STATES[s] : table.title, times, colour: layers > 1 ? colours[s] : undefined,
         values: Float64Array.from(times, (_, i) => sums[i * layers + s] * scale) }));
     const title = table.profiler === 'cpu' ? 'CPU in use, cores' : table.profiler === 'wall' ? 'Threads by state' : table.title;
     return { title, kind: 'stacked', series, step, text: shortNumber };
-}
-
-function hasState(table, s) {
-    if (!table.statesPresent) {
-        table.statesPresent = new Uint8Array(STATE_COUNT);
-        for (const state of table.state) table.statesPresent[state] = 1;
-    }
-    return table.statesPresent[s] === 1;
 }
 
 /** Rows with counts as a rate. */
