@@ -61,12 +61,10 @@ int verb_launch(int argc, char **argv)
     launch l = {0};
     program p;
     error e;
-    int code;
+    int code = 0;
 
-    if ((code = parse_options(argc, argv, &l.options, &e)) != 0 ||
-        (code = check_before(&l, &e)) != 0 || (code = make_report(&l, &e)) != 0) {
-        code = cli_fail(&e);
-    } else if (start(&l, &p, &e) != 0) {
+    if (parse_options(argc, argv, &l.options, &e) != 0 || check_before(&l, &e) != 0 ||
+        make_report(&l, &e) != 0 || start(&l, &p, &e) != 0) {
         code = cli_fail(&e);
     } else {
         while (!program_wait(&p, POLL_MS))

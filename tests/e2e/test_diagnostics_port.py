@@ -227,3 +227,84 @@ def test_process_that_ends_during_attach(sample_command, start_program, port, pr
     )
     for text in words:
         assert re.search(known, text), words
+
+
+# ---- events -------------------------------------------------------------------------------------------
+
+# Exception events (80) of one round of ExceptionStorm; from 9.0 on `throw;` makes none.
+PER_ROUND = {"8.0": 14, "9.0": 13, "10.0": 13}
+
+
+class Counts:
+    def __init__(self, text):
+        lines = text.split()
+        self.process_id, self.exceptions, self.with_stack, self.others, self.dropped = map(int, lines[:5])
+        self.has_fields, self.at_end = lines[5] == "1", lines[6] == "1"
+
+
+@pytest.fixture
+def storm(driver, sample_command, start_program, port, tmp_path):
+    """storm(rounds, *options): held at its start, a session begun, then let go -> (patient, driver)."""
+    started = []
+
+    def start(rounds, *options):
+        patient = start_program(
+            sample_command("ExceptionStorm", "--rate", 0, "--rounds", rounds), ready=None,
+            env={"DOTNET_DefaultDiagnosticPortSuspend": 1},
+        )
+        wait_until(lambda: list(Path("/tmp").glob(f"dotnet-diagnostic-{patient.pid}-*-socket")))
+        listening = subprocess.Popen(
+            [driver, str(patient.pid), "events", tmp_path / "events", *map(str, options)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        started.append(listening)
+        assert listening.stdout.readline() == "started\n"
+        assert port(patient.pid, "resume").code == 0
+        return patient, listening
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def test_every_event_comes(runtime, storm):
+    patient, listening = storm(20)
+    counts = Counts(listening.stdout.read())
+    assert listening.wait(60) == 0 and patient.wait() == 0, patient
+    assert counts.process_id == patient.pid
+    assert counts.exceptions == 20 * PER_ROUND[runtime.name]
+    assert counts.with_stack >= counts.exceptions
+    assert counts.dropped == 0 and counts.at_end and counts.has_fields
+
+
+def test_session_is_stopped_and_the_program_goes_on(runtime, sample, driver, tmp_path):
+    with sample("ExceptionStorm", "--rate", 50) as patient:
+        listening = subprocess.Popen(
+            [driver, str(patient.pid), "events", tmp_path / "events"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        assert listening.stdout.readline() == "started\n"
+        wait_until(lambda: (tmp_path / "events").stat().st_size > 0)
+        out, _ = listening.communicate(timeout=60)  # closes its stdin: stop
+        assert listening.returncode == 0
+        counts = Counts(out)
+        assert counts.at_end and counts.exceptions > 0
+        assert patient.is_running
+    assert patient.process.returncode == 0, patient
+
+
+def test_lost_events_are_counted(runtime, storm):
+    """1 MB of room and nobody who reads: the runtime drops events, and says so."""
+    patient, listening = storm(5000, 1)
+    patient.wait_for("TimeoutException thrown")  # it is through
+    listening.stdin.write("\n")
+    listening.stdin.flush()
+    counts = Counts(listening.stdout.read())
+    listening.wait(60)
+    assert patient.wait() == 0, patient
+    thrown = 5000 * PER_ROUND[runtime.name]
+    assert 0 < counts.exceptions < thrown and counts.at_end
+    assert counts.dropped > 0
+    assert counts.exceptions + counts.dropped <= thrown + counts.others
