@@ -10,19 +10,12 @@
 
 static const uint64_t DEFAULT_LIMIT = 8ull << 30;
 static const size_t MAXIMUM_PROCESSES = 4096;
-static const size_t MAXIMUM_SMALL =
-    1000; /* infos, losses, profilers, parameters: found by search */
 
 bool model_charge(model *m, uint64_t bytes)
 {
     m->memory_used += bytes;
     return m->memory_used <= m->memory_limit;
 }
-
-/* Room for one more item, counted. */
-#define GROW(m, items, count, capacity)                                                            \
-    (model_charge(m, sizeof *(items)) &&                                                           \
-     array_reserve(&(items), &(capacity), (count) + 1, sizeof *(items)))
 
 uint32_t model_ids_get(model *m, const model_ids *ids, uint64_t id)
 {
@@ -59,46 +52,12 @@ bool model_ids_put(model *m, model_ids *ids, uint64_t id, uint32_t index)
     return model_charge(m, 48) && table_u64_put(&ids->sparse, id, index);
 }
 
-static bool add_string(model *m, recording_text text, uint32_t *index)
+bool model_add_string(model *m, recording_text text, uint32_t *index)
 {
     size_t before = m->strings.bytes;
     bool done = strings_add(&m->strings, text.bytes, text.length, index);
 
     return model_charge(m, m->strings.bytes - before + 16) && done;
-}
-
-static bool put_info(model *m, model_info **infos, size_t *count, size_t *capacity,
-                     const recording_info *record)
-{
-    uint32_t key;
-    uint32_t value;
-
-    if (!add_string(m, record->key, &key) || !add_string(m, record->value, &value))
-        return false;
-    for (size_t i = 0; i < *count; i++) {
-        if ((*infos)[i].key == key) {
-            (*infos)[i].value = value;
-            return true;
-        }
-    }
-    if (*count >= MAXIMUM_SMALL)
-        return true;
-    if (!GROW(m, *infos, *count, *capacity))
-        return false;
-    (*infos)[(*count)++] = (model_info){key, value};
-    return true;
-}
-
-static bool load_infos(model *m, model_process *p, reader *r)
-{
-    recording_info record;
-
-    while (recording_next_info(r, &record)) {
-        if (p == NULL ? !put_info(m, &m->infos, &m->info_count, &m->info_capacity, &record)
-                      : !put_info(m, &p->infos, &p->info_count, &p->info_capacity, &record))
-            return false;
-    }
-    return true;
 }
 
 static bool load_strings(model *m, model_process *p, reader *r)
@@ -107,7 +66,7 @@ static bool load_strings(model *m, model_process *p, reader *r)
     uint32_t index;
 
     while (recording_next_string(r, &record))
-        if (!add_string(m, record.text, &index) ||
+        if (!model_add_string(m, record.text, &index) ||
             !model_ids_put(m, &p->string_ids, record.id, index))
             return false;
     return true;
@@ -142,7 +101,7 @@ static bool load_modules(model *m, model_process *p, reader *r)
     while (recording_next_module(r, &record)) {
         model_module *module;
 
-        if (!GROW(m, p->modules, p->module_count, p->module_capacity))
+        if (!MODEL_GROW(m, p->modules, p->module_count, p->module_capacity))
             return false;
         module = &p->modules[p->module_count];
         module->kind = (uint32_t)record.kind;
@@ -163,7 +122,7 @@ static bool load_methods(model *m, model_process *p, reader *r)
     recording_method record;
 
     while (recording_next_method(r, &record)) {
-        if (!GROW(m, p->methods, p->method_count, p->method_capacity))
+        if (!MODEL_GROW(m, p->methods, p->method_count, p->method_capacity))
             return false;
         p->methods[p->method_count] = (model_method){
             .module = model_ids_get(m, &p->module_ids, record.module),
@@ -198,7 +157,7 @@ static bool load_frames(model *m, model_process *p, reader *r)
     recording_frame record;
 
     while (recording_next_frame(r, &record)) {
-        if (!GROW(m, p->frames, p->frame_count, p->frame_capacity))
+        if (!MODEL_GROW(m, p->frames, p->frame_count, p->frame_capacity))
             return false;
         p->frames[p->frame_count] = (model_frame){
             .kind = record.kind <= RECORDING_FRAME_SYNTHETIC ? (uint32_t)record.kind : 0,
@@ -241,9 +200,9 @@ static bool load_stacks(model *m, model_process *p, reader *r)
                 return false;
             continue;
         }
-        if (n == UINT32_MAX || !GROW(m, p->stack_parents, n, p->stack_parent_capacity) ||
-            !GROW(m, p->stack_frames, n, p->stack_frame_capacity) ||
-            !GROW(m, p->stack_depths, n, p->stack_depth_capacity) ||
+        if (n == UINT32_MAX || !MODEL_GROW(m, p->stack_parents, n, p->stack_parent_capacity) ||
+            !MODEL_GROW(m, p->stack_frames, n, p->stack_frame_capacity) ||
+            !MODEL_GROW(m, p->stack_depths, n, p->stack_depth_capacity) ||
             !model_ids_put(m, &p->stack_ids, record.id, (uint32_t)n))
             return false;
         p->stack_parents[n] = parent;
@@ -256,7 +215,7 @@ static bool load_stacks(model *m, model_process *p, reader *r)
 
 static uint32_t add_thread(model *m, model_process *p, uint64_t os_id)
 {
-    if (!GROW(m, p->threads, p->thread_count, p->thread_capacity) ||
+    if (!MODEL_GROW(m, p->threads, p->thread_count, p->thread_capacity) ||
         !model_ids_put(m, &p->thread_ids, os_id, (uint32_t)p->thread_count))
         return 0;
     p->threads[p->thread_count].os_id = os_id;
@@ -297,111 +256,6 @@ static bool load_threads(model *m, model_process *p, reader *r)
     return true;
 }
 
-static bool load_losses(model *m, model_process *p, reader *r)
-{
-    recording_loss record;
-
-    while (recording_next_loss(r, &record)) {
-        uint32_t profiler;
-        uint32_t reason;
-        size_t i = 0;
-
-        if (!add_string(m, record.profiler, &profiler) || !add_string(m, record.reason, &reason))
-            return false;
-        while (i < p->loss_count &&
-               (p->losses[i].profiler != profiler || p->losses[i].reason != reason))
-            i++;
-        if (i == p->loss_count) {
-            if (i >= MAXIMUM_SMALL)
-                continue;
-            if (!GROW(m, p->losses, p->loss_count, p->loss_capacity))
-                return false;
-            p->loss_count++;
-        }
-        p->losses[i] = (model_loss){profiler, reason, record.total};
-    }
-    return true;
-}
-
-static bool load_parameters(model *m, model_profiler *profiler, uint64_t count, reader *r)
-{
-    size_t capacity = 0;
-    recording_info record;
-
-    memory_free(profiler->parameters);
-    profiler->parameters = NULL;
-    profiler->parameter_count = 0;
-    for (uint64_t i = 0; i < count && recording_next_parameter(r, &record); i++)
-        if (!put_info(m, &profiler->parameters, &profiler->parameter_count, &capacity, &record))
-            return false;
-    return true;
-}
-
-static model_profiler *profiler_of(model *m, model_process *p, uint32_t name)
-{
-    for (size_t i = 0; i < p->profiler_count; i++)
-        if (p->profilers[i].name == name)
-            return &p->profilers[i];
-    if (!GROW(m, p->profilers, p->profiler_count, p->profiler_capacity))
-        return NULL;
-    p->profilers[p->profiler_count].name = name;
-    return &p->profilers[p->profiler_count++];
-}
-
-static bool load_profilers(model *m, model_process *p, reader *r)
-{
-    recording_profiler record;
-
-    while (recording_next_profiler(r, &record)) {
-        model_profiler *profiler;
-        uint32_t name;
-
-        if (!add_string(m, record.name, &name))
-            return false;
-        if (p->profiler_count >= MAXIMUM_SMALL) {
-            r->failed = true;
-            return true;
-        }
-        profiler = profiler_of(m, p, name);
-        if (profiler == NULL || !add_string(m, record.note, &profiler->note))
-            return false;
-        profiler->state = record.state <= RECORDING_FAILED ? (uint32_t)record.state : 0;
-        if (record.state == RECORDING_STARTED)
-            profiler->start = record.time;
-        else
-            profiler->stop = record.time;
-        if (record.parameter_count != 0 && !load_parameters(m, profiler, record.parameter_count, r))
-            return false;
-        if (p->duration_ns < record.time && record.time <= INT64_MAX)
-            p->duration_ns = record.time;
-    }
-    return true;
-}
-
-static bool load_costs(model_process *p, reader *r)
-{
-    recording_cost record;
-
-    while (recording_next_cost(r, &record)) {
-        p->cost = record;
-        p->has_cost = true;
-    }
-    return true;
-}
-
-static bool load_ends(model *m, model_process *p, reader *r)
-{
-    recording_end record;
-
-    while (recording_next_end(r, &record)) {
-        if (!add_string(m, record.reason, &p->end_reason))
-            return false;
-        if (p->duration_ns < record.time && record.time <= INT64_MAX)
-            p->duration_ns = record.time;
-    }
-    return true;
-}
-
 static int load_chunk(model *m, model_process *p, const recording_chunk *chunk, reader *r)
 {
     if (p == NULL) {
@@ -409,11 +263,11 @@ static int load_chunk(model *m, model_process *p, const recording_chunk *chunk, 
             m->unknown_chunks++;
             return 0;
         }
-        return load_infos(m, NULL, r) ? 0 : ERROR_MEMORY;
+        return model_load_infos(m, NULL, r) ? 0 : ERROR_MEMORY;
     }
     switch (chunk->kind) {
     case RECORDING_INFO:
-        return load_infos(m, p, r) ? 0 : ERROR_MEMORY;
+        return model_load_infos(m, p, r) ? 0 : ERROR_MEMORY;
     case RECORDING_STRING:
         return load_strings(m, p, r) ? 0 : ERROR_MEMORY;
     case RECORDING_MODULE:
@@ -433,13 +287,13 @@ static int load_chunk(model *m, model_process *p, const recording_chunk *chunk, 
     case RECORDING_ROWS:
         return model_load_rows(m, p, r);
     case RECORDING_LOSS:
-        return load_losses(m, p, r) ? 0 : ERROR_MEMORY;
+        return model_load_losses(m, p, r) ? 0 : ERROR_MEMORY;
     case RECORDING_COST:
-        return load_costs(p, r) ? 0 : ERROR_MEMORY;
+        return model_load_costs(p, r) ? 0 : ERROR_MEMORY;
     case RECORDING_PROFILER:
-        return load_profilers(m, p, r) ? 0 : ERROR_MEMORY;
+        return model_load_profilers(m, p, r) ? 0 : ERROR_MEMORY;
     case RECORDING_END:
-        return load_ends(m, p, r) ? 0 : ERROR_MEMORY;
+        return model_load_ends(m, p, r) ? 0 : ERROR_MEMORY;
     default:
         m->unknown_chunks++;
         return 0;
@@ -450,12 +304,13 @@ static int load_chunk(model *m, model_process *p, const recording_chunk *chunk, 
 static bool begin_process(model *m, model_process *p, uint32_t index)
 {
     p->index = index;
-    if (!GROW(m, p->modules, 0, p->module_capacity) ||
-        !GROW(m, p->methods, 0, p->method_capacity) || !GROW(m, p->frames, 0, p->frame_capacity) ||
-        !GROW(m, p->stack_parents, 0, p->stack_parent_capacity) ||
-        !GROW(m, p->stack_frames, 0, p->stack_frame_capacity) ||
-        !GROW(m, p->stack_depths, 0, p->stack_depth_capacity) ||
-        !GROW(m, p->threads, 0, p->thread_capacity))
+    if (!MODEL_GROW(m, p->modules, 0, p->module_capacity) ||
+        !MODEL_GROW(m, p->methods, 0, p->method_capacity) ||
+        !MODEL_GROW(m, p->frames, 0, p->frame_capacity) ||
+        !MODEL_GROW(m, p->stack_parents, 0, p->stack_parent_capacity) ||
+        !MODEL_GROW(m, p->stack_frames, 0, p->stack_frame_capacity) ||
+        !MODEL_GROW(m, p->stack_depths, 0, p->stack_depth_capacity) ||
+        !MODEL_GROW(m, p->threads, 0, p->thread_capacity))
         return false;
     p->module_count = p->method_count = p->frame_count = p->stack_count = p->thread_count = 1;
     return true;
@@ -472,7 +327,7 @@ static model_process *process_of(model *m, uint32_t index, bool *skip)
         *skip = true;
         return NULL;
     }
-    if (!GROW(m, m->processes, m->process_count, m->process_capacity))
+    if (!MODEL_GROW(m, m->processes, m->process_count, m->process_capacity))
         return NULL;
     m->process_count++;
     if (!begin_process(m, &m->processes[m->process_count - 1], index))

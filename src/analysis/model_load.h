@@ -2,7 +2,13 @@
 #ifndef CLARINET_ANALYSIS_MODEL_LOAD_H
 #define CLARINET_ANALYSIS_MODEL_LOAD_H
 
+#include "analysis/array.h"
 #include "analysis/model.h"
+
+/* Room for one more item, counted. */
+#define MODEL_GROW(m, items, count, capacity)                                                      \
+    (model_charge(m, sizeof *(items)) &&                                                           \
+     array_reserve(&(items), &(capacity), (count) + 1, sizeof *(items)))
 
 /* Gives every frame its function and its place, once everything is read; false: no memory. */
 bool model_resolve_names(model *m, model_process *p);
@@ -11,6 +17,14 @@ bool model_resolve_names(model *m, model_process *p);
 int model_load_tables(model *m, model_process *p, reader *r);
 int model_load_rows(model *m, model_process *p, reader *r);
 
+/* Chunks of facts; p NULL: of the recording itself. false: no memory. */
+bool model_load_infos(model *m, model_process *p, reader *r);
+bool model_load_losses(model *m, model_process *p, reader *r);
+bool model_load_profilers(model *m, model_process *p, reader *r);
+bool model_load_costs(model_process *p, reader *r);
+bool model_load_ends(model *m, model_process *p, reader *r);
+
+bool model_add_string(model *m, recording_text text, uint32_t *index);
 /* The index behind an id; 0 for id 0 and (counted) for an id that was not defined. */
 uint32_t model_ids_get(model *m, const model_ids *ids, uint64_t id);
 bool model_ids_put(model *m, model_ids *ids, uint64_t id, uint32_t index);

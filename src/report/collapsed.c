@@ -97,6 +97,7 @@ static void put_rows(lines *l, aggregate *rows, bool threads)
         }
         put_line(l, row->node, weight);
     }
+    l->thread = NULL;
 }
 
 static int put_process(const profile *p, const report_options *options, const char *title,

@@ -268,7 +268,7 @@ static int put_profile(pprof *w, error *e)
         code = put_process(w, &p, e);
         put_comments(w, process);
     }
-    if (code == 0)
+    if (code == 0 && first.table != NULL)
         put_closing(w, &first, model_text(w->m, first.table->profiler),
                     strcmp(first.unit, "ns") == 0 ? "nanoseconds" : first.unit);
     return code;
