@@ -12,7 +12,7 @@ import re
 import sys
 
 SHARED = {"base", "clr", "cil", "stackwalk", "catalogue", "control", "recording", "clarinet"}
-OUTSIDE = SHARED | {"rules", "metadata", "symbols", "diagnostics", "analysis", "report"}
+OUTSIDE = SHARED | {"rules", "metadata", "symbols", "diagnostics", "session", "analysis", "report"}
 
 MAY_USE = {
     # the floor
@@ -35,6 +35,7 @@ MAY_USE = {
     "metadata": {"base", "cil"},
     "symbols": SHARED | {"metadata"},
     "diagnostics": SHARED | {"metadata", "symbols"},
+    "session": SHARED | {"symbols", "diagnostics"},
     "analysis": SHARED | {"metadata", "symbols"},
     "report": SHARED | {"metadata", "symbols", "analysis"},
     "server": OUTSIDE,

@@ -210,8 +210,9 @@ static int last_slot;
 #define ALL(X)                                                                                     \
     X(0)                                                                                           \
     X(1)                                                                                           \
-    X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) TEN(X, 1) TEN(X, 2) TEN(X, 3) TEN(X, 4) TEN(X, 5)      \
-        TEN(X, 6) TEN(X, 7) TEN(X, 8) TEN(X, 9) TEN(X, 10) TEN(X, 11)
+    X(2)                                                                                           \
+    X(3) X(4) X(5) X(6) X(7) X(8) X(9) TEN(X, 1) TEN(X, 2) TEN(X, 3) TEN(X, 4) TEN(X, 5) TEN(X, 6) \
+        TEN(X, 7) TEN(X, 8) TEN(X, 9) TEN(X, 10) TEN(X, 11)
 ALL(STUB)
 
 typedef HRESULT(CLR_CALL *any_function)(void);

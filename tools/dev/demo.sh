@@ -41,17 +41,24 @@ start() {
     done
 }
 
+# Each step shows one thing and is left out while its verbs do not exist.
+keep=build/demo
+mkdir -p "$keep"
 say "a program with a disease: samples/ExceptionStorm throws and throws"
-start ExceptionStorm --rate 200
+start ExceptionStorm --rate 30
+storm=$pid
 shown=
 if has_verb ps; then
     show ./build/clarinet ps
     shown=1
 fi
 if has_verb record && has_verb report; then
-    say "its exceptions, for 5 seconds"
-    show ./build/clarinet record -p exceptions -d 5s -o "$folder/storm.clarinet" "$pid"
-    show ./build/clarinet report "$folder/storm.clarinet" -f md
+    rm -f "$keep/storm.clarinet" "$keep/storm.html"
+    say "its exceptions and where its processor time goes, for 5 seconds"
+    show ./build/clarinet record -p exceptions,cpu -d 5s -o "$keep/storm.clarinet" "$storm"
+    show ./build/clarinet report "$keep/storm.clarinet" -f md --top 5
+    show ./build/clarinet report "$keep/storm.clarinet" -o "$keep/storm.html"
+    say "open $keep/storm.html in a browser: the same with flame graphs, in one file"
     shown=1
 fi
 [ -n "$shown" ] || show ./build/clarinet --help
