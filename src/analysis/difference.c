@@ -124,7 +124,11 @@ static void add_losses(difference_side *side, const profile *p)
     for (size_t i = 0; i < process->loss_count; i++)
         if (process->losses[i].profiler == p->table->profiler)
             side->lost += process->losses[i].total;
-    side->own_cost_ns += process->cost.thread_cpu_ns + process->cost.handler_ns;
+    side->cost.thread_cpu_ns += process->cost.thread_cpu_ns;
+    side->cost.handler_ns += process->cost.handler_ns;
+    side->cost.handler_calls += process->cost.handler_calls;
+    if (process->cost.memory_bytes > side->cost.memory_bytes)
+        side->cost.memory_bytes = process->cost.memory_bytes;
 }
 
 int difference_add(difference *d, unsigned side, const profile *p,

@@ -21,11 +21,11 @@ typedef struct {
 typedef struct {
     profile_total total;
     uint64_t duration_ns;
-    uint64_t lost; /* of this profiler, all reasons */
-    uint64_t own_cost_ns;
-    uint64_t *self; /* by node */
-    uint64_t *sum;  /* by node, with everything below */
-    uint32_t title; /* string */
+    uint64_t lost;       /* of this profiler, all reasons */
+    recording_cost cost; /* of all its processes; memory: the largest */
+    uint64_t *self;      /* by node */
+    uint64_t *sum;       /* by node, with everything below */
+    uint32_t title;      /* string */
 } difference_side;
 
 typedef struct {

@@ -75,6 +75,11 @@ int diff_build(const model *before, const char *before_name, const model *after,
     return code == 0 ? difference_finish(d, scaled, e) : code;
 }
 
+static uint64_t own_cost(const difference *d, unsigned side)
+{
+    return d->sides[side].cost.thread_cpu_ns + d->sides[side].cost.handler_ns;
+}
+
 static double share(const difference *d, unsigned side, uint64_t weight)
 {
     return report_percent(weight, d->sides[side].total.weight);
@@ -138,8 +143,8 @@ static void put_sides(const difference *d, sink *out)
                 report_amount(d->sides[1].total.weight, d->unit, b));
     sink_format(out, "| lost | %llu | %llu |\n", (unsigned long long)d->sides[0].lost,
                 (unsigned long long)d->sides[1].lost);
-    sink_format(out, "| own cost | %s | %s |\n\n", report_amount(d->sides[0].own_cost_ns, "ns", a),
-                report_amount(d->sides[1].own_cost_ns, "ns", b));
+    sink_format(out, "| own cost | %s | %s |\n\n", report_amount(own_cost(d, 0), "ns", a),
+                report_amount(own_cost(d, 1), "ns", b));
     if (fabs(d->scale - 1) > 1e-9)
         sink_format(out,
                     "Shares of each side's own weight are compared: what was before is "
@@ -169,7 +174,7 @@ static void json_side(const difference *d, unsigned side, json *j)
     json_put_u64(j, "samples", d->sides[side].total.samples);
     json_put_u64(j, "total", d->sides[side].total.weight);
     json_put_u64(j, "lost", d->sides[side].lost);
-    json_put_u64(j, "own_cost_ns", d->sides[side].own_cost_ns);
+    json_put_u64(j, "own_cost_ns", own_cost(d, side));
     json_end_object(j);
 }
 

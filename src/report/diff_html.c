@@ -104,6 +104,37 @@ static void put_empty(json *j, const char *key)
     json_end_array(j);
 }
 
+/* Losses of each side; the cost of both together. */
+static void put_costs(const difference *d, json *j)
+{
+    static const char *const NAMES[] = {"before", "after"};
+    uint64_t agent = 0;
+    uint64_t handler = 0;
+    uint64_t calls = 0;
+
+    json_begin_array_at(j, "loss");
+    for (unsigned i = 0; i < 2; i++) {
+        agent += d->sides[i].cost.thread_cpu_ns;
+        handler += d->sides[i].cost.handler_ns;
+        calls += d->sides[i].cost.handler_calls;
+        json_begin_object(j);
+        json_put_text(j, "profiler", NAMES[i]);
+        json_put_text(j, "reason", "all reasons");
+        json_put_u64(j, "count", d->sides[i].lost);
+        json_end_object(j);
+    }
+    json_end_array(j);
+    json_begin_object_at(j, "cost");
+    json_put_u64(j, "agent_cpu", agent / 1000);
+    json_put_u64(j, "handler", handler / 1000);
+    json_put_u64(j, "handler_calls", calls);
+    json_put_u64(j, "memory",
+                 d->sides[0].cost.memory_bytes > d->sides[1].cost.memory_bytes
+                     ? d->sides[0].cost.memory_bytes
+                     : d->sides[1].cost.memory_bytes);
+    json_end_object(j);
+}
+
 static void put_process(const difference *d, json *j)
 {
     json_begin_object(j);
@@ -124,13 +155,7 @@ static void put_process(const difference *d, json *j)
     json_begin_array_at(j, "tables");
     put_table(d, j);
     json_end_array(j);
-    put_empty(j, "loss");
-    json_begin_object_at(j, "cost");
-    json_put_u64(j, "agent_cpu", 0);
-    json_put_u64(j, "handler", 0);
-    json_put_u64(j, "handler_calls", 0);
-    json_put_u64(j, "memory", 0);
-    json_end_object(j);
+    put_costs(d, j);
     put_empty(j, "profilers");
     put_empty(j, "sources");
     json_end_object(j);

@@ -74,6 +74,9 @@ def test_html_has_the_tree_of_both(clarinet, pair, tmp_path):
     assert table["columns"]["before"][names.index(PRICE)] == 40000
     assert table["columns"]["after"][names.index(PRICE)] == 80000
     assert sum(table["columns"]["after"]) == 140000
+    assert [(entry["profiler"], entry["count"]) for entry in process["loss"]] == [
+        ("before", 4), ("after", 4)]
+    assert process["cost"]["agent_cpu"] == 3000
 
 
 @pytest.mark.parametrize("args, words", [
