@@ -22,6 +22,7 @@ IMPORT = re.compile(r"^import\s*\{([^}]*)\}\s*from\s*'\./([a-z_]+\.js)';[ \t]*\n
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) +([A-Za-z_$][\w$]*))", re.M)
 BLOCK_COMMENT = re.compile(r"^[ \t]*/\*.*?\*/[ \t]*\n", re.M | re.S)
 LINE_COMMENT = re.compile(r"^[ \t]*//.*\n", re.M)
+INDENT = re.compile(r"^[ \t]+", re.M)
 DATA_MARK = "@DATA@"
 
 
@@ -48,6 +49,9 @@ def load(name, modules, loading):
     if re.search(r"^(import|export)\b", body, re.M):
         fail(f"{name}: only named imports from './x.js' and exported declarations are understood")
     body = LINE_COMMENT.sub("", BLOCK_COMMENT.sub("", body)).strip()
+    if any(line.count("`") % 2 for line in body.splitlines()):
+        fail(f"{name}: a template text over several lines would lose its indentation")
+    body = INDENT.sub("", body)
     modules[name] = {"imports": imports, "exports": exports, "body": body}
 
 

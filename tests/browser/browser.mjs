@@ -9,15 +9,28 @@ import { chromium } from 'playwright-core';
 import { page as pageWith } from './make_data.mjs';
 
 const PROGRAM = process.env.CLARINET_CHROMIUM || '/usr/bin/chromium';
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-    '--disable-component-update', '--disable-sync'];
-export const SHOTS = resolve(process.env.CLARINET_SHOTS || join(import.meta.dirname || '.', '../../build/screenshots'));
+const FLAGS = [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+];
+export const SHOTS = resolve(
+    process.env.CLARINET_SHOTS || join(import.meta.dirname || '.', '../../build/screenshots'),
+);
 
 export class Bench {
     async start() {
         this.folder = mkdtempSync(join(tmpdir(), 'clarinet-browser-'));
         mkdirSync(SHOTS, { recursive: true });
-        this.browser = await chromium.launch({ executablePath: PROGRAM, headless: true, args: FLAGS });
+        this.browser = await chromium.launch({
+            executablePath: PROGRAM,
+            headless: true,
+            args: FLAGS,
+        });
         return this;
     }
 
@@ -38,14 +51,19 @@ export class Bench {
      * @returns {Promise<any>} a Playwright page with `problems` (errors) and `requests` (addresses)
      */
     async open(address, { width = 1280, height = 860, dark = false, hash = '', scale = 1 } = {}) {
-        const context = await this.browser.newContext({ viewport: { width, height }, deviceScaleFactor: scale,
-            colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' });
+        const context = await this.browser.newContext({
+            viewport: { width, height },
+            deviceScaleFactor: scale,
+            colorScheme: dark ? 'dark' : 'light',
+            reducedMotion: 'reduce',
+        });
         const page = await context.newPage();
         page.problems = [];
         page.requests = [];
         page.on('pageerror', (error) => page.problems.push(String(error)));
         page.on('console', (message) => {
-            if (message.type() === 'error' || message.type() === 'warning') page.problems.push(message.text());
+            if (message.type() === 'error' || message.type() === 'warning')
+                page.problems.push(message.text());
         });
         page.on('dialog', (dialog) => {
             page.problems.push(`dialog: ${dialog.message()}`);
@@ -61,7 +79,10 @@ export class Bench {
 
 /** Waits until what was asked for is drawn: two animation frames. */
 export async function settled(page) {
-    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))));
+    await page.evaluate(
+        () =>
+            new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))),
+    );
 }
 
 export async function shot(page, name, options = {}) {
@@ -80,17 +101,31 @@ const READ = `(canvas) => {
 }`;
 
 function onPixels(page, selector, work, argument) {
-    return page.locator(selector).first().evaluate(new Function('canvas', 'argument',
-        `return (${work})((${READ})(canvas), canvas, argument);`), argument);
+    return page
+        .locator(selector)
+        .first()
+        .evaluate(
+            new Function(
+                'canvas',
+                'argument',
+                `return (${work})((${READ})(canvas), canvas, argument);`,
+            ),
+            argument,
+        );
 }
 
 /** Colour of the pixel at (x, y) of a canvas, in CSS pixels: [r, g, b, a]. */
 export function pixel(page, selector, x, y) {
-    return onPixels(page, selector, (data, canvas, at) => {
-        const ratio = canvas.width / canvas.clientWidth;
-        const i = (Math.round(at[1] * ratio) * canvas.width + Math.round(at[0] * ratio)) * 4;
-        return [...data.slice(i, i + 4)];
-    }, [x, y]);
+    return onPixels(
+        page,
+        selector,
+        (data, canvas, at) => {
+            const ratio = canvas.width / canvas.clientWidth;
+            const i = (Math.round(at[1] * ratio) * canvas.width + Math.round(at[0] * ratio)) * 4;
+            return [...data.slice(i, i + 4)];
+        },
+        [x, y],
+    );
 }
 
 /** Number of distinct opaque colours on a canvas: 0 or 1 means that nothing is drawn. */
@@ -98,7 +133,8 @@ export function colourCount(page, selector) {
     return onPixels(page, selector, (data) => {
         const colours = new Set();
         for (let i = 0; i < data.length; i += 4) {
-            if (data[i + 3] === 255) colours.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+            if (data[i + 3] === 255)
+                colours.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
         }
         return colours.size;
     });
@@ -108,7 +144,8 @@ export function colourCount(page, selector) {
 export function matchPixels(page, selector) {
     return onPixels(page, selector, (data) => {
         let count = 0;
-        for (let i = 0; i < data.length; i += 4) if (data[i] > 240 && data[i + 1] > 200 && data[i + 2] < 100) count++;
+        for (let i = 0; i < data.length; i += 4)
+            if (data[i] > 240 && data[i + 1] > 200 && data[i + 2] < 100) count++;
         return count;
     });
 }

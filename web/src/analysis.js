@@ -4,7 +4,15 @@
 
 import { STATE_COUNT } from './model.js';
 import { numbers } from './state.js';
-import { invert, makeShape, matchedWeight, sumByKey, weigh, weighByThread, weighDiff } from './tree.js';
+import {
+    invert,
+    makeShape,
+    matchedWeight,
+    sumByKey,
+    weigh,
+    weighByThread,
+    weighDiff,
+} from './tree.js';
 
 export class Analysis {
     /** @param {any} report from loadReport @param {import('./model.js').Process} process @param {import('./state.js').State} state */
@@ -23,10 +31,15 @@ export class Analysis {
         const { process } = this;
         const profiles = process.profiles();
         this.diffTable = process.table('diff');
-        this.profile = profiles.find((t) => t.id === state.profile) || profiles[0] || this.diffTable || null;
+        this.profile =
+            profiles.find((t) => t.id === state.profile) || profiles[0] || this.diffTable || null;
         const whole = !(state.to > state.from);
-        const filter = [this.profile && this.profile.id, whole ? '' : `${state.from}-${state.to}`,
-            state.threads, state.states].join('|');
+        const filter = [
+            this.profile && this.profile.id,
+            whole ? '' : `${state.from}-${state.to}`,
+            state.threads,
+            state.states,
+        ].join('|');
         if (filter !== this.filter) {
             this.filter = filter;
             this.kept.clear();
@@ -62,8 +75,10 @@ export class Analysis {
         let shape = this.shapes.get(by);
         if (!shape) {
             const { parent, frame, methodOfFrame, lineOfFrame, methods, lines } = this.process;
-            shape = by === 'line' ? makeShape(parent, frame, lineOfFrame, lines.length)
-                : makeShape(parent, frame, methodOfFrame, methods.length);
+            shape =
+                by === 'line'
+                    ? makeShape(parent, frame, lineOfFrame, lines.length)
+                    : makeShape(parent, frame, methodOfFrame, methods.length);
             this.shapes.set(by, shape);
         }
         return shape;
@@ -78,7 +93,13 @@ export class Analysis {
         const rows = new Int32Array(Math.max(0, last - first));
         let count = 0;
         for (let row = first; row < last; row++) {
-            if (timed && table.longest > 0 && table.time[row] < this.from && table.time[row] + table.weight[row] <= this.from) continue;
+            if (
+                timed &&
+                table.longest > 0 &&
+                table.time[row] < this.from &&
+                table.time[row] + table.weight[row] <= this.from
+            )
+                continue;
             if (threads && table.thread && !threads.has(table.thread[row])) continue;
             if (states && table.state && !states.has(table.state[row])) continue;
             rows[count++] = row;
@@ -106,7 +127,9 @@ export class Analysis {
 
     /** Chosen rows of the profile. */
     rows() {
-        return this.keep('rows', () => (this.profile ? this.rowsOf(this.profile) : new Int32Array(0)));
+        return this.keep('rows', () =>
+            this.profile ? this.rowsOf(this.profile) : new Int32Array(0),
+        );
     }
 
     /** @param {string} by */
@@ -122,8 +145,15 @@ export class Analysis {
         const { by, inverted, grouped } = this.state;
         if (inverted) return this.keep(`inverted ${by}`, () => invert(this.tree(by)));
         if (grouped && !this.isDiff) {
-            return this.keep(`grouped ${by}`, () => weighByThread(this.shape(by), this.profile, this.rows(),
-                this.weights(), this.process.threads.length));
+            return this.keep(`grouped ${by}`, () =>
+                weighByThread(
+                    this.shape(by),
+                    this.profile,
+                    this.rows(),
+                    this.weights(),
+                    this.process.threads.length,
+                ),
+            );
         }
         return this.tree(by);
     }
@@ -142,9 +172,11 @@ export class Analysis {
     byThread(everyThread = false) {
         return this.keep(`threads ${everyThread}`, () => {
             const { profile, process } = this;
-            const sums = { weight: new Float64Array(process.threads.length + 1),
+            const sums = {
+                weight: new Float64Array(process.threads.length + 1),
                 rows: new Float64Array(process.threads.length + 1),
-                states: new Float64Array((process.threads.length + 1) * STATE_COUNT) };
+                states: new Float64Array((process.threads.length + 1) * STATE_COUNT),
+            };
             const chosen = this.threads;
             if (everyThread) this.threads = null;
             const rows = this.rowsOf(profile);
@@ -172,8 +204,12 @@ export class Analysis {
 
     /** How many parts of time a table can fill: as many as fit, but no more than it has data for. */
     partsOfTime(table, fitting) {
-        const known = table.bucket > 0 ? this.process.duration / table.bucket : 3 * Math.sqrt(table.recorded);
-        return Math.max(1, Math.min(fitting, Math.ceil(table.bucket > 0 ? known : Math.max(24, known))));
+        const known =
+            table.bucket > 0 ? this.process.duration / table.bucket : 3 * Math.sqrt(table.recorded);
+        return Math.max(
+            1,
+            Math.min(fitting, Math.ceil(table.bucket > 0 ? known : Math.max(24, known))),
+        );
     }
 
     /**
@@ -191,7 +227,9 @@ export class Analysis {
         const layers = table.state ? STATE_COUNT : 1;
         const sums = new Float64Array(count * layers);
         let layer = 0;
-        const add = (at, w) => { sums[at * layers + layer] += w; };
+        const add = (at, w) => {
+            sums[at * layers + layer] += w;
+        };
         for (const row of this.rowsOf(table, true)) {
             if (table.state) layer = table.state[row];
             spread(table, row, this.process.duration, count, add);
@@ -210,13 +248,16 @@ export class Analysis {
         }
         if (by !== 'line') return process.methods[key].name;
         const line = process.lines[key];
-        return line.line > 0 ? `${process.methods[line.method].name}:${line.line}` : process.methods[line.method].name;
+        return line.line > 0
+            ? `${process.methods[line.method].name}:${line.line}`
+            : process.methods[line.method].name;
     }
 
     /** The method of a key, or -1 for a thread. @param {number} key @param {string} by */
     methodOf(key, by) {
         if (key < 0) return -1;
-        if (by === 'line') return key < this.process.lines.length ? this.process.lines[key].method : -1;
+        if (by === 'line')
+            return key < this.process.lines.length ? this.process.lines[key].method : -1;
         return key < this.process.methods.length ? key : -1;
     }
 
@@ -227,9 +268,13 @@ export class Analysis {
             const count = by === 'line' ? this.process.lines.length : this.process.methods.length;
             const all = count + this.process.threads.length + 1;
             const labels = Array.from({ length: all }, (_, key) => this.label(key, by));
-            const order = labels.map((_, i) => i).sort((a, b) => (labels[a] < labels[b] ? -1 : labels[a] > labels[b] ? 1 : a - b));
+            const order = labels
+                .map((_, i) => i)
+                .sort((a, b) => (labels[a] < labels[b] ? -1 : labels[a] > labels[b] ? 1 : a - b));
             const ranks = new Int32Array(all);
-            order.forEach((key, rank) => { ranks[key] = rank; });
+            order.forEach((key, rank) => {
+                ranks[key] = rank;
+            });
             this.shapes.set(name, ranks);
         }
         return this.shapes.get(name);
@@ -241,7 +286,8 @@ export class Analysis {
         if (!test) return null;
         const count = this.shape(by).keyCount;
         const matches = new Uint8Array(count + this.process.threads.length + 1);
-        for (let key = 0; key < matches.length; key++) if (test(this.label(key, by))) matches[key] = 1;
+        for (let key = 0; key < matches.length; key++)
+            if (test(this.label(key, by))) matches[key] = 1;
         return matches;
     }
 

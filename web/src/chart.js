@@ -31,7 +31,12 @@ export class Chart {
     constructor(chosen) {
         /** @type {Panel[]} */
         this.panels = [];
-        this.canvas = el('canvas', { class: 'chart-canvas', tabindex: '0', role: 'img', 'aria-label': 'Series over time' });
+        this.canvas = el('canvas', {
+            class: 'chart-canvas',
+            tabindex: '0',
+            role: 'img',
+            'aria-label': 'Series over time',
+        });
         this.words = el('div', { class: 'unseen', 'aria-live': 'polite' });
         this.element = el('div', { class: 'chart' }, this.canvas, this.words);
         this.cursor = -1;
@@ -47,7 +52,9 @@ export class Chart {
         this.axis = axis;
         this.panels = panels.filter((panel) => panel.series.some((s) => s.times.length > 0));
         this.canvas.style.height = `${this.panels.length * (PANEL + TITLE) + AXIS}px`;
-        const titles = this.panels.map((panel) => `${panel.title}, at most ${panel.text(highest(panel))}`);
+        const titles = this.panels.map(
+            (panel) => `${panel.title}, at most ${panel.text(highest(panel))}`,
+        );
         this.canvas.setAttribute('aria-label', `Series over time: ${titles.join('; ')}`);
         fill(this.words);
         this.redraw();
@@ -60,7 +67,9 @@ export class Chart {
 
     /** Values of all panels at the cursor, for tests and for reading. */
     valuesAt(time) {
-        return this.panels.map((panel) => panel.series.map((series) => valueAt(panel, series, time)));
+        return this.panels.map((panel) =>
+            panel.series.map((series) => valueAt(panel, series, time)),
+        );
     }
 
     draw() {
@@ -106,7 +115,10 @@ function highest(panel) {
     const [first] = panel.series;
     if (panel.kind === 'stacked' && first) {
         for (let i = 0; i < first.times.length; i++) {
-            top = Math.max(top, panel.series.reduce((sum, s) => sum + s.values[i], 0));
+            top = Math.max(
+                top,
+                panel.series.reduce((sum, s) => sum + s.values[i], 0),
+            );
         }
         return top;
     }
@@ -148,11 +160,17 @@ function drawTitle(context, theme, panel, top, width, time) {
     const scale = `up to ${panel.text(highest(panel))}`;
     context.fillText(scale, room, middle);
     room += context.measureText(scale).width + 16;
-    const parts = panel.series.map((series, i) => {
-        const value = time >= 0 ? valueAt(panel, series, time) : null;
-        const name = panel.series.length > 1 ? series.name : '';
-        return { i, series, text: [name, value === null ? '' : panel.text(value)].filter(Boolean).join(' ') };
-    }).filter((part) => part.text);
+    const parts = panel.series
+        .map((series, i) => {
+            const value = time >= 0 ? valueAt(panel, series, time) : null;
+            const name = panel.series.length > 1 ? series.name : '';
+            return {
+                i,
+                series,
+                text: [name, value === null ? '' : panel.text(value)].filter(Boolean).join(' '),
+            };
+        })
+        .filter((part) => part.text);
     if (time >= 0) parts.unshift({ i: -1, text: moment(time) });
     const sizes = parts.map((part) => context.measureText(part.text).width + 26);
     while (sizes.length > 0 && sizes.reduce((a, b) => a + b) > width - room) sizes.pop();
@@ -177,7 +195,7 @@ function drawLine(context, theme, panel, series, index, x, y) {
     context.lineJoin = 'round';
     context.beginPath();
     let started = false;
-    for (let i = 0; i < times.length;) {
+    for (let i = 0; i < times.length; ) {
         const column = Math.floor(x(times[i]));
         let low = values[i];
         let high = values[i];
@@ -212,7 +230,9 @@ function drawAreas(context, theme, panel, x, y, height) {
             const value = series.values[i];
             if (!(value > 0)) continue;
             const left = x(times[i]);
-            const right = x(panel.step ? times[i] + panel.step : i + 1 < times.length ? times[i + 1] : times[i]);
+            const right = x(
+                panel.step ? times[i] + panel.step : i + 1 < times.length ? times[i + 1] : times[i],
+            );
             const bottom = i < base.length ? y(base[i]) : height;
             base[i] += value;
             context.fillRect(left, y(base[i]), Math.max(0.6, right - left), bottom - y(base[i]));
@@ -228,7 +248,12 @@ function drawSpans(context, theme, panel, x, y, height, width) {
             const left = x(series.times[i]);
             if (left > width) break;
             const top = y(series.values[i]);
-            context.fillRect(left, top, Math.max(1.2, x(series.times[i] + series.values[i]) - left), height - top);
+            context.fillRect(
+                left,
+                top,
+                Math.max(1.2, x(series.times[i] + series.values[i]) - left),
+                height - top,
+            );
         }
     });
 }

@@ -22,15 +22,25 @@ const STATE_COLOURS = {
 const SHADES = 4;
 const DIFF_STEPS = 12;
 
-export const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif';
+export const FONT =
+    '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif';
 
 /** Colours that canvases share with the style sheet, read from it so that there is one place. */
 export function themeColours() {
     const style = getComputedStyle(document.documentElement);
     const get = (name) => style.getPropertyValue(name).trim();
-    return { text: get('--text'), muted: get('--muted'), line: get('--line'), surface: get('--surface'),
-        background: get('--background'), accent: get('--accent'), box: get('--box-text'),
-        match: get('--match'), haze: get('--haze'), dark: get('--scheme') === 'dark' };
+    return {
+        text: get('--text'),
+        muted: get('--muted'),
+        line: get('--line'),
+        surface: get('--surface'),
+        background: get('--background'),
+        accent: get('--accent'),
+        box: get('--box-text'),
+        match: get('--match'),
+        haze: get('--haze'),
+        dark: get('--scheme') === 'dark',
+    };
 }
 
 /** @param {boolean} dark */
@@ -105,7 +115,8 @@ export function diffStep(before, after) {
 /** A colour of a heat map, 0 to 1; 0 is the background. @param {number} value @param {boolean} dark */
 export function heatColour(value, dark) {
     const v = Math.max(0, Math.min(1, value));
-    if (dark) return `hsl(${Math.round(20 + 25 * v)} ${Math.round(45 + 40 * v)}% ${Math.round(14 + 50 * v)}%)`;
+    if (dark)
+        return `hsl(${Math.round(20 + 25 * v)} ${Math.round(45 + 40 * v)}% ${Math.round(14 + 50 * v)}%)`;
     return `hsl(${Math.round(38 - 26 * v)} ${Math.round(70 + 15 * v)}% ${Math.round(95 - 50 * v)}%)`;
 }
 

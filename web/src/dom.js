@@ -3,7 +3,8 @@
 
 import { readable } from './format.js';
 
-const ATTRIBUTES = /^(aria-[a-z]+|role|id|title|type|for|name|value|placeholder|tabindex|scope|colspan|min|max|step|open|selected|checked|disabled|hidden|autocomplete|spellcheck|inputmode|rel|target)$/;
+const ATTRIBUTES =
+    /^(aria-[a-z]+|role|id|title|type|for|name|value|placeholder|tabindex|scope|colspan|min|max|step|open|selected|checked|disabled|hidden|autocomplete|spellcheck|inputmode|rel|target)$/;
 
 /**
  * @param {string} tag
@@ -18,10 +19,13 @@ export function el(tag, options, ...children) {
         if (value === undefined || value === null || value === false) continue;
         if (key === 'class') node.className = value;
         else if (key === 'text') node.textContent = readable(String(value));
-        else if (key === 'on') for (const [event, f] of Object.entries(value)) node.addEventListener(event, f);
+        else if (key === 'on')
+            for (const [event, f] of Object.entries(value)) node.addEventListener(event, f);
         else if (key === 'data') Object.assign(node.dataset, value);
-        else if (key === 'style') for (const [p, v] of Object.entries(value)) node.style.setProperty(p, v);
-        else if (ATTRIBUTES.test(key)) node.setAttribute(key, value === true ? '' : readable(String(value)));
+        else if (key === 'style')
+            for (const [p, v] of Object.entries(value)) node.style.setProperty(p, v);
+        else if (ATTRIBUTES.test(key))
+            node.setAttribute(key, value === true ? '' : readable(String(value)));
         else throw new Error(`el: attribute ${key} is not allowed`);
     }
     append(node, children);
@@ -33,7 +37,10 @@ function append(node, children) {
     for (const child of children) {
         if (child === null || child === undefined || child === false) continue;
         if (Array.isArray(child)) append(node, child);
-        else node.appendChild(typeof child === 'string' ? document.createTextNode(readable(child)) : child);
+        else
+            node.appendChild(
+                typeof child === 'string' ? document.createTextNode(readable(child)) : child,
+            );
     }
 }
 
@@ -46,7 +53,8 @@ const FOCUSABLE = 'button, select, input, summary';
  */
 export function fill(node, ...children) {
     const held = node.contains(document.activeElement)
-        ? [...node.querySelectorAll(FOCUSABLE)].indexOf(document.activeElement) : -1;
+        ? [...node.querySelectorAll(FOCUSABLE)].indexOf(document.activeElement)
+        : -1;
     node.replaceChildren();
     append(node, children);
     if (held >= 0) {
@@ -65,17 +73,29 @@ export function breakable(text) {
 /** A labelled drop-down. @param {string} label @param {[string, string][]} choices value and text
  *  @param {string} value @param {(value: string) => void} changed */
 export function choice(label, choices, value, changed) {
-    const select = el('select', { 'aria-label': label, on: { change: () => changed(select.value) } },
-        choices.map(([v, text]) => el('option', { value: v, text, selected: v === value })));
-    return el('label', { class: 'control' }, el('span', { class: 'control-name', text: label }), select);
+    const select = el(
+        'select',
+        { 'aria-label': label, on: { change: () => changed(select.value) } },
+        choices.map(([v, text]) => el('option', { value: v, text, selected: v === value })),
+    );
+    return el(
+        'label',
+        { class: 'control' },
+        el('span', { class: 'control-name', text: label }),
+        select,
+    );
 }
 
 /** A button that is pressed or not. @param {string} text @param {boolean} on
  *  @param {(on: boolean) => void} changed @param {string} [title] */
 export function toggle(text, on, changed, title) {
     return el('button', {
-        class: 'toggle', type: 'button', 'aria-pressed': on ? 'true' : 'false', title,
-        text, on: { click: () => changed(!on) },
+        class: 'toggle',
+        type: 'button',
+        'aria-pressed': on ? 'true' : 'false',
+        title,
+        text,
+        on: { click: () => changed(!on) },
     });
 }
 

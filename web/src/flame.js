@@ -47,8 +47,13 @@ export class FlameWidget {
     }
 
     build() {
-        this.canvas = el('canvas', { class: 'flame-canvas', tabindex: '0', role: 'application',
-            'aria-roledescription': 'flame graph', 'aria-label': 'Flame graph' });
+        this.canvas = el('canvas', {
+            class: 'flame-canvas',
+            tabindex: '0',
+            role: 'application',
+            'aria-roledescription': 'flame graph',
+            'aria-label': 'Flame graph',
+        });
         this.spacer = el('div', { class: 'flame-spacer' });
         this.scroll = el('div', { class: 'flame-scroll' }, this.canvas, this.spacer);
         this.tip = el('div', { class: 'tip', role: 'tooltip', hidden: true });
@@ -60,7 +65,9 @@ export class FlameWidget {
         this.canvas.addEventListener('pointerleave', () => this.hover(-1));
         this.canvas.addEventListener('pointerdown', (e) => this.pointerDown(e));
         this.canvas.addEventListener('pointerup', (e) => this.pointerUp(e));
-        this.canvas.addEventListener('pointercancel', () => { this.drag = null; });
+        this.canvas.addEventListener('pointercancel', () => {
+            this.drag = null;
+        });
         this.canvas.addEventListener('dblclick', () => this.zoomTo(0));
         this.canvas.addEventListener('wheel', (e) => this.wheel(e), { passive: false });
         this.canvas.addEventListener('keydown', (e) => this.key(e));
@@ -145,7 +152,8 @@ export class FlameWidget {
         if (!this.scene) return -1;
         const bounds = this.canvas.getBoundingClientRect();
         const y = event.clientY - bounds.top + this.scroll.scrollTop;
-        const x = this.from + ((event.clientX - bounds.left) / bounds.width) * (this.to - this.from);
+        const x =
+            this.from + ((event.clientX - bounds.left) / bounds.width) * (this.to - this.from);
         const { icicle, layout } = this.scene;
         const content = Math.max(layout.levels * ROW, this.scroll.clientHeight);
         return boxAt(layout, Math.floor((icicle ? y : content - y) / ROW), x);
@@ -191,7 +199,8 @@ export class FlameWidget {
             this.panBy((event.deltaX || event.deltaY) / bounds.width);
             return;
         }
-        const around = this.from + ((event.clientX - bounds.left) / bounds.width) * (this.to - this.from);
+        const around =
+            this.from + ((event.clientX - bounds.left) / bounds.width) * (this.to - this.from);
         this.zoomBy(Math.exp(event.deltaY * 0.003), around);
         this.glide = this.glide && { ...this.glide, start: this.glide.start - GLIDE_MS * 0.6 };
     }
@@ -200,7 +209,8 @@ export class FlameWidget {
         if (box !== this.hoverBox) {
             this.hoverBox = box;
             this.redraw();
-            if (box >= 0) this.tip.replaceChildren(...this.owner.describe(this.scene.layout.node[box]));
+            if (box >= 0)
+                this.tip.replaceChildren(...this.owner.describe(this.scene.layout.node[box]));
         }
         this.tip.hidden = box < 0;
         if (box >= 0 && event) this.placeTip(event.clientX, event.clientY);
@@ -240,7 +250,9 @@ export class FlameWidget {
         };
         const sibling = (step) => {
             const other = box + step;
-            return other > 0 && other < layout.count && layout.level[other] === layout.level[box] ? other : -1;
+            return other > 0 && other < layout.count && layout.level[other] === layout.level[box]
+                ? other
+                : -1;
         };
         const parent = () => (box > 0 ? layout.boxOf[tree.parent[node]] : -1);
         const actions = {
@@ -307,17 +319,27 @@ export class FlameWidget {
         context.textBaseline = 'middle';
         const content = Math.max(layout.levels * ROW, height);
         const scrolled = this.scroll.scrollTop;
-        const first = Math.max(0, Math.floor((icicle ? scrolled : content - scrolled - height) / ROW));
-        const last = Math.min(layout.levels - 1, Math.ceil((icicle ? scrolled + height : content - scrolled) / ROW));
+        const first = Math.max(
+            0,
+            Math.floor((icicle ? scrolled : content - scrolled - height) / ROW),
+        );
+        const last = Math.min(
+            layout.levels - 1,
+            Math.ceil((icicle ? scrolled + height : content - scrolled) / ROW),
+        );
         const zoomLevel = layout.level[Math.max(0, layout.boxOf[this.zoomNode])];
         for (let level = first; level <= last; level++) {
             const y = this.rowTop(level) - scrolled;
             context.globalAlpha = level < zoomLevel ? 0.55 : 1;
-            visitLevel(layout, level, this.from, brush.scale, width,
-                (box, left, right) => brush.box(box, left, right, y));
+            visitLevel(layout, level, this.from, brush.scale, width, (box, left, right) =>
+                brush.box(box, left, right, y),
+            );
         }
         context.globalAlpha = 1;
-        for (const [box, colour] of [[this.hoverBox, theme.text], [this.focusBox, theme.accent]]) {
+        for (const [box, colour] of [
+            [this.hoverBox, theme.text],
+            [this.focusBox, theme.accent],
+        ]) {
             if (box >= 0) this.outline(context, box, colour, brush.scale, width, scrolled);
         }
     }
@@ -329,8 +351,12 @@ export class FlameWidget {
         if (right <= 0 || left >= width) return;
         context.strokeStyle = colour;
         context.lineWidth = 2;
-        context.strokeRect(left + 1, this.rowTop(layout.level[box]) - scrolled + 1,
-            Math.max(1, right - left - 3), ROW - 3);
+        context.strokeRect(
+            left + 1,
+            this.rowTop(layout.level[box]) - scrolled + 1,
+            Math.max(1, right - left - 3),
+            ROW - 3,
+        );
     }
 
     /** Drawing of one box, with everything that is the same for all looked up once. */
@@ -340,7 +366,8 @@ export class FlameWidget {
         const changes = diffColours(theme.dark);
         const fillOf = (node) => {
             if (node === 0) return theme.haze;
-            if (colourBy === 'state' && tree.states) return states[largestState(tree.states, node * STATE_COUNT)];
+            if (colourBy === 'state' && tree.states)
+                return states[largestState(tree.states, node * STATE_COUNT)];
             if (colourBy === 'change' && tree.before) {
                 return changes[diffStep(share(tree.before, node), share(tree.total, node))];
             }
@@ -369,9 +396,18 @@ export class FlameWidget {
                 context.globalAlpha = alpha;
             }
             if (w < MIN_TEXT) return;
-            context.fillStyle = node === 0 ? theme.text : matches && matches[tree.key[node]] ? '#1d1600' : theme.box;
+            context.fillStyle =
+                node === 0
+                    ? theme.text
+                    : matches && matches[tree.key[node]]
+                      ? '#1d1600'
+                      : theme.box;
             const x = Math.max(0, left);
-            const text = this.fit(context, node === 0 ? rootLabel : label(tree.key[node]), right - x - 9);
+            const text = this.fit(
+                context,
+                node === 0 ? rootLabel : label(tree.key[node]),
+                right - x - 9,
+            );
             if (text) context.fillText(text, x + 4, y + h / 2 + 0.5);
         };
         return { scale, box };

@@ -1,7 +1,15 @@
 // Numbers, times and names as text. Pure functions; nothing here touches the page.
 
-const DURATION_STEPS = [[1e6, 's'], [1e3, 'ms']];
-const BYTE_STEPS = [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB']];
+const DURATION_STEPS = [
+    [1e6, 's'],
+    [1e3, 'ms'],
+];
+const BYTE_STEPS = [
+    [2 ** 40, 'TiB'],
+    [2 ** 30, 'GiB'],
+    [2 ** 20, 'MiB'],
+    [2 ** 10, 'KiB'],
+];
 
 /** Three significant digits without an exponent: 1234, 123, 12.3, 1.23. @param {number} value */
 export function shortNumber(value) {
@@ -13,7 +21,8 @@ export function shortNumber(value) {
 /** @param {number} microseconds */
 export function duration(microseconds) {
     const seconds = Math.round(microseconds / 1e6);
-    if (seconds >= 3600) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+    if (seconds >= 3600)
+        return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
     if (seconds >= 100) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
     for (const [step, unit] of DURATION_STEPS) {
         if (Math.abs(microseconds) >= step) return `${shortNumber(microseconds / step)} ${unit}`;
@@ -52,7 +61,8 @@ export function points(points) {
 
 /** A moment on the recording's axis, in seconds or, where the span is short, milliseconds. @param {number} microseconds @param {number} [span] */
 export function moment(microseconds, span = 1e7) {
-    if (span < 1e6) return `${(microseconds / 1e3).toFixed(span < 1e4 ? 2 : span < 1e5 ? 1 : 0)} ms`;
+    if (span < 1e6)
+        return `${(microseconds / 1e3).toFixed(span < 1e4 ? 2 : span < 1e5 ? 1 : 0)} ms`;
     const digits = span < 2e7 ? 2 : span < 2e8 ? 1 : 0;
     return `${(microseconds / 1e6).toFixed(digits)} s`;
 }
@@ -60,7 +70,8 @@ export function moment(microseconds, span = 1e7) {
 /** Clock time of a moment, local to the reader. @param {number} unixMilliseconds */
 export function clock(unixMilliseconds) {
     return new Date(unixMilliseconds).toLocaleString(undefined, {
-        dateStyle: 'medium', timeStyle: 'medium',
+        dateStyle: 'medium',
+        timeStyle: 'medium',
     });
 }
 
@@ -104,7 +115,8 @@ export function typeAndMethod(name) {
 
 // Control characters, and those that turn the direction of writing and so can make a name look like
 // another one.
-const UNREADABLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const UNREADABLE =
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** Text with invisible and direction-changing characters spelled out. @param {string} text */
 export function readable(text) {

@@ -36,24 +36,45 @@ export function grid(options) {
     }
     const body = el('tbody');
     const more = el('div', { class: 'grid-more' });
-    const heads = columns.map((column, i) => head(column, () => {
-        memory.up = memory.sort === i ? !memory.up : startsUp(column);
-        memory.sort = i;
-        render();
-    }));
-    const table = el('table', { class: 'grid', 'aria-label': options.label },
-        el('thead', null, el('tr', null, heads)), body);
-    const filter = options.filterText && el('input', {
-        class: 'grid-filter', type: 'search', placeholder: 'Filter…', 'aria-label': `Filter ${options.label}`,
-        value: memory.filter, spellcheck: 'false',
-        on: { input: () => { memory.filter = filter.value; memory.shown = PAGE; render(); } },
-    });
+    const heads = columns.map((column, i) =>
+        head(column, () => {
+            memory.up = memory.sort === i ? !memory.up : startsUp(column);
+            memory.sort = i;
+            render();
+        }),
+    );
+    const table = el(
+        'table',
+        { class: 'grid', 'aria-label': options.label },
+        el('thead', null, el('tr', null, heads)),
+        body,
+    );
+    const filter =
+        options.filterText &&
+        el('input', {
+            class: 'grid-filter',
+            type: 'search',
+            placeholder: 'Filter…',
+            'aria-label': `Filter ${options.label}`,
+            value: memory.filter,
+            spellcheck: 'false',
+            on: {
+                input: () => {
+                    memory.filter = filter.value;
+                    memory.shown = PAGE;
+                    render();
+                },
+            },
+        });
 
     function chosenRows() {
         const wanted = memory.filter.toLowerCase();
-        const rows = wanted && options.filterText
-            ? options.rows.filter((row) => options.filterText(row).toLowerCase().includes(wanted))
-            : options.rows.slice();
+        const rows =
+            wanted && options.filterText
+                ? options.rows.filter((row) =>
+                      options.filterText(row).toLowerCase().includes(wanted),
+                  )
+                : options.rows.slice();
         const { value } = columns[memory.sort];
         const sign = memory.up ? 1 : -1;
         return rows.sort((a, b) => {
@@ -66,20 +87,57 @@ export function grid(options) {
     function render() {
         const rows = chosenRows();
         heads.forEach((th, i) => {
-            if (i === memory.sort) th.setAttribute('aria-sort', memory.up ? 'ascending' : 'descending');
+            if (i === memory.sort)
+                th.setAttribute('aria-sort', memory.up ? 'ascending' : 'descending');
             else th.removeAttribute('aria-sort');
         });
-        body.replaceChildren(...rows.slice(0, memory.shown).map((row) => el('tr', null, columns.map((c) => cell(c, row)))));
+        body.replaceChildren(
+            ...rows.slice(0, memory.shown).map((row) =>
+                el(
+                    'tr',
+                    null,
+                    columns.map((c) => cell(c, row)),
+                ),
+            ),
+        );
         if (rows.length === 0) {
-            body.append(el('tr', null, el('td', { colspan: columns.length, class: 'muted', text: options.empty || 'Nothing here.' })));
+            body.append(
+                el(
+                    'tr',
+                    null,
+                    el('td', {
+                        colspan: columns.length,
+                        class: 'muted',
+                        text: options.empty || 'Nothing here.',
+                    }),
+                ),
+            );
         }
-        fill(more, rows.length > memory.shown && el('button', { type: 'button', class: 'plain',
-            text: `Show more (${memory.shown} of ${rows.length.toLocaleString('en')})`,
-            on: { click: () => { memory.shown += PAGE * 5; render(); } } }));
+        fill(
+            more,
+            rows.length > memory.shown &&
+                el('button', {
+                    type: 'button',
+                    class: 'plain',
+                    text: `Show more (${memory.shown} of ${rows.length.toLocaleString('en')})`,
+                    on: {
+                        click: () => {
+                            memory.shown += PAGE * 5;
+                            render();
+                        },
+                    },
+                }),
+        );
     }
 
     render();
-    return el('div', { class: 'grid-box' }, filter, el('div', { class: 'grid-scroll' }, table), more);
+    return el(
+        'div',
+        { class: 'grid-box' },
+        filter,
+        el('div', { class: 'grid-scroll' }, table),
+        more,
+    );
 }
 
 function startsUp(column) {
@@ -87,18 +145,31 @@ function startsUp(column) {
 }
 
 function head(column, sorted) {
-    return el('th', { scope: 'col', class: column.number ? 'number' : '', title: column.hint },
-        el('button', { type: 'button', class: 'sort', text: column.title, on: { click: sorted } }));
+    return el(
+        'th',
+        { scope: 'col', class: column.number ? 'number' : '', title: column.hint },
+        el('button', { type: 'button', class: 'sort', text: column.title, on: { click: sorted } }),
+    );
 }
 
 function cell(column, row) {
     const content = column.cell ? column.cell(row) : String(column.value(row));
-    return el('td', { class: (column.number ? 'number' : '') + (column.wide ? ' wide' : '') }, content);
+    return el(
+        'td',
+        { class: (column.number ? 'number' : '') + (column.wide ? ' wide' : '') },
+        content,
+    );
 }
 
 /** A number with a bar behind it that shows its share. @param {string} text @param {number} share 0 to 1 */
 export function bar(text, share) {
-    return el('span', { class: 'bar' },
-        el('span', { class: 'bar-fill', style: { width: `${Math.max(0, Math.min(1, share)) * 100}%` } }),
-        el('span', { class: 'bar-text', text }));
+    return el(
+        'span',
+        { class: 'bar' },
+        el('span', {
+            class: 'bar-fill',
+            style: { width: `${Math.max(0, Math.min(1, share)) * 100}%` },
+        }),
+        el('span', { class: 'bar-text', text }),
+    );
 }

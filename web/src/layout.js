@@ -31,9 +31,10 @@ export function layOut(tree, order, rankOfKey, widths = tree.total) {
     const level = new Uint16Array(tree.size);
     const boxOf = new Int32Array(tree.size).fill(-1);
     const scale = widths[0] > 0 ? 1 / widths[0] : 0;
-    const compare = order === 'name'
-        ? (a, b) => rankOfKey[tree.key[a]] - rankOfKey[tree.key[b]] || a - b
-        : (a, b) => widths[b] - widths[a] || rankOfKey[tree.key[a]] - rankOfKey[tree.key[b]];
+    const compare =
+        order === 'name'
+            ? (a, b) => rankOfKey[tree.key[a]] - rankOfKey[tree.key[b]] || a - b
+            : (a, b) => widths[b] - widths[a] || rankOfKey[tree.key[a]] - rankOfKey[tree.key[b]];
     const levelStart = [0];
     let count = 1;
     x1[0] = scale > 0 ? 1 : 0;
@@ -61,8 +62,16 @@ export function layOut(tree, order, rankOfKey, widths = tree.total) {
         }
     }
     levelStart.push(count);
-    return { count, levels: levelStart.length - 1, levelStart: Int32Array.from(levelStart),
-        node, x0, x1, boxOf, level };
+    return {
+        count,
+        levels: levelStart.length - 1,
+        levelStart: Int32Array.from(levelStart),
+        node,
+        x0,
+        x1,
+        boxOf,
+        level,
+    };
 }
 
 /** First box of [from, to) that ends right of `x`, or `to`. @param {Layout} layout */

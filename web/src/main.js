@@ -23,15 +23,45 @@ import { ChangesView, LinesView, MethodsView, ThreadsView } from './view_tables.
 const VIEWS = [
     { id: 'flame', title: 'Flame graph', make: FlameView, when: (a) => a.profile !== null },
     { id: 'changes', title: 'What changed', make: ChangesView, when: (a) => a.isDiff },
-    { id: 'methods', title: 'Top methods', make: MethodsView, when: (a) => a.profile !== null && !a.isDiff },
+    {
+        id: 'methods',
+        title: 'Top methods',
+        make: MethodsView,
+        when: (a) => a.profile !== null && !a.isDiff,
+    },
     { id: 'lines', title: 'Hot lines', make: LinesView, when: (a) => a.profile !== null },
     { id: 'method', title: 'Callers & callees', make: MethodView, when: (a) => a.profile !== null },
-    { id: 'time', title: 'Time line', make: TimeView, when: (a) => a.process.tables.some((t) => t.time !== null) },
-    { id: 'heat', title: 'Heat map', make: HeatView, when: (a) => a.profile !== null && a.profile.time !== null },
+    {
+        id: 'time',
+        title: 'Time line',
+        make: TimeView,
+        when: (a) => a.process.tables.some((t) => t.time !== null),
+    },
+    {
+        id: 'heat',
+        title: 'Heat map',
+        make: HeatView,
+        when: (a) => a.profile !== null && a.profile.time !== null,
+    },
     { id: 'map', title: 'Map', make: MapView, when: (a) => a.profile !== null && !a.isDiff },
-    { id: 'threads', title: 'Threads', make: ThreadsView, when: (a) => a.profile !== null && a.profile.thread !== null },
-    { id: 'exceptions', title: 'Exceptions', make: ExceptionsView, when: (a) => a.process.table('exceptions') !== null },
-    { id: 'other', title: 'Other tables', make: OtherView, when: (a) => otherTables(a.process).length > 0 },
+    {
+        id: 'threads',
+        title: 'Threads',
+        make: ThreadsView,
+        when: (a) => a.profile !== null && a.profile.thread !== null,
+    },
+    {
+        id: 'exceptions',
+        title: 'Exceptions',
+        make: ExceptionsView,
+        when: (a) => a.process.table('exceptions') !== null,
+    },
+    {
+        id: 'other',
+        title: 'Other tables',
+        make: OtherView,
+        when: (a) => otherTables(a.process).length > 0,
+    },
     { id: 'health', title: 'Losses & cost', make: HealthView, when: () => true },
 ];
 const THEMES = ['system', 'light', 'dark'];
@@ -51,11 +81,25 @@ class App {
         this.panel = el('div', { class: 'panel', role: 'tabpanel', id: 'panel', tabindex: '-1' });
         this.facts = el('div');
         this.header = el('header', { class: 'top' });
-        fill(host, this.header, el('main', null, findingsSection(report.findings), this.facts,
-            el('div', { class: 'sticky' }, this.bar, this.timeline.element), this.tabs, this.panel), this.help);
+        fill(
+            host,
+            this.header,
+            el(
+                'main',
+                null,
+                findingsSection(report.findings),
+                this.facts,
+                el('div', { class: 'sticky' }, this.bar, this.timeline.element),
+                this.tabs,
+                this.panel,
+            ),
+            this.help,
+        );
         this.store.listen((state, changed) => this.update(changed));
         document.addEventListener('keydown', (event) => this.key(event));
-        window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.repaint());
+        window
+            .matchMedia('(prefers-color-scheme: dark)')
+            .addEventListener('change', () => this.repaint());
         window.addEventListener('beforeprint', () => this.print('light'));
         window.addEventListener('afterprint', () => this.print(this.theme));
         this.update(new Set(['process']));
@@ -67,7 +111,8 @@ class App {
         this.repaint();
         this.timeline.draw();
         const view = this.views.get(this.shown);
-        for (const part of [view, view.widget, ...Object.values(view.widgets || {})]) if (part && part.draw) part.draw();
+        for (const part of [view, view.widget, ...Object.values(view.widgets || {})])
+            if (part && part.draw) part.draw();
     }
 
     get analysis() {
@@ -124,19 +169,55 @@ class App {
         const { process } = analysis;
         const title = report.kind === 'diff' ? report.title : `${process.name} (${process.pid})`;
         document.title = `${title} – Clarinet`;
-        fill(this.header, el('span', { class: 'brand', text: 'Clarinet' }), el('h1', { text: title }),
-            report.cut && el('span', { class: 'badge warning', text: 'cut off', title: report.cut }),
-            report.processes.length > 1 && choice('Process', report.processes.map((p, i) => [String(i), `${p.name} (${p.pid})`]),
-                String(this.store.state.process), (value) => this.store.set({ process: Number(value), profile: '', threads: '', zoom: '', method: '', from: 0, to: 0 }, true)),
+        fill(
+            this.header,
+            el('span', { class: 'brand', text: 'Clarinet' }),
+            el('h1', { text: title }),
+            report.cut &&
+                el('span', { class: 'badge warning', text: 'cut off', title: report.cut }),
+            report.processes.length > 1 &&
+                choice(
+                    'Process',
+                    report.processes.map((p, i) => [String(i), `${p.name} (${p.pid})`]),
+                    String(this.store.state.process),
+                    (value) =>
+                        this.store.set(
+                            {
+                                process: Number(value),
+                                profile: '',
+                                threads: '',
+                                zoom: '',
+                                method: '',
+                                from: 0,
+                                to: 0,
+                            },
+                            true,
+                        ),
+                ),
             el('span', { class: 'spring' }),
-            el('button', { type: 'button', class: 'plain', id: 'theme', ...this.themeWords(), text: '◐', on: { click: () => this.nextTheme() } }),
-            el('button', { type: 'button', class: 'plain', 'aria-label': 'Keys and pointer', text: '?', on: { click: () => this.help.showModal() } }));
+            el('button', {
+                type: 'button',
+                class: 'plain',
+                id: 'theme',
+                ...this.themeWords(),
+                text: '◐',
+                on: { click: () => this.nextTheme() },
+            }),
+            el('button', {
+                type: 'button',
+                class: 'plain',
+                'aria-label': 'Keys and pointer',
+                text: '?',
+                on: { click: () => this.help.showModal() },
+            }),
+        );
     }
 
     nextTheme() {
         this.theme = THEMES[(THEMES.indexOf(this.theme) + 1) % THEMES.length];
         document.documentElement.dataset.theme = this.theme;
-        for (const [name, value] of Object.entries(this.themeWords())) document.getElementById('theme').setAttribute(name, value);
+        for (const [name, value] of Object.entries(this.themeWords()))
+            document.getElementById('theme').setAttribute(name, value);
         this.repaint();
     }
 
@@ -152,8 +233,18 @@ class App {
         const threads = numbers(state.threads);
         const states = new Set(numbers(state.states));
         const { profile } = analysis;
-        const chip = (text, change) => el('button', { type: 'button', class: 'chip', title: 'Remove this choice',
-            on: { click: () => this.store.set(change) } }, text, el('span', { 'aria-hidden': 'true', text: ' ×' }));
+        const chip = (text, change) =>
+            el(
+                'button',
+                {
+                    type: 'button',
+                    class: 'chip',
+                    title: 'Remove this choice',
+                    on: { click: () => this.store.set(change) },
+                },
+                text,
+                el('span', { 'aria-hidden': 'true', text: ' ×' }),
+            );
         const flip = (s) => {
             if (states.has(s)) states.delete(s);
             else states.add(s);
@@ -161,14 +252,43 @@ class App {
         };
         const present = profile ? profile.statesPresent : [];
         const colours = stateColours(themeColours().dark);
-        fill(this.bar,
-            profiles.length > 1 && choice('Profile', profiles.map((t) => [t.id, t.title]), profile.id, (id) => this.store.set({ profile: id, zoom: '', states: '' })),
-            profile && el('span', { class: 'sum', text: analysis.isDiff ? '' : this.sumText(analysis) }),
-            present.length > 1 && el('span', { class: 'state-filter', role: 'group', 'aria-label': 'Only these states' }, present.map((s) => (
-                el('button', { type: 'button', class: 'toggle', 'aria-pressed': states.has(s) ? 'true' : 'false', on: { click: () => flip(s) } },
-                    el('span', { class: 'swatch', style: { background: colours[s] } }), STATES[s])))),
-            threads.length > 0 && chip(threads.length === 1 && analysis.process.threads[threads[0]]
-                ? analysis.process.threads[threads[0]].label : `${threads.length} threads`, { threads: '' }));
+        fill(
+            this.bar,
+            profiles.length > 1 &&
+                choice(
+                    'Profile',
+                    profiles.map((t) => [t.id, t.title]),
+                    profile.id,
+                    (id) => this.store.set({ profile: id, zoom: '', states: '' }),
+                ),
+            profile &&
+                el('span', { class: 'sum', text: analysis.isDiff ? '' : this.sumText(analysis) }),
+            present.length > 1 &&
+                el(
+                    'span',
+                    { class: 'state-filter', role: 'group', 'aria-label': 'Only these states' },
+                    present.map((s) =>
+                        el(
+                            'button',
+                            {
+                                type: 'button',
+                                class: 'toggle',
+                                'aria-pressed': states.has(s) ? 'true' : 'false',
+                                on: { click: () => flip(s) },
+                            },
+                            el('span', { class: 'swatch', style: { background: colours[s] } }),
+                            STATES[s],
+                        ),
+                    ),
+                ),
+            threads.length > 0 &&
+                chip(
+                    threads.length === 1 && analysis.process.threads[threads[0]]
+                        ? analysis.process.threads[threads[0]].label
+                        : `${threads.length} threads`,
+                    { threads: '' },
+                ),
+        );
     }
 
     sumText(analysis) {
@@ -184,13 +304,27 @@ class App {
             const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
             if (!step) return;
             event.preventDefault();
-            const next = available[(available.indexOf(chosen) + step + available.length) % available.length];
+            const next =
+                available[(available.indexOf(chosen) + step + available.length) % available.length];
             this.store.set({ view: next.id }, true);
             this.tabs.querySelector('[aria-selected="true"]').focus();
         };
-        fill(this.tabs, available.map((view) => el('button', { type: 'button', role: 'tab', id: `tab-${view.id}`, class: 'tab',
-            'aria-selected': view === chosen ? 'true' : 'false', 'aria-controls': 'panel', tabindex: view === chosen ? '0' : '-1',
-            text: view.title, on: { click: () => this.store.set({ view: view.id }, true), keydown: move } })));
+        fill(
+            this.tabs,
+            available.map((view) =>
+                el('button', {
+                    type: 'button',
+                    role: 'tab',
+                    id: `tab-${view.id}`,
+                    class: 'tab',
+                    'aria-selected': view === chosen ? 'true' : 'false',
+                    'aria-controls': 'panel',
+                    tabindex: view === chosen ? '0' : '-1',
+                    text: view.title,
+                    on: { click: () => this.store.set({ view: view.id }, true), keydown: move },
+                }),
+            ),
+        );
         this.panel.setAttribute('aria-labelledby', `tab-${chosen.id}`);
         this.revealTab();
     }
@@ -227,7 +361,8 @@ class App {
         };
         const available = this.available(this.analysis);
         const number = Number(event.key);
-        if (number >= 1 && number <= available.length) this.store.set({ view: available[number - 1].id }, true);
+        if (number >= 1 && number <= available.length)
+            this.store.set({ view: available[number - 1].id }, true);
         else if (actions[event.key]) actions[event.key]();
         else return;
         event.preventDefault();

@@ -30,24 +30,40 @@ import { PairTable } from './pairs.js';
  * @property {number} longest of rows that last from `time` for their weight, the longest; 0: rows are moments
  */
 
-export const STATES = ['other', 'running', 'waiting for a lock', 'sleeping', 'input or output',
-    'garbage collection', 'other wait'];
+export const STATES = [
+    'other',
+    'running',
+    'waiting for a lock',
+    'sleeping',
+    'input or output',
+    'garbage collection',
+    'other wait',
+];
 export const STATE_COUNT = STATES.length;
 export const CATEGORY = { app: 0, framework: 1, runtime: 2, native: 3, synthetic: 4 };
-export const CATEGORY_NAMES = ['your code', '.NET libraries', 'runtime', 'native libraries', 'other'];
+export const CATEGORY_NAMES = [
+    'your code',
+    '.NET libraries',
+    'runtime',
+    'native libraries',
+    'other',
+];
 
 const INTEGER_TYPES = new Set(['thread', 'stack', 'string', 'method', 'module', 'frame']);
 const FRAMEWORK = /^(System|Microsoft|mscorlib|netstandard|WindowsBase)(\.|$)/;
 const RUNTIME = /^lib(coreclr|clrjit|clrgc|clrgcexp|hostfxr|hostpolicy|System\.|mscor)/;
 const TITLES = {
-    'samples:cpu': 'CPU time', 'samples:wall': 'Wall-clock time', 'exceptions:exceptions': 'Exceptions',
+    'samples:cpu': 'CPU time',
+    'samples:wall': 'Wall-clock time',
+    'exceptions:exceptions': 'Exceptions',
     'diff:diff': 'Difference',
 };
 
 /** Reads and checks the whole data. @param {any} raw the parsed JSON */
 export function loadReport(raw) {
     if (!raw || typeof raw !== 'object') throw new Error('This page has no data in it.');
-    if (raw.version !== 1) throw new Error(`The data has version ${raw.version}; this page reads version 1.`);
+    if (raw.version !== 1)
+        throw new Error(`The data has version ${raw.version}; this page reads version 1.`);
     if (!Array.isArray(raw.processes) || raw.processes.length === 0) {
         throw new Error('The data contains no process.');
     }
@@ -118,7 +134,11 @@ export class Process {
     describeMethod(frames, i) {
         const module = this.text(frames.module ? frames.module[i] : 0);
         const kind = frames.kind ? frames.kind[i] : 1;
-        return { name: this.text(frames.name[i]) || '(unknown)', module, category: categoryOf(kind, module) };
+        return {
+            name: this.text(frames.name[i]) || '(unknown)',
+            module,
+            category: categoryOf(kind, module),
+        };
     }
 
     /** @param {any} raw @returns {Table} */
@@ -126,7 +146,9 @@ export class Process {
         const types = raw.types || {};
         const columns = {};
         for (const [name, values] of Object.entries(raw.columns || {})) {
-            columns[name] = INTEGER_TYPES.has(types[name]) ? Int32Array.from(values) : Float64Array.from(values);
+            columns[name] = INTEGER_TYPES.has(types[name])
+                ? Int32Array.from(values)
+                : Float64Array.from(values);
             if (types[name] === 'time') addUp(columns[name]);
             if (types[name] === 'stack') clampTo(columns[name], this.parent.length, 0);
             if (types[name] === 'thread') clampTo(columns[name], this.threads.length, -1);
@@ -136,16 +158,30 @@ export class Process {
             return name === undefined ? null : columns[name];
         };
         const id = `${raw.name}:${raw.profiler}`;
-        const state = columns.state ? Int32Array.from(columns.state, (s) => (s > 0 && s < STATE_COUNT ? s : 0)) : null;
+        const state = columns.state
+            ? Int32Array.from(columns.state, (s) => (s > 0 && s < STATE_COUNT ? s : 0))
+            : null;
         const weight = raw.weight ? columns[raw.weight] || null : null;
         // Wall-clock rows stand for the time from `time` on, unless they were put together.
-        const lasts = raw.profiler === 'wall' && raw.unit === 'us' && !raw.bucket && weight !== null;
+        const lasts =
+            raw.profiler === 'wall' && raw.unit === 'us' && !raw.bucket && weight !== null;
         return {
-            id, name: raw.name, profiler: raw.profiler, title: TITLES[id] || titleOf(raw),
-            rows: raw.rows, recorded: raw.recorded || raw.rows, bucket: raw.bucket || 0,
-            unit: raw.unit || 'count', units: raw.units || {}, columns, types,
-            time: byType('time'), thread: byType('thread'), stack: byType('stack'),
-            weight, state,
+            id,
+            name: raw.name,
+            profiler: raw.profiler,
+            title: TITLES[id] || titleOf(raw),
+            rows: raw.rows,
+            recorded: raw.recorded || raw.rows,
+            bucket: raw.bucket || 0,
+            unit: raw.unit || 'count',
+            units: raw.units || {},
+            columns,
+            types,
+            time: byType('time'),
+            thread: byType('thread'),
+            stack: byType('stack'),
+            weight,
+            state,
             statesPresent: statesIn(state),
             longest: lasts ? weight.reduce((longest, w) => Math.max(longest, w), 0) : 0,
         };
@@ -156,7 +192,9 @@ export class Process {
         const last = lastTime(this.tables);
         const stops = this.profilers.map((p) => (p.state === 'failed' ? 0 : p.stop || duration));
         const stopped = Math.max(0, ...stops);
-        return stopped > 0 && duration > 0 ? Math.min(duration, Math.max(stopped, last)) : duration || last;
+        return stopped > 0 && duration > 0
+            ? Math.min(duration, Math.max(stopped, last))
+            : duration || last;
     }
 
     /** @param {number} index */
@@ -169,7 +207,9 @@ export class Process {
     profiles() {
         const order = ['samples:cpu', 'samples:wall'];
         const place = (t) => (order.includes(t.id) ? order.indexOf(t.id) : order.length);
-        return this.tables.filter((t) => t.stack !== null && t.name !== 'diff').sort((a, b) => place(a) - place(b));
+        return this.tables
+            .filter((t) => t.stack !== null && t.name !== 'diff')
+            .sort((a, b) => place(a) - place(b));
     }
 
     /** @param {string} name */
@@ -188,10 +228,28 @@ export class Process {
 function describeThread(raw) {
     const flags = raw.flags || 0;
     const name = readable(raw.name || '');
-    const kinds = [[16, 'main'], [1, 'thread pool'], [4, 'finalizer'], [8, 'GC'], [64, 'Clarinet'], [32, 'native']];
-    const kind = kinds.filter(([bit]) => flags & bit).map(([, name]) => name).join(', ');
-    return { id: raw.id, managed: raw.managed || 0, flags, kind, start: raw.start || 0, end: raw.end || 0,
-        name, label: name ? `${name} (${raw.id})` : `${kind || 'thread'} ${raw.id}` };
+    const kinds = [
+        [16, 'main'],
+        [1, 'thread pool'],
+        [4, 'finalizer'],
+        [8, 'GC'],
+        [64, 'Clarinet'],
+        [32, 'native'],
+    ];
+    const kind = kinds
+        .filter(([bit]) => flags & bit)
+        .map(([, name]) => name)
+        .join(', ');
+    return {
+        id: raw.id,
+        managed: raw.managed || 0,
+        flags,
+        kind,
+        start: raw.start || 0,
+        end: raw.end || 0,
+        name,
+        label: name ? `${name} (${raw.id})` : `${kind || 'thread'} ${raw.id}`,
+    };
 }
 
 /** Whose code a module is, from its kind and name. @param {number} kind @param {string} module */
@@ -218,11 +276,13 @@ function addUp(values) {
 
 /** Indices outside 0..size-1 become `none`, so that no view has to check again. */
 function clampTo(values, size, none) {
-    for (let i = 0; i < values.length; i++) if (values[i] < 0 || values[i] >= size) values[i] = none;
+    for (let i = 0; i < values.length; i++)
+        if (values[i] < 0 || values[i] >= size) values[i] = none;
 }
 
 function checkStacks(parent, frame, frameCount) {
-    if (parent.length === 0 || parent.length !== frame.length) throw new Error('The stacks are damaged.');
+    if (parent.length === 0 || parent.length !== frame.length)
+        throw new Error('The stacks are damaged.');
     for (let i = 1; i < parent.length; i++) {
         if (parent[i] < 0 || parent[i] >= i || frame[i] < 0 || frame[i] >= frameCount) {
             throw new Error(`Stack ${i} is damaged.`);

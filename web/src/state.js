@@ -24,9 +24,24 @@
 
 /** @type {State} */
 const DEFAULTS = {
-    process: 0, profile: '', view: 'flame', from: 0, to: 0, threads: '', states: '', search: '',
-    zoom: '', method: '', colour: '', order: 'weight', shape: 'icicle', by: 'method',
-    inverted: 0, grouped: 0, rows: 'methods', widths: 'after',
+    process: 0,
+    profile: '',
+    view: 'flame',
+    from: 0,
+    to: 0,
+    threads: '',
+    states: '',
+    search: '',
+    zoom: '',
+    method: '',
+    colour: '',
+    order: 'weight',
+    shape: 'icicle',
+    by: 'method',
+    inverted: 0,
+    grouped: 0,
+    rows: 'methods',
+    widths: 'after',
 };
 
 export class Store {
@@ -92,5 +107,10 @@ function write(state) {
 
 /** '1.2.3' as numbers. @param {string} text */
 export function numbers(text) {
-    return text === '' ? [] : text.split('.').map(Number).filter((n) => Number.isInteger(n) && n >= 0);
+    return text === ''
+        ? []
+        : text
+              .split('.')
+              .map(Number)
+              .filter((n) => Number.isInteger(n) && n >= 0);
 }

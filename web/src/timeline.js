@@ -40,7 +40,9 @@ export function rangeChooser(canvas, axis, chosen) {
         if (drag && !drag.moved) chosen(0, 0);
         drag = null;
     });
-    canvas.addEventListener('pointercancel', () => { drag = null; });
+    canvas.addEventListener('pointercancel', () => {
+        drag = null;
+    });
     canvas.addEventListener('keydown', (event) => {
         const range = moveRange(event, axis());
         if (!range) return;
@@ -56,8 +58,10 @@ function moveRange(event, { span, from, to, whole }) {
     if (event.key === 'Escape') return [0, 0];
     const direction = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!direction) return null;
-    if (whole) return direction > 0 ? [0, Math.round(step)] : [Math.round(span - step), Math.round(span)];
-    if (event.shiftKey) return [from, Math.round(Math.max(from + step, Math.min(span, to + direction * step)))];
+    if (whole)
+        return direction > 0 ? [0, Math.round(step)] : [Math.round(span - step), Math.round(span)];
+    if (event.shiftKey)
+        return [from, Math.round(Math.max(from + step, Math.min(span, to + direction * step)))];
     const moved = Math.max(-from, Math.min(span - to, direction * step));
     return [Math.round(from + moved), Math.round(to + moved)];
 }
@@ -104,10 +108,20 @@ export function drawRange(context, theme, left, width, height, { span, from, to,
 export class Timeline {
     /** @param {(from: number, to: number) => void} chosen */
     constructor(chosen) {
-        this.canvas = el('canvas', { class: 'timeline-canvas', tabindex: '0', role: 'slider',
-            'aria-roledescription': 'time range', 'aria-label': 'Time range' });
+        this.canvas = el('canvas', {
+            class: 'timeline-canvas',
+            tabindex: '0',
+            role: 'slider',
+            'aria-roledescription': 'time range',
+            'aria-label': 'Time range',
+        });
         this.words = el('div', { class: 'timeline-words' });
-        this.element = el('section', { class: 'timeline', 'aria-label': 'Time' }, this.words, this.canvas);
+        this.element = el(
+            'section',
+            { class: 'timeline', 'aria-label': 'Time' },
+            this.words,
+            this.canvas,
+        );
         this.redraw = oncePerFrame(() => this.draw());
         this.chosen = chosen;
         rangeChooser(this.canvas, () => this.axis(), chosen);
@@ -122,16 +136,31 @@ export class Timeline {
     /** @param {import('./analysis.js').Analysis} analysis */
     update(analysis) {
         this.analysis = analysis;
-        this.element.hidden = !analysis.profile || !analysis.profile.time || analysis.process.duration <= 0;
+        this.element.hidden =
+            !analysis.profile || !analysis.profile.time || analysis.process.duration <= 0;
         if (this.element.hidden) return;
         const { from, to, whole, process } = analysis;
-        const range = whole ? `whole recording, ${duration(process.duration)}`
+        const range = whole
+            ? `whole recording, ${duration(process.duration)}`
             : `${moment(from, to - from)} to ${moment(to, to - from)} (${duration(to - from)})`;
-        fill(this.words, el('span', { class: 'strong', text: `${analysis.profile.title} over time` }),
+        fill(
+            this.words,
+            el('span', { class: 'strong', text: `${analysis.profile.title} over time` }),
             el('span', { class: 'muted', text: range }),
-            analysis.profile.bucket > 0 && el('span', { class: 'muted hint', text: `in steps of ${duration(analysis.profile.bucket)}` }),
-            whole ? el('span', { class: 'muted hint', text: 'drag to choose a range' })
-                : el('button', { type: 'button', class: 'plain', text: 'Whole recording', on: { click: () => this.chosen(0, 0) } }));
+            analysis.profile.bucket > 0 &&
+                el('span', {
+                    class: 'muted hint',
+                    text: `in steps of ${duration(analysis.profile.bucket)}`,
+                }),
+            whole
+                ? el('span', { class: 'muted hint', text: 'drag to choose a range' })
+                : el('button', {
+                      type: 'button',
+                      class: 'plain',
+                      text: 'Whole recording',
+                      on: { click: () => this.chosen(0, 0) },
+                  }),
+        );
         this.canvas.setAttribute('aria-valuemin', '0');
         this.canvas.setAttribute('aria-valuemax', String(process.duration));
         this.canvas.setAttribute('aria-valuenow', String(from));
@@ -145,7 +174,10 @@ export class Timeline {
             const theme = themeColours();
             const chart = height - 18;
             const { profile } = this.analysis;
-            const { sums, layers, count } = this.analysis.overTime(profile, Math.max(10, Math.floor(width / 3)));
+            const { sums, layers, count } = this.analysis.overTime(
+                profile,
+                Math.max(10, Math.floor(width / 3)),
+            );
             const colours = layers > 1 ? stateColours(theme.dark) : [theme.accent];
             drawStacked(context, sums, layers, count, colours, width, chart);
             context.fillStyle = theme.line;
@@ -182,6 +214,14 @@ export function drawStacked(context, sums, layers, count, colours, width, height
 /** A key for the colours of states; only those that occur. @param {Float64Array} totals @param {boolean} dark */
 export function stateLegend(totals, dark) {
     const colours = stateColours(dark);
-    return STATES.map((name, s) => [name, s]).filter(([, s]) => totals[s] > 0).map(([name, s]) => (
-        el('span', { class: 'key' }, el('span', { class: 'swatch', style: { background: colours[s] } }), name)));
+    return STATES.map((name, s) => [name, s])
+        .filter(([, s]) => totals[s] > 0)
+        .map(([name, s]) =>
+            el(
+                'span',
+                { class: 'key' },
+                el('span', { class: 'swatch', style: { background: colours[s] } }),
+                name,
+            ),
+        );
 }

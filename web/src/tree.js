@@ -31,7 +31,13 @@ export function makeShape(parent, frame, keyOfFrame, keyCount) {
     for (let i = 1; i < parent.length; i++) {
         nodeOf[i] = table.intern(nodeOf[parent[i]], keyOfFrame[frame[i]]);
     }
-    const shape = { size: table.size, parent: table.parents(), key: table.keys(), keyCount, nodeOf };
+    const shape = {
+        size: table.size,
+        parent: table.parents(),
+        key: table.keys(),
+        keyCount,
+        nodeOf,
+    };
     return { ...shape, outermost: outermostNodes(shape) };
 }
 
@@ -76,10 +82,17 @@ const SMALLEST = 1 / 50000;
 
 /** @returns {Tree} */
 function emptyTree(size, parent, key, keyCount, withStates, withBefore) {
-    return { size, parent, key, keyCount, self: new Float64Array(size), total: new Float64Array(size),
+    return {
+        size,
+        parent,
+        key,
+        keyCount,
+        self: new Float64Array(size),
+        total: new Float64Array(size),
         states: withStates ? new Float64Array(size * STATE_COUNT) : null,
         before: withBefore ? new Float64Array(size) : null,
-        selfBefore: withBefore ? new Float64Array(size) : null };
+        selfBefore: withBefore ? new Float64Array(size) : null,
+    };
 }
 
 /** Adds every node's weights to its parent, from the leaves on. @param {Tree} tree */
@@ -107,7 +120,14 @@ function addTotals(tree) {
  * @param {Int32Array} rows @param {Float64Array|null} weights by row of the table; null: 1 each
  */
 export function weigh(shape, table, rows, weights) {
-    const tree = emptyTree(shape.size, shape.parent, shape.key, shape.keyCount, table.state !== null, false);
+    const tree = emptyTree(
+        shape.size,
+        shape.parent,
+        shape.key,
+        shape.keyCount,
+        table.state !== null,
+        false,
+    );
     const { self, states } = tree;
     const { stack, state } = table;
     for (let i = 0; i < rows.length; i++) {
@@ -139,20 +159,32 @@ export function weighDiff(shape, table, scale) {
 export function weighByThread(shape, table, rows, weights, threadCount) {
     const sorted = sortRowsByThread(table, rows, threadCount);
     const nodes = new PairTable(shape.size);
-    const work = { target: new Int32Array(shape.size), total: new Float64Array(shape.size),
-        stamp: new Int32Array(shape.size).fill(-1) };
+    const work = {
+        target: new Int32Array(shape.size),
+        total: new Float64Array(shape.size),
+        stamp: new Int32Array(shape.size).fill(-1),
+    };
     let least = 0;
     for (let i = 0; i < sorted.length; i++) least += weights ? weights[sorted[i]] : 1;
     least *= SMALLEST;
     const nodeOfRow = new Int32Array(rows.length);
     for (let i = 0, end = 0; i < sorted.length; i = end) {
         const thread = table.thread ? table.thread[sorted[i]] : -1;
-        while (end < sorted.length && (!table.thread || table.thread[sorted[end]] === thread)) end++;
+        while (end < sorted.length && (!table.thread || table.thread[sorted[end]] === thread))
+            end++;
         const ofThread = sorted.subarray(i, end);
         placeThread(shape, table, ofThread, weights, thread, nodes, work, least);
-        for (let k = 0; k < ofThread.length; k++) nodeOfRow[i + k] = work.target[shape.nodeOf[table.stack[ofThread[k]]]];
+        for (let k = 0; k < ofThread.length; k++)
+            nodeOfRow[i + k] = work.target[shape.nodeOf[table.stack[ofThread[k]]]];
     }
-    const tree = emptyTree(nodes.size, nodes.parents(), nodes.keys(), shape.keyCount, table.state !== null, false);
+    const tree = emptyTree(
+        nodes.size,
+        nodes.parents(),
+        nodes.keys(),
+        shape.keyCount,
+        table.state !== null,
+        false,
+    );
     for (let i = 0; i < sorted.length; i++) {
         const w = weights ? weights[sorted[i]] : 1;
         tree.self[nodeOfRow[i]] += w;
@@ -180,7 +212,9 @@ function placeThread(shape, table, rows, weights, thread, nodes, work, least) {
     for (let i = 1; i < order.length; i++) {
         const above = target[shape.parent[order[i]]];
         const cut = nodes.second[above] === SMALL;
-        target[order[i]] = cut ? above : nodes.intern(above, total[order[i]] >= least ? shape.key[order[i]] : SMALL);
+        target[order[i]] = cut
+            ? above
+            : nodes.intern(above, total[order[i]] >= least ? shape.key[order[i]] : SMALL);
     }
 }
 
@@ -197,7 +231,8 @@ function sortRowsByThread(table, rows, threadCount) {
 /** Copies node `from` of `source`, as weight of `to` in `tree`. `part` is 'self' or 'total'. */
 function transfer(source, from, tree, to, part) {
     tree.self[to] += part === 'self' ? source.self[from] : source.total[from];
-    if (tree.selfBefore) tree.selfBefore[to] += part === 'self' ? source.selfBefore[from] : source.before[from];
+    if (tree.selfBefore)
+        tree.selfBefore[to] += part === 'self' ? source.selfBefore[from] : source.before[from];
     if (!tree.states) return;
     const ends = part === 'self' ? ownStates(source, from) : null;
     for (let s = 0; s < STATE_COUNT; s++) {
@@ -226,10 +261,17 @@ function prepareOwnStates(tree) {
 
 /** Copies chosen nodes' weights into the tree that `nodes` holds. `target[i]` = 0: not chosen. */
 function treeOf(source, nodes, target, part) {
-    const tree = emptyTree(nodes.size, nodes.parents(), nodes.keys(), source.keyCount,
-        source.states !== null, source.before !== null);
+    const tree = emptyTree(
+        nodes.size,
+        nodes.parents(),
+        nodes.keys(),
+        source.keyCount,
+        source.states !== null,
+        source.before !== null,
+    );
     prepareOwnStates(source);
-    for (let i = 1; i < source.size; i++) if (target[i] > 0) transfer(source, i, tree, target[i], part);
+    for (let i = 1; i < source.size; i++)
+        if (target[i] > 0) transfer(source, i, tree, target[i], part);
     return addTotals(tree);
 }
 

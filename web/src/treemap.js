@@ -27,17 +27,32 @@ export function squarify(tree, root, width, height) {
     while (open.length > 0) {
         const cell = open.pop();
         const children = [];
-        for (let i = start[cell.node]; i < start[cell.node + 1]; i++) if (tree.total[list[i]] > 0) children.push(list[i]);
+        for (let i = start[cell.node]; i < start[cell.node + 1]; i++)
+            if (tree.total[list[i]] > 0) children.push(list[i]);
         cell.leaf = children.length === 0;
         cells.push(cell);
-        const inner = cell.depth === 0 ? { x: 0, y: 0, w: width, h: height }
-            : { x: cell.x + GAP, y: cell.y + HEAD, w: cell.w - 2 * GAP, h: cell.h - HEAD - GAP };
+        const inner =
+            cell.depth === 0
+                ? { x: 0, y: 0, w: width, h: height }
+                : {
+                      x: cell.x + GAP,
+                      y: cell.y + HEAD,
+                      w: cell.w - 2 * GAP,
+                      h: cell.h - HEAD - GAP,
+                  };
         if (children.length === 0 || inner.w < MIN_SIDE * 3 || inner.h < MIN_SIDE * 3) continue;
         children.sort((a, b) => tree.total[b] - tree.total[a]);
         // What a node has beyond its children stays as free area at the end.
-        fillRows(children, (node) => tree.total[node], tree.total[cell.node], inner, (node, x, y, w, h) => {
-            if (w >= MIN_SIDE && h >= MIN_SIDE) open.push({ node, x, y, w, h, depth: cell.depth + 1, leaf: false });
-        });
+        fillRows(
+            children,
+            (node) => tree.total[node],
+            tree.total[cell.node],
+            inner,
+            (node, x, y, w, h) => {
+                if (w >= MIN_SIDE && h >= MIN_SIDE)
+                    open.push({ node, x, y, w, h, depth: cell.depth + 1, leaf: false });
+            },
+        );
     }
     return cells.sort((a, b) => a.depth - b.depth || tree.total[b.node] - tree.total[a.node]);
 }
@@ -46,7 +61,7 @@ export function squarify(tree, root, width, height) {
 function fillRows(items, weightOf, whole, area, place) {
     let { x, y, w, h } = area;
     const scale = whole > 0 ? (w * h) / whole : 0;
-    for (let i = 0; i < items.length;) {
+    for (let i = 0; i < items.length; ) {
         const side = Math.min(w, h);
         let sum = 0;
         let count = 0;
@@ -92,7 +107,13 @@ export class Treemap {
         this.cells = [];
         this.hovered = -1;
         this.focused = -1;
-        this.canvas = el('canvas', { class: 'treemap-canvas', tabindex: '0', role: 'application', 'aria-roledescription': 'treemap', 'aria-label': 'Treemap' });
+        this.canvas = el('canvas', {
+            class: 'treemap-canvas',
+            tabindex: '0',
+            role: 'application',
+            'aria-roledescription': 'treemap',
+            'aria-label': 'Treemap',
+        });
         this.tip = el('div', { class: 'tip', role: 'tooltip', hidden: true });
         this.live = el('div', { class: 'unseen', 'aria-live': 'polite' });
         this.element = el('div', { class: 'treemap' }, this.canvas, this.tip, this.live);
@@ -125,7 +146,12 @@ export class Treemap {
     /** Lays the cells out for the canvas' present size, unless they are. */
     layOut() {
         if (this.cells.length > 0 || !this.scene) return;
-        this.cells = squarify(this.scene.tree, this.scene.root, this.canvas.clientWidth, this.canvas.clientHeight);
+        this.cells = squarify(
+            this.scene.tree,
+            this.scene.root,
+            this.canvas.clientWidth,
+            this.canvas.clientHeight,
+        );
     }
 
     /** The innermost cell at a point, or -1. */
@@ -164,9 +190,11 @@ export class Treemap {
         const { tree, root } = this.scene;
         if (step) {
             this.focused = Math.max(1, Math.min(this.cells.length - 1, this.focused + step));
-            if (this.cells[this.focused]) this.live.textContent = this.owner.say(this.cells[this.focused].node);
+            if (this.cells[this.focused])
+                this.live.textContent = this.owner.say(this.cells[this.focused].node);
             this.redraw();
-        } else if (event.key === 'Enter' && this.cells[this.focused]) this.owner.chosen(this.cells[this.focused].node);
+        } else if (event.key === 'Enter' && this.cells[this.focused])
+            this.owner.chosen(this.cells[this.focused].node);
         else if (event.key === 'Backspace') this.owner.chosen(root > 0 ? tree.parent[root] : 0);
         else if (event.key === 'Escape') this.owner.chosen(0);
         else return;
@@ -182,13 +210,22 @@ export class Treemap {
             const theme = themeColours();
             context.font = FONT;
             context.textBaseline = 'middle';
-            for (let i = 1; i < this.cells.length; i++) this.drawCell(context, theme, this.cells[i], label, colour);
-            for (const [index, line] of [[this.hovered, theme.text], [this.focused, theme.accent]]) {
+            for (let i = 1; i < this.cells.length; i++)
+                this.drawCell(context, theme, this.cells[i], label, colour);
+            for (const [index, line] of [
+                [this.hovered, theme.text],
+                [this.focused, theme.accent],
+            ]) {
                 const cell = this.cells[index];
                 if (!cell) continue;
                 context.strokeStyle = line;
                 context.lineWidth = 2;
-                context.strokeRect(cell.x + 1, cell.y + 1, Math.max(1, cell.w - 3), Math.max(1, cell.h - 3));
+                context.strokeRect(
+                    cell.x + 1,
+                    cell.y + 1,
+                    Math.max(1, cell.w - 3),
+                    Math.max(1, cell.h - 3),
+                );
             }
         });
     }

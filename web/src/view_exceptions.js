@@ -18,13 +18,29 @@ export class ExceptionsView {
         this.memory = {};
         this.detailMemory = {};
         this.chosen = -1;
-        this.canvas = el('canvas', { class: 'rate-canvas', tabindex: '0', role: 'img', 'aria-label': 'Exceptions over time' });
+        this.canvas = el('canvas', {
+            class: 'rate-canvas',
+            tabindex: '0',
+            role: 'img',
+            'aria-label': 'Exceptions over time',
+        });
         this.types = el('div');
         this.details = el('div', { class: 'details' });
         this.words = el('div', { class: 'controls' });
-        this.element = el('div', { class: 'view' }, this.words, this.canvas, this.types, this.details);
+        this.element = el(
+            'div',
+            { class: 'view' },
+            this.words,
+            this.canvas,
+            this.types,
+            this.details,
+        );
         this.redraw = oncePerFrame(() => this.draw());
-        rangeChooser(this.canvas, () => this.axis(), (from, to) => app.store.set({ from, to }));
+        rangeChooser(
+            this.canvas,
+            () => this.axis(),
+            (from, to) => app.store.set({ from, to }),
+        );
         new ResizeObserver(this.redraw).observe(this.canvas);
     }
 
@@ -40,22 +56,80 @@ export class ExceptionsView {
         const groups = this.group();
         const whole = [...groups.values()].reduce((sum, g) => sum + g.count, 0);
         const seconds = Math.max(1e-6, (analysis.to - analysis.from) / 1e6);
-        fill(this.words, el('span', { class: 'strong', text: `${shortNumber(whole)} exceptions, ${shortNumber(whole / seconds)} a second` }),
-            el('button', { type: 'button', class: 'plain', text: 'Flame graph of exceptions',
-                on: { click: () => this.app.store.set({ view: 'flame', profile: this.table.id, zoom: '' }, true) } }));
-        fill(this.types, grid({
-            label: 'Exception types', rows: [...groups.values()], sort: 1, memory: this.memory, empty: 'No exceptions in this selection.',
-            columns: [
-                { title: 'Type', wide: true, value: (g) => g.name, cell: (g) => el('button', { type: 'button', class: 'link', text: g.name,
-                    on: { click: () => { this.chosen = g.type; this.showDetails(groups); } } }) },
-                { title: 'Count', number: true, value: (g) => g.count, cell: (g) => el('span', { class: 'pair' },
-                    bar(percent(g.count, whole), g.count / whole), el('span', { class: 'muted amount', text: shortNumber(g.count) })) },
-                { title: 'A second', number: true, value: (g) => g.count / seconds, cell: (g) => shortNumber(g.count / seconds) },
-                { title: 'Messages', number: true, value: (g) => g.messages.size },
-                { title: 'Stacks', number: true, value: (g) => g.stacks.size },
-            ],
-        }));
-        if (!groups.has(this.chosen)) this.chosen = [...groups.values()].reduce((best, g) => (!best || g.count > best.count ? g : best), null)?.type ?? -1;
+        fill(
+            this.words,
+            el('span', {
+                class: 'strong',
+                text: `${shortNumber(whole)} exceptions, ${shortNumber(whole / seconds)} a second`,
+            }),
+            el('button', {
+                type: 'button',
+                class: 'plain',
+                text: 'Flame graph of exceptions',
+                on: {
+                    click: () =>
+                        this.app.store.set(
+                            { view: 'flame', profile: this.table.id, zoom: '' },
+                            true,
+                        ),
+                },
+            }),
+        );
+        fill(
+            this.types,
+            grid({
+                label: 'Exception types',
+                rows: [...groups.values()],
+                sort: 1,
+                memory: this.memory,
+                empty: 'No exceptions in this selection.',
+                columns: [
+                    {
+                        title: 'Type',
+                        wide: true,
+                        value: (g) => g.name,
+                        cell: (g) =>
+                            el('button', {
+                                type: 'button',
+                                class: 'link',
+                                text: g.name,
+                                on: {
+                                    click: () => {
+                                        this.chosen = g.type;
+                                        this.showDetails(groups);
+                                    },
+                                },
+                            }),
+                    },
+                    {
+                        title: 'Count',
+                        number: true,
+                        value: (g) => g.count,
+                        cell: (g) =>
+                            el(
+                                'span',
+                                { class: 'pair' },
+                                bar(percent(g.count, whole), g.count / whole),
+                                el('span', { class: 'muted amount', text: shortNumber(g.count) }),
+                            ),
+                    },
+                    {
+                        title: 'A second',
+                        number: true,
+                        value: (g) => g.count / seconds,
+                        cell: (g) => shortNumber(g.count / seconds),
+                    },
+                    { title: 'Messages', number: true, value: (g) => g.messages.size },
+                    { title: 'Stacks', number: true, value: (g) => g.stacks.size },
+                ],
+            }),
+        );
+        if (!groups.has(this.chosen))
+            this.chosen =
+                [...groups.values()].reduce(
+                    (best, g) => (!best || g.count > best.count ? g : best),
+                    null,
+                )?.type ?? -1;
         this.showDetails(groups);
         this.redraw();
     }
@@ -68,7 +142,17 @@ export class ExceptionsView {
         for (const row of rows > 0 ? this.analysis.rowsOf(this.table) : []) {
             const type = columns.type ? columns.type[row] : 0;
             let group = groups.get(type);
-            if (!group) groups.set(type, group = { type, name: process.text(type) || '(unknown type)', count: 0, messages: new Map(), stacks: new Map() });
+            if (!group)
+                groups.set(
+                    type,
+                    (group = {
+                        type,
+                        name: process.text(type) || '(unknown type)',
+                        count: 0,
+                        messages: new Map(),
+                        stacks: new Map(),
+                    }),
+                );
             const count = columns.count ? columns.count[row] : 1;
             group.count += count;
             add(group.messages, columns.message ? columns.message[row] : 0, count);
@@ -86,21 +170,69 @@ export class ExceptionsView {
         if (!group) return fill(this.details);
         const { process } = this.analysis;
         const list = (map) => [...map].map(([id, count]) => ({ id, count }));
-        return fill(this.details, el('h3', { text: group.name }),
-            grid({ label: 'Messages', rows: list(group.messages), sort: 0, columns: [
-                { title: 'Count', number: true, value: (r) => r.count, cell: (r) => shortNumber(r.count) },
-                { title: 'Message', wide: true, value: (r) => process.text(r.id) || '(no message)' }] }),
-            group.caught && grid({ label: 'Caught in', rows: list(group.caught), sort: 0, columns: [
-                { title: 'Count', number: true, value: (r) => r.count, cell: (r) => shortNumber(r.count) },
-                { title: 'Caught in', wide: true, value: (r) => process.text(r.id) }] }),
-            grid({ label: 'Stacks', rows: list(group.stacks), sort: 0, columns: [
-                { title: 'Count', number: true, value: (r) => r.count, cell: (r) => shortNumber(r.count) },
-                { title: 'Thrown at', wide: true, value: (r) => this.leafName(r.id), cell: (r) => this.stackCell(r.id) }] }));
+        return fill(
+            this.details,
+            el('h3', { text: group.name }),
+            grid({
+                label: 'Messages',
+                rows: list(group.messages),
+                sort: 0,
+                columns: [
+                    {
+                        title: 'Count',
+                        number: true,
+                        value: (r) => r.count,
+                        cell: (r) => shortNumber(r.count),
+                    },
+                    {
+                        title: 'Message',
+                        wide: true,
+                        value: (r) => process.text(r.id) || '(no message)',
+                    },
+                ],
+            }),
+            group.caught &&
+                grid({
+                    label: 'Caught in',
+                    rows: list(group.caught),
+                    sort: 0,
+                    columns: [
+                        {
+                            title: 'Count',
+                            number: true,
+                            value: (r) => r.count,
+                            cell: (r) => shortNumber(r.count),
+                        },
+                        { title: 'Caught in', wide: true, value: (r) => process.text(r.id) },
+                    ],
+                }),
+            grid({
+                label: 'Stacks',
+                rows: list(group.stacks),
+                sort: 0,
+                columns: [
+                    {
+                        title: 'Count',
+                        number: true,
+                        value: (r) => r.count,
+                        cell: (r) => shortNumber(r.count),
+                    },
+                    {
+                        title: 'Thrown at',
+                        wide: true,
+                        value: (r) => this.leafName(r.id),
+                        cell: (r) => this.stackCell(r.id),
+                    },
+                ],
+            }),
+        );
     }
 
     leafName(stack) {
         const { process } = this.analysis;
-        return stack > 0 ? process.methods[process.methodOfFrame[process.frame[stack]]].name : '(no stack)';
+        return stack > 0
+            ? process.methods[process.methodOfFrame[process.frame[stack]]].name
+            : '(no stack)';
     }
 
     /** A stack that opens: the leaf as its summary, the callers inside. */
@@ -108,19 +240,41 @@ export class ExceptionsView {
         const { process } = this.analysis;
         if (stack <= 0) return el('span', { class: 'muted', text: '(no stack)' });
         const frames = [];
-        for (let s = stack; s > 0 && frames.length < STACK_FRAMES; s = process.parent[s]) frames.push(process.frame[s]);
-        return el('details', null, el('summary', null, tailOfName(this.leafName(stack), 2), this.ownCaller(frames)),
-            el('ol', { class: 'stack' }, frames.map((frame) => el('li', null,
-                methodLink(this.app, this.analysis, process.methodOfFrame[frame]),
-                el('span', { class: 'muted', text: ` ${process.place(process.lineOfFrame[frame])}` })))));
+        for (let s = stack; s > 0 && frames.length < STACK_FRAMES; s = process.parent[s])
+            frames.push(process.frame[s]);
+        return el(
+            'details',
+            null,
+            el('summary', null, tailOfName(this.leafName(stack), 2), this.ownCaller(frames)),
+            el(
+                'ol',
+                { class: 'stack' },
+                frames.map((frame) =>
+                    el(
+                        'li',
+                        null,
+                        methodLink(this.app, this.analysis, process.methodOfFrame[frame]),
+                        el('span', {
+                            class: 'muted',
+                            text: ` ${process.place(process.lineOfFrame[frame])}`,
+                        }),
+                    ),
+                ),
+            ),
+        );
     }
 
     /** The nearest frame of the program's own code, where the leaf is not one: what tells stacks apart. */
     ownCaller(frames) {
         const { process } = this.analysis;
-        const own = frames.findIndex((frame) => process.methods[process.methodOfFrame[frame]].category === CATEGORY.app);
+        const own = frames.findIndex(
+            (frame) => process.methods[process.methodOfFrame[frame]].category === CATEGORY.app,
+        );
         if (own <= 0) return null;
-        return el('span', { class: 'muted', text: ` in ${tailOfName(process.methods[process.methodOfFrame[frames[own]]].name, 2)}` });
+        return el('span', {
+            class: 'muted',
+            text: ` in ${tailOfName(process.methods[process.methodOfFrame[frames[own]]].name, 2)}`,
+        });
     }
 
     draw() {
@@ -128,7 +282,10 @@ export class ExceptionsView {
         paint(this.canvas, (context, width, height) => {
             const theme = themeColours();
             const chart = height - 18;
-            const count = this.analysis.partsOfTime(this.table, Math.max(10, Math.floor(width / 4)));
+            const count = this.analysis.partsOfTime(
+                this.table,
+                Math.max(10, Math.floor(width / 4)),
+            );
             const { rows } = this.table;
             const sums = new Float64Array(count);
             const { span } = this.axis();
@@ -142,7 +299,11 @@ export class ExceptionsView {
             context.font = FONT;
             context.textBaseline = 'top';
             context.fillStyle = theme.muted;
-            context.fillText(`at most ${shortNumber(highest / (span / count / 1e6))} a second`, 4, 2);
+            context.fillText(
+                `at most ${shortNumber(highest / (span / count / 1e6))} a second`,
+                4,
+                2,
+            );
         });
     }
 }

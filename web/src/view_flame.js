@@ -45,8 +45,11 @@ export function nodeFacts(analysis, tree, node, by, rootLabel) {
 
 /** Elements for the note at the pointer. */
 export function nodeNote(facts) {
-    return [el('div', { class: 'tip-name', text: facts.name }), el('div', { text: facts.facts.join(' · ') }),
-        ...facts.more.map((text) => el('div', { class: 'muted', text }))];
+    return [
+        el('div', { class: 'tip-name', text: facts.name }),
+        el('div', { text: facts.facts.join(' · ') }),
+        ...facts.more.map((text) => el('div', { class: 'muted', text })),
+    ];
 }
 
 /** Colours of keys for the widget. */
@@ -55,10 +58,14 @@ export function keyColours(analysis, by) {
     const modules = moduleColours(analysis.process.methods, theme.dark);
     const palette = modules.palette.slice();
     const threadColour = palette.push(theme.line) - 1;
-    return { ...modules, palette, ofKey: (key) => {
-        const method = analysis.methodOf(key, by);
-        return method < 0 ? threadColour : modules.ofMethod[method];
-    } };
+    return {
+        ...modules,
+        palette,
+        ofKey: (key) => {
+            const method = analysis.methodOf(key, by);
+            return method < 0 ? threadColour : modules.ofMethod[method];
+        },
+    };
 }
 
 export class FlameView {
@@ -76,17 +83,36 @@ export class FlameView {
                 return [name, ...facts, ...more].join(', ');
             },
         });
-        this.search = el('input', { type: 'search', id: 'search', placeholder: 'Search frames ( / )', spellcheck: 'false',
-            autocomplete: 'off', 'aria-label': 'Search frames; /text/ is a regular expression',
-            on: { input: () => app.store.set({ search: this.search.value }) } });
+        this.search = el('input', {
+            type: 'search',
+            id: 'search',
+            placeholder: 'Search frames ( / )',
+            spellcheck: 'false',
+            autocomplete: 'off',
+            'aria-label': 'Search frames; /text/ is a regular expression',
+            on: { input: () => app.store.set({ search: this.search.value }) },
+        });
         this.found = el('output', { class: 'found', 'aria-live': 'polite' });
         this.controls = el('div', { class: 'controls' });
         this.path = el('nav', { class: 'path', 'aria-label': 'Path to the zoomed frame' });
         this.legend = el('div', { class: 'legend' });
-        this.element = el('div', { class: 'view view-flame' },
-            el('div', { class: 'controls' }, el('span', { class: 'search' }, this.search, this.found), this.controls),
-            this.path, this.widget.element, this.legend,
-            el('p', { class: 'muted small', text: 'The same figures as text: "Top methods". Keys: ?' }));
+        this.element = el(
+            'div',
+            { class: 'view view-flame' },
+            el(
+                'div',
+                { class: 'controls' },
+                el('span', { class: 'search' }, this.search, this.found),
+                this.controls,
+            ),
+            this.path,
+            this.widget.element,
+            this.legend,
+            el('p', {
+                class: 'muted small',
+                text: 'The same figures as text: "Top methods". Keys: ?',
+            }),
+        );
     }
 
     facts(node) {
@@ -100,7 +126,8 @@ export class FlameView {
 
     openMethod(node) {
         const method = this.analysis.methodOf(this.tree.key[node], this.analysis.state.by);
-        if (node > 0 && method >= 0) this.app.store.set({ view: 'method', method: String(method) }, true);
+        if (node > 0 && method >= 0)
+            this.app.store.set({ view: 'method', method: String(method) }, true);
     }
 
     /** @param {import('./analysis.js').Analysis} analysis @param {Set<string>} changed */
@@ -116,18 +143,35 @@ export class FlameView {
         }
         this.tree = analysis.shownTree();
         const layoutName = `layout ${state.by} ${state.inverted} ${state.grouped} ${state.order} ${state.widths}`;
-        const widths = this.tree.before && state.widths === 'before' ? this.tree.before : this.tree.total;
-        const layout = analysis.keep(layoutName, () => layOut(this.tree,
-            state.order === 'name' ? 'name' : 'weight', analysis.ranks(state.by), widths));
+        const widths =
+            this.tree.before && state.widths === 'before' ? this.tree.before : this.tree.total;
+        const layout = analysis.keep(layoutName, () =>
+            layOut(
+                this.tree,
+                state.order === 'name' ? 'name' : 'weight',
+                analysis.ranks(state.by),
+                widths,
+            ),
+        );
         const matches = analysis.matches(state.by);
         this.colours = keyColours(analysis, state.by);
-        this.widget.show({
-            tree: this.tree, layout, label: (key) => analysis.label(key, state.by), colours: this.colours,
-            colourBy: this.colourBy(), matches, icicle: state.shape !== 'flame', rootLabel: this.rootLabel(),
-            description: `Flame graph, ${this.rootLabel()}. Arrow keys move, Enter zooms, Escape shows all.`,
-        }, nodeAt(this.tree, numbers(state.zoom)));
+        this.widget.show(
+            {
+                tree: this.tree,
+                layout,
+                label: (key) => analysis.label(key, state.by),
+                colours: this.colours,
+                colourBy: this.colourBy(),
+                matches,
+                icicle: state.shape !== 'flame',
+                rootLabel: this.rootLabel(),
+                description: `Flame graph, ${this.rootLabel()}. Arrow keys move, Enter zooms, Escape shows all.`,
+            },
+            nodeAt(this.tree, numbers(state.zoom)),
+        );
         this.found.textContent = matches
-            ? `${percent(analysis.matched(this.tree, matches), this.tree.total[0])} matched` : '';
+            ? `${percent(analysis.matched(this.tree, matches), this.tree.total[0])} matched`
+            : '';
         this.updateControls();
         this.updatePath();
         this.updateLegend();
@@ -137,22 +181,80 @@ export class FlameView {
         const { state, profile, isDiff } = this.analysis;
         if (isDiff) return state.colour === 'module' ? 'module' : 'change';
         if (state.colour === 'state' && profile.state) return 'state';
-        return state.colour === '' && profile.state && profile.profiler === 'wall' ? 'state' : 'module';
+        return state.colour === '' && profile.state && profile.profiler === 'wall'
+            ? 'state'
+            : 'module';
     }
 
     updateControls() {
         const { state, profile, isDiff } = this.analysis;
         const set = (change) => this.app.store.set(change);
-        const colours = isDiff ? [['change', 'change'], ['module', 'module']]
-            : profile.state ? [['module', 'module'], ['state', 'state']] : [['module', 'module']];
-        fill(this.controls,
-            choice('Shape', [['icicle', 'icicle'], ['flame', 'flame']], state.shape, (shape) => set({ shape })),
-            choice('Frames', [['method', 'methods'], ['line', 'lines']], state.by, (by) => set({ by, zoom: '' })),
-            choice('Order', [['weight', 'by weight'], ['name', 'by name']], state.order, (order) => set({ order })),
-            colours.length > 1 && choice('Colour', colours, this.colourBy(), (colour) => set({ colour })),
-            isDiff && choice('Widths', [['after', 'after'], ['before', 'before']], state.widths, (widths) => set({ widths })),
-            toggle('Reversed', !!state.inverted, (on) => set({ inverted: on ? 1 : 0, zoom: '' }), 'Leaves first: who calls what is hot (r)'),
-            profile.thread && toggle('By thread', !!state.grouped, (on) => set({ grouped: on ? 1 : 0, zoom: '' }), 'One root per thread (g)'));
+        const colours = isDiff
+            ? [
+                  ['change', 'change'],
+                  ['module', 'module'],
+              ]
+            : profile.state
+              ? [
+                    ['module', 'module'],
+                    ['state', 'state'],
+                ]
+              : [['module', 'module']];
+        fill(
+            this.controls,
+            choice(
+                'Shape',
+                [
+                    ['icicle', 'icicle'],
+                    ['flame', 'flame'],
+                ],
+                state.shape,
+                (shape) => set({ shape }),
+            ),
+            choice(
+                'Frames',
+                [
+                    ['method', 'methods'],
+                    ['line', 'lines'],
+                ],
+                state.by,
+                (by) => set({ by, zoom: '' }),
+            ),
+            choice(
+                'Order',
+                [
+                    ['weight', 'by weight'],
+                    ['name', 'by name'],
+                ],
+                state.order,
+                (order) => set({ order }),
+            ),
+            colours.length > 1 &&
+                choice('Colour', colours, this.colourBy(), (colour) => set({ colour })),
+            isDiff &&
+                choice(
+                    'Widths',
+                    [
+                        ['after', 'after'],
+                        ['before', 'before'],
+                    ],
+                    state.widths,
+                    (widths) => set({ widths }),
+                ),
+            toggle(
+                'Reversed',
+                !!state.inverted,
+                (on) => set({ inverted: on ? 1 : 0, zoom: '' }),
+                'Leaves first: who calls what is hot (r)',
+            ),
+            profile.thread &&
+                toggle(
+                    'By thread',
+                    !!state.grouped,
+                    (on) => set({ grouped: on ? 1 : 0, zoom: '' }),
+                    'One root per thread (g)',
+                ),
+        );
     }
 
     updatePath() {
@@ -160,20 +262,46 @@ export class FlameView {
         const nodes = [];
         for (let n = widget.zoomNode; n > 0; n = tree.parent[n]) nodes.unshift(n);
         const shown = nodes.length > 8 ? [...nodes.slice(0, 2), -1, ...nodes.slice(-5)] : nodes;
-        fill(this.path, el('button', { type: 'button', class: 'crumb', text: 'All', on: { click: () => widget.zoomTo(0) } }),
-            shown.map((node) => [el('span', { class: 'muted', 'aria-hidden': 'true', text: '›' }),
-                node < 0 ? el('span', { class: 'muted', text: '…' })
-                    : el('button', { type: 'button', class: 'crumb', text: analysis.label(tree.key[node], analysis.state.by),
-                        on: { click: () => widget.zoomTo(node) } })]),
-            nodes.length > 0 && el('button', { type: 'button', class: 'plain', text: 'Callers and callees',
-                on: { click: () => this.openMethod(widget.zoomNode) } }));
+        fill(
+            this.path,
+            el('button', {
+                type: 'button',
+                class: 'crumb',
+                text: 'All',
+                on: { click: () => widget.zoomTo(0) },
+            }),
+            shown.map((node) => [
+                el('span', { class: 'muted', 'aria-hidden': 'true', text: '›' }),
+                node < 0
+                    ? el('span', { class: 'muted', text: '…' })
+                    : el('button', {
+                          type: 'button',
+                          class: 'crumb',
+                          text: analysis.label(tree.key[node], analysis.state.by),
+                          on: { click: () => widget.zoomTo(node) },
+                      }),
+            ]),
+            nodes.length > 0 &&
+                el('button', {
+                    type: 'button',
+                    class: 'plain',
+                    text: 'Callers and callees',
+                    on: { click: () => this.openMethod(widget.zoomNode) },
+                }),
+        );
         this.path.hidden = nodes.length === 0;
     }
 
     updateLegend() {
         this.fillLegend();
         const { tree } = this;
-        if (tree.self[0] > 0) this.legend.append(el('span', { class: 'muted', text: `${percent(tree.self[0], tree.total[0])} without a stack` }));
+        if (tree.self[0] > 0)
+            this.legend.append(
+                el('span', {
+                    class: 'muted',
+                    text: `${percent(tree.self[0], tree.total[0])} without a stack`,
+                }),
+            );
     }
 
     fillLegend() {
@@ -182,13 +310,34 @@ export class FlameView {
         if (this.colourBy() === 'state') {
             fill(this.legend, stateLegend(tree.states, dark));
         } else if (this.colourBy() === 'change') {
-            fill(this.legend, el('span', { class: 'key', text: 'smaller share than before' }), el('span', { class: 'ramp' }),
+            fill(
+                this.legend,
+                el('span', { class: 'key', text: 'smaller share than before' }),
+                el('span', { class: 'ramp' }),
                 el('span', { class: 'key', text: 'larger share than before' }),
-                el('span', { class: 'muted', text: 'What is gone afterwards shows with the widths of before.' }));
+                el('span', {
+                    class: 'muted',
+                    text: 'What is gone afterwards shows with the widths of before.',
+                }),
+            );
         } else {
-            fill(this.legend, heaviestModules(analysis).map(({ module, self }) => el('span', { class: 'key' },
-                el('span', { class: 'swatch', style: { background: colours.ofModule.get(module) || seriesColour(0, dark) } }),
-                `${module || 'no module'} `, el('span', { class: 'muted', text: percent(self, tree.total[0]) }))));
+            fill(
+                this.legend,
+                heaviestModules(analysis).map(({ module, self }) =>
+                    el(
+                        'span',
+                        { class: 'key' },
+                        el('span', {
+                            class: 'swatch',
+                            style: {
+                                background: colours.ofModule.get(module) || seriesColour(0, dark),
+                            },
+                        }),
+                        `${module || 'no module'} `,
+                        el('span', { class: 'muted', text: percent(self, tree.total[0]) }),
+                    ),
+                ),
+            );
         }
     }
 }
@@ -197,7 +346,12 @@ export class FlameView {
 function heaviestModules(analysis) {
     const { self } = analysis.sums('method');
     const sums = new Map();
-    analysis.process.methods.forEach(({ module }, i) => sums.set(module, (sums.get(module) || 0) + self[i]));
-    return [...sums].map(([module, value]) => ({ module, self: value })).filter((m) => m.self > 0)
-        .sort((a, b) => b.self - a.self).slice(0, LEGEND_SIZE);
+    analysis.process.methods.forEach(({ module }, i) =>
+        sums.set(module, (sums.get(module) || 0) + self[i]),
+    );
+    return [...sums]
+        .map(([module, value]) => ({ module, self: value }))
+        .filter((m) => m.self > 0)
+        .sort((a, b) => b.self - a.self)
+        .slice(0, LEGEND_SIZE);
 }

@@ -12,40 +12,93 @@ export class HealthView {
 
     update(analysis) {
         const { process, report } = analysis;
-        fill(this.element,
-            report.cut && el('p', { class: 'notice', text: `The recording is damaged at its end: ${report.cut}` }),
+        fill(
+            this.element,
+            report.cut &&
+                el('p', {
+                    class: 'notice',
+                    text: `The recording is damaged at its end: ${report.cut}`,
+                }),
             el('h3', { text: 'Losses' }),
-            el('p', { class: 'muted', text: 'What was not recorded, by reason. Everything else is in the figures.' }),
-            grid({ label: 'Losses', rows: process.loss, sort: 2, empty: 'Nothing was lost.', columns: [
-                { title: 'Profiler', value: (l) => l.profiler },
-                { title: 'Reason', wide: true, value: (l) => l.reason },
-                { title: 'Count', number: true, value: (l) => l.count, cell: (l) => shortNumber(l.count) }] }),
-            el('h3', { text: 'Own cost' }), costFacts(process),
+            el('p', {
+                class: 'muted',
+                text: 'What was not recorded, by reason. Everything else is in the figures.',
+            }),
+            grid({
+                label: 'Losses',
+                rows: process.loss,
+                sort: 2,
+                empty: 'Nothing was lost.',
+                columns: [
+                    { title: 'Profiler', value: (l) => l.profiler },
+                    { title: 'Reason', wide: true, value: (l) => l.reason },
+                    {
+                        title: 'Count',
+                        number: true,
+                        value: (l) => l.count,
+                        cell: (l) => shortNumber(l.count),
+                    },
+                ],
+            }),
+            el('h3', { text: 'Own cost' }),
+            costFacts(process),
             el('h3', { text: 'Profilers' }),
-            grid({ label: 'Profilers', rows: process.profilers, sort: 0, empty: 'None.', columns: [
-                { title: 'Name', value: (p) => p.name },
-                { title: 'State', value: (p) => p.state },
-                { title: 'From', number: true, value: (p) => p.time || 0, cell: (p) => moment(p.time || 0) },
-                { title: 'To', number: true, value: (p) => p.stop || 0, cell: (p) => (p.stop ? moment(p.stop) : '–') },
-                { title: 'Parameters', value: (p) => parameters(p) },
-                { title: 'Note', wide: true, value: (p) => p.note || '' }] }));
+            grid({
+                label: 'Profilers',
+                rows: process.profilers,
+                sort: 0,
+                empty: 'None.',
+                columns: [
+                    { title: 'Name', value: (p) => p.name },
+                    { title: 'State', value: (p) => p.state },
+                    {
+                        title: 'From',
+                        number: true,
+                        value: (p) => p.time || 0,
+                        cell: (p) => moment(p.time || 0),
+                    },
+                    {
+                        title: 'To',
+                        number: true,
+                        value: (p) => p.stop || 0,
+                        cell: (p) => (p.stop ? moment(p.stop) : '–'),
+                    },
+                    { title: 'Parameters', value: (p) => parameters(p) },
+                    { title: 'Note', wide: true, value: (p) => p.note || '' },
+                ],
+            }),
+        );
     }
 }
 
 /** @param {import('./model.js').Process} process */
 function costFacts(process) {
-    const { agent_cpu: agent = 0, handler = 0, handler_calls: calls = 0, memory = 0 } = process.cost;
-    const sampled = process.tables.filter((t) => t.name === 'samples' && t.profiler === 'cpu' && t.weight)
+    const {
+        agent_cpu: agent = 0,
+        handler = 0,
+        handler_calls: calls = 0,
+        memory = 0,
+    } = process.cost;
+    const sampled = process.tables
+        .filter((t) => t.name === 'samples' && t.profiler === 'cpu' && t.weight)
         .reduce((sum, t) => sum + t.weight.reduce((a, b) => a + b, 0), 0);
-    const fact = (term, value) => el('div', null, el('dt', { text: term }), el('dd', { text: value }));
-    return el('dl', { class: 'facts' },
-        fact('Agent threads', duration(agent)), fact('Signal handler', duration(handler)),
-        fact('Handler calls', shortNumber(calls)), fact('Per call', calls > 0 ? duration(handler / calls) : '–'),
+    const fact = (term, value) =>
+        el('div', null, el('dt', { text: term }), el('dd', { text: value }));
+    return el(
+        'dl',
+        { class: 'facts' },
+        fact('Agent threads', duration(agent)),
+        fact('Signal handler', duration(handler)),
+        fact('Handler calls', shortNumber(calls)),
+        fact('Per call', calls > 0 ? duration(handler / calls) : '–'),
         fact('Memory', bytes(memory)),
         fact('Of the wall-clock time', percent(agent + handler, process.duration)),
-        sampled > 0 && fact('Of the sampled CPU time', percent(agent + handler, sampled)));
+        sampled > 0 && fact('Of the sampled CPU time', percent(agent + handler, sampled)),
+    );
 }
 
 function parameters(profiler) {
-    return Object.entries(profiler.parameters || {}).map(([name, value]) => `${name}=${value}`).join(' ');
+    return Object.entries(profiler.parameters || {})
+        .map(([name, value]) => `${name}=${value}`)
+        .join(' ');
 }

@@ -17,12 +17,24 @@ export class MapView {
             chosen: (node) => this.choose(node),
             describe: (node) => {
                 const { name, facts, more } = this.facts(node);
-                return [el('div', { class: 'tip-name', text: name }), el('div', { text: facts }), el('div', { class: 'muted', text: more })];
+                return [
+                    el('div', { class: 'tip-name', text: name }),
+                    el('div', { text: facts }),
+                    el('div', { class: 'muted', text: more }),
+                ];
             },
             say: (node) => Object.values(this.facts(node)).join(', '),
         });
-        this.element = el('div', { class: 'view view-map' }, this.path, this.treemap.element,
-            el('p', { class: 'muted small', text: 'Areas are time in the code itself: modules, their types, their methods. A click goes in; on a method it opens its callers and callees.' }));
+        this.element = el(
+            'div',
+            { class: 'view view-map' },
+            this.path,
+            this.treemap.element,
+            el('p', {
+                class: 'muted small',
+                text: 'Areas are time in the code itself: modules, their types, their methods. A click goes in; on a method it opens its callers and callees.',
+            }),
+        );
     }
 
     update(analysis) {
@@ -36,20 +48,33 @@ export class MapView {
         const { analysis, map } = this;
         const colours = moduleColours(analysis.process.methods, themeColours().dark);
         this.treemap.show({
-            tree: map.tree, root: this.root, label: (node) => map.labels[node],
+            tree: map.tree,
+            root: this.root,
+            label: (node) => map.labels[node],
             colour: (node) => colours.palette[colours.ofMethod[map.methodOf[node]]],
             description: `Treemap of ${analysis.profile.title} by module, type and method`,
         });
         const nodes = [];
         for (let n = this.root; n > 0; n = map.tree.parent[n]) nodes.unshift(n);
         this.path.hidden = nodes.length === 0;
-        fill(this.path, [0, ...nodes].map((node, i) => [i > 0 && el('span', { class: 'muted', 'aria-hidden': 'true', text: '›' }),
-            el('button', { type: 'button', class: 'crumb', text: node === 0 ? 'All' : map.labels[node], on: { click: () => this.choose(node) } })]));
+        fill(
+            this.path,
+            [0, ...nodes].map((node, i) => [
+                i > 0 && el('span', { class: 'muted', 'aria-hidden': 'true', text: '›' }),
+                el('button', {
+                    type: 'button',
+                    class: 'crumb',
+                    text: node === 0 ? 'All' : map.labels[node],
+                    on: { click: () => this.choose(node) },
+                }),
+            ]),
+        );
     }
 
     choose(node) {
         const { map } = this;
-        if (map.isMethod[node]) this.app.store.set({ view: 'method', method: String(map.methodOf[node]) }, true);
+        if (map.isMethod[node])
+            this.app.store.set({ view: 'method', method: String(map.methodOf[node]) }, true);
         else {
             this.root = node;
             this.show();
@@ -60,8 +85,13 @@ export class MapView {
         const { analysis, map } = this;
         const { total } = map.tree;
         const { module, category } = analysis.process.methods[map.methodOf[node]];
-        return { name: map.isMethod[node] ? analysis.process.methods[map.methodOf[node]].name : map.labels[node],
-            facts: `${weight(total[node], analysis.unit)} (${percent(total[node], total[0])})`, more: `${module || 'no module'} · ${CATEGORY_NAMES[category]}` };
+        return {
+            name: map.isMethod[node]
+                ? analysis.process.methods[map.methodOf[node]].name
+                : map.labels[node],
+            facts: `${weight(total[node], analysis.unit)} (${percent(total[node], total[0])})`,
+            more: `${module || 'no module'} · ${CATEGORY_NAMES[category]}`,
+        };
     }
 
     draw() {
@@ -103,6 +133,20 @@ function ownershipTree(analysis) {
     const total = Float64Array.from(weights);
     const parent = nodes.parents();
     for (let i = total.length - 1; i > 0; i--) total[parent[i]] += total[i];
-    return { labels, methodOf, isMethod, tree: { size: nodes.size, parent, key: nodes.keys(), keyCount: ids.size,
-        self: Float64Array.from(weights), total, states: null, before: null, selfBefore: null } };
+    return {
+        labels,
+        methodOf,
+        isMethod,
+        tree: {
+            size: nodes.size,
+            parent,
+            key: nodes.keys(),
+            keyCount: ids.size,
+            self: Float64Array.from(weights),
+            total,
+            states: null,
+            before: null,
+            selfBefore: null,
+        },
+    };
 }

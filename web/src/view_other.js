@@ -20,14 +20,29 @@ export class OtherView {
     }
 
     update(analysis) {
-        fill(this.element, otherTables(analysis.process).map((table) => {
-            if (!this.memories.has(table.id)) this.memories.set(table.id, {});
-            const rows = [...analysis.rowsOf(table).subarray(0, MAX_ROWS)];
-            return [el('h3', { text: `${table.title} (${table.profiler})` }),
-                el('p', { class: 'muted', text: `${shortNumber(table.rows)} rows${rows.length === MAX_ROWS ? `; the first ${shortNumber(MAX_ROWS)} of the selection` : ''}` }),
-                grid({ label: table.id, rows, memory: this.memories.get(table.id), empty: 'No rows in this selection.',
-                    columns: Object.keys(table.columns).map((name) => columnOf(analysis.process, table, name)) })];
-        }));
+        fill(
+            this.element,
+            otherTables(analysis.process).map((table) => {
+                if (!this.memories.has(table.id)) this.memories.set(table.id, {});
+                const rows = [...analysis.rowsOf(table).subarray(0, MAX_ROWS)];
+                return [
+                    el('h3', { text: `${table.title} (${table.profiler})` }),
+                    el('p', {
+                        class: 'muted',
+                        text: `${shortNumber(table.rows)} rows${rows.length === MAX_ROWS ? `; the first ${shortNumber(MAX_ROWS)} of the selection` : ''}`,
+                    }),
+                    grid({
+                        label: table.id,
+                        rows,
+                        memory: this.memories.get(table.id),
+                        empty: 'No rows in this selection.',
+                        columns: Object.keys(table.columns).map((name) =>
+                            columnOf(analysis.process, table, name),
+                        ),
+                    }),
+                ];
+            }),
+        );
     }
 }
 
@@ -37,14 +52,29 @@ function columnOf(process, table, name) {
     const type = table.types[name];
     const title = name.replace(/_/g, ' ');
     const texts = {
-        string: (v) => process.text(v), method: (v) => process.text(v), module: (v) => process.text(v),
+        string: (v) => process.text(v),
+        method: (v) => process.text(v),
+        module: (v) => process.text(v),
         thread: (v) => (process.threads[v] ? process.threads[v].label : '–'),
-        frame: (v) => (v >= 0 && v < process.frameCount ? process.methods[process.methodOfFrame[v]].name : '–'),
+        frame: (v) =>
+            v >= 0 && v < process.frameCount ? process.methods[process.methodOfFrame[v]].name : '–',
         stack: (v) => (v > 0 ? process.methods[process.methodOfFrame[process.frame[v]]].name : '–'),
     };
     if (texts[type]) return { title, value: (row) => texts[type](values[row]) };
     const unit = table.units[name];
-    const show = type === 'time' ? (v) => moment(v) : type === 'duration' || unit === 'us' ? duration
-        : unit === 'bytes' ? bytes : shortNumber;
-    return { title, number: true, rising: type === 'time', value: (row) => values[row], cell: (row) => show(values[row]) };
+    const show =
+        type === 'time'
+            ? (v) => moment(v)
+            : type === 'duration' || unit === 'us'
+              ? duration
+              : unit === 'bytes'
+                ? bytes
+                : shortNumber;
+    return {
+        title,
+        number: true,
+        rising: type === 'time',
+        value: (row) => values[row],
+        cell: (row) => show(values[row]),
+    };
 }

@@ -16,18 +16,36 @@ export class TimeView {
     /** @param {any} app */
     constructor(app) {
         this.chart = new Chart((from, to) => app.store.set({ from, to }));
-        this.element = el('div', { class: 'view view-time' }, this.chart.element,
-            el('p', { class: 'muted small', text: 'Drag over any of them to choose a range for all views.' }));
+        this.element = el(
+            'div',
+            { class: 'view view-time' },
+            this.chart.element,
+            el('p', {
+                class: 'muted small',
+                text: 'Drag over any of them to choose a range for all views.',
+            }),
+        );
     }
 
     update(analysis) {
         const { process } = analysis;
-        const panels = process.tables.filter((t) => t.time && t.rows > 0 && t.name === 'samples').map((t) => samplesPanel(analysis, t));
+        const panels = process.tables
+            .filter((t) => t.time && t.rows > 0 && t.name === 'samples')
+            .map((t) => samplesPanel(analysis, t));
         const exceptions = process.table('exceptions');
-        if (exceptions && exceptions.time && exceptions.rows > 0) panels.push(ratePanel(analysis, exceptions));
-        for (const table of otherTables(process)) if (table.time && table.rows > 0) panels.push(...numberPanels(analysis, table));
-        this.chart.show({ span: Math.max(1, process.duration), from: analysis.from, to: analysis.to, whole: analysis.whole },
-            panels.slice(0, MAX_PANELS));
+        if (exceptions && exceptions.time && exceptions.rows > 0)
+            panels.push(ratePanel(analysis, exceptions));
+        for (const table of otherTables(process))
+            if (table.time && table.rows > 0) panels.push(...numberPanels(analysis, table));
+        this.chart.show(
+            {
+                span: Math.max(1, process.duration),
+                from: analysis.from,
+                to: analysis.to,
+                whole: analysis.whole,
+            },
+            panels.slice(0, MAX_PANELS),
+        );
     }
 
     draw() {
@@ -48,9 +66,18 @@ function samplesPanel(analysis, table) {
     const colours = stateColours(themeColours().dark);
     const present = layers > 1 ? table.statesPresent : [0];
     const scale = table.unit === 'us' ? 1 / step : 1e6 / step;
-    const series = present.map((s) => ({ name: layers > 1 ? STATES[s] : table.title, times, colour: layers > 1 ? colours[s] : undefined,
-        values: Float64Array.from(times, (_, i) => sums[i * layers + s] * scale) }));
-    const title = table.profiler === 'cpu' ? 'CPU in use, cores' : table.profiler === 'wall' ? 'Threads by state' : table.title;
+    const series = present.map((s) => ({
+        name: layers > 1 ? STATES[s] : table.title,
+        times,
+        colour: layers > 1 ? colours[s] : undefined,
+        values: Float64Array.from(times, (_, i) => sums[i * layers + s] * scale),
+    }));
+    const title =
+        table.profiler === 'cpu'
+            ? 'CPU in use, cores'
+            : table.profiler === 'wall'
+              ? 'Threads by state'
+              : table.title;
     return { title, kind: 'stacked', series, step, text: shortNumber };
 }
 
@@ -59,8 +86,19 @@ function ratePanel(analysis, table) {
     const { sums, layers, count } = analysis.overTime(table, PARTS);
     const step = analysis.process.duration / count;
     const times = partsOf(analysis.process, count);
-    return { title: `${table.title} a second`, kind: 'stacked', step, text: shortNumber,
-        series: [{ name: table.title, times, values: Float64Array.from(times, (_, i) => sums[i * layers] * (1e6 / step)) }] };
+    return {
+        title: `${table.title} a second`,
+        kind: 'stacked',
+        step,
+        text: shortNumber,
+        series: [
+            {
+                name: table.title,
+                times,
+                values: Float64Array.from(times, (_, i) => sums[i * layers] * (1e6 / step)),
+            },
+        ],
+    };
 }
 
 /**
@@ -74,12 +112,34 @@ function numberPanels(analysis, table) {
     const panels = [];
     for (const [name, values] of Object.entries(table.columns)) {
         const type = table.types[name];
-        if (!['u64', 'i64', 'f64', 'duration'].includes(type) || name === 'samples' || name === 'flags') continue;
+        if (
+            !['u64', 'i64', 'f64', 'duration'].includes(type) ||
+            name === 'samples' ||
+            name === 'flags'
+        )
+            continue;
         const unit = table.units[name];
-        const series = seriesOf(analysis.process, table, rows, values, group ? table.columns[group] : null, name);
-        const panel = { title: `${table.title}: ${name.replace(/_/g, ' ')}`, kind: type === 'duration' ? 'spans' : 'line', series,
-            text: type === 'duration' || unit === 'us' ? duration : unit === 'bytes' ? bytes : shortNumber };
-        if (group === 'name') panels.push(...series.map((one) => ({ ...panel, title: one.name, series: [one] })));
+        const series = seriesOf(
+            analysis.process,
+            table,
+            rows,
+            values,
+            group ? table.columns[group] : null,
+            name,
+        );
+        const panel = {
+            title: `${table.title}: ${name.replace(/_/g, ' ')}`,
+            kind: type === 'duration' ? 'spans' : 'line',
+            series,
+            text:
+                type === 'duration' || unit === 'us'
+                    ? duration
+                    : unit === 'bytes'
+                      ? bytes
+                      : shortNumber,
+        };
+        if (group === 'name')
+            panels.push(...series.map((one) => ({ ...panel, title: one.name, series: [one] })));
         else panels.push({ ...panel, series: series.slice(0, MAX_SERIES) });
     }
     return panels;
@@ -92,8 +152,11 @@ function seriesOf(process, table, rows, values, groups, name) {
         if (!byGroup.has(group)) byGroup.set(group, []);
         byGroup.get(group).push(row);
     }
-    return [...byGroup].sort((a, b) => b[1].length - a[1].length).map(([group, list]) => ({
-        name: groups ? process.text(group) : name,
-        times: Float64Array.from(list, (row) => table.time[row]), values: Float64Array.from(list, (row) => values[row]),
-    }));
+    return [...byGroup]
+        .sort((a, b) => b[1].length - a[1].length)
+        .map(([group, list]) => ({
+            name: groups ? process.text(group) : name,
+            times: Float64Array.from(list, (row) => table.time[row]),
+            values: Float64Array.from(list, (row) => values[row]),
+        }));
 }

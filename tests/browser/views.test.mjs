@@ -1,0 +1,301 @@
+// The other views of the page in a real browser: each shows what the data has.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { colourCount, matchPixels, pixel, settled, shot } from './browser.mjs';
+import { FLAME, ROW, bench, hash, on, rows, start, text } from './fixture.mjs';
+import { report } from './builder.mjs';
+import { FINDINGS, shopProcess } from './make_data.mjs';
+
+before(start);
+after(() => bench.stop());
+
+describe('views', () => {
+    it('lists methods with true shares, sorts and filters', () =>
+        on('shop', { hash: '#view=methods' }, async (page) => {
+            const list = await rows(page, 'Methods');
+            assert.match(list[0], /Shop\.Orders\.Pricing\.Discount/);
+            const share = Number(/([\d.]+) %/.exec(list[0])[1]);
+            assert.ok(Math.abs(share - 26) < 2, `Discount has about 26 %: ${share}`);
+            const recursive = (await rows(page, 'Methods')).find((row) =>
+                row.includes('Cleanup.Visit'),
+            );
+            const [self, total] = recursive.match(/[\d.]+ %/g);
+            assert.equal(self, total, 'recursion is counted once');
+            await page.click('th >> text=Total');
+            assert.match((await rows(page, 'Methods'))[0], /StartCallback/);
+            assert.equal(await page.locator('th[aria-sort="descending"]').innerText(), 'Total');
+            await page.fill('.grid-filter', 'regexinterpreter');
+            assert.equal((await rows(page, 'Methods')).length, 2);
+            await shot(page, 'methods', { fullPage: true });
+        }));
+
+    it('opens callers and callees of a method', () =>
+        on('shop', { hash: '#view=methods' }, async (page) => {
+            await page.click('.link >> text=Shop.Orders.Pricing.Total');
+            await settled(page);
+            assert.equal(await text(page, '.method-name'), 'Shop.Orders.Pricing.Total');
+            assert.ok((await colourCount(page, '.view-method .flame-canvas')) > 3);
+            const canvases = page.locator('.view-method .flame-canvas');
+            await canvases.nth(1).scrollIntoViewIfNeeded();
+            const callees = await canvases.nth(1).boundingBox();
+            await page.mouse.move(callees.x + 30, callees.y + 2.5 * ROW);
+            assert.match(await page.locator('.view-method .tip').nth(1).innerText(), /Discount/);
+            await canvases.nth(0).scrollIntoViewIfNeeded();
+            const callers = await canvases.nth(0).boundingBox();
+            await page.mouse.move(callers.x + 30, callers.y + callers.height - 2.5 * ROW);
+            assert.match(
+                await page.locator('.view-method .tip').nth(0).innerText(),
+                /OrdersController\.Place/,
+            );
+            await page.fill('.method-input', 'json');
+            await page.click('.suggestions .link >> nth=0');
+            assert.match(await text(page, '.method-name'), /Json/);
+            await shot(page, 'method', { fullPage: true });
+        }));
+
+    it('shows hot lines with their source', () =>
+        on('shop', { hash: '#view=lines' }, async (page) => {
+            assert.match((await rows(page, 'Lines'))[0], /Orders\.cs:102/);
+            const here = await text(page, '.code .here');
+            assert.match(here, /102/);
+            assert.match(here, /foreach \(var rule in Rules/);
+            assert.match(here, /2\d\.\d %/);
+            assert.match(await text(page, '.code'), /<summary>What a customer/);
+            await page.click('.link >> text=Gateway.cs:63');
+            assert.match(await text(page, '.source'), /was not found/);
+            await shot(page, 'lines', { fullPage: true });
+        }));
+
+    it('chooses threads for all views', () =>
+        on('shop', { hash: '#view=threads' }, async (page) => {
+            await page.click('input[aria-label="Only main (4711)"]');
+            await settled(page);
+            await shot(page, 'threads');
+            await page.click('role=tab[name="Top methods"]');
+            const list = await rows(page, 'Methods');
+            assert.deepEqual(list.map((row) => /Shop\.[\w.]+/.exec(row)[0]).sort(), [
+                'Shop.Jobs.Cleanup.Run',
+                'Shop.Jobs.Cleanup.Visit',
+                'Shop.Program.Main',
+            ]);
+            await page.click('.chip');
+            await settled(page);
+            assert.ok((await rows(page, 'Methods')).length > 20);
+        }));
+
+    it('draws heat maps of methods, threads and seconds', () =>
+        on('shop', { hash: '#view=heat' }, async (page) => {
+            for (const kind of ['methods', 'threads', 'subsecond']) {
+                await page.selectOption('select[aria-label="Rows"]', kind);
+                await settled(page);
+                assert.ok((await colourCount(page, '.heat-canvas')) > 8, kind);
+                await shot(page, `heat-${kind}`);
+            }
+            await page.selectOption('select[aria-label="Rows"]', 'methods');
+            await settled(page);
+            await page.locator('.heat-canvas').scrollIntoViewIfNeeded();
+            const box = await page.locator('.heat-canvas').boundingBox();
+            await page.mouse.move(box.x + box.width * 0.7, box.y + 8);
+            assert.match(await text(page, '.view-heat p'), /Pricing\.Discount at .* s: /);
+            await page.mouse.down();
+            await page.mouse.move(box.x + box.width * 0.9, box.y + 8);
+            await page.mouse.up();
+            assert.match(await hash(page), /from=\d+&to=\d+/);
+        }));
+
+    it('draws every series on one time axis', () =>
+        on('rich', { hash: '#view=time' }, async (page) => {
+            const label = await page.getAttribute('.chart-canvas', 'aria-label');
+            for (const title of [
+                'CPU in use, cores',
+                'Threads by state',
+                'Exceptions a second',
+                'Collections: pause',
+                'allocation rate',
+                'gen 2 size',
+            ]) {
+                assert.ok(label.includes(title), `${title} in ${label}`);
+            }
+            assert.ok((await colourCount(page, '.chart-canvas')) > 8);
+            const panel = (n) => n * 104 + 20;
+            // Cores: the burst from 4 s to 5.5 s is about three times as high as the rest.
+            const height = async (share) => {
+                let filled = 0;
+                const { width } = await page.locator('.chart-canvas').boundingBox();
+                for (let y = panel(0); y < panel(0) + 76; y += 2) {
+                    const [r, , b] = await pixel(page, '.chart-canvas', width * share, y);
+                    if (r > b + 60) filled++;
+                }
+                return filled;
+            };
+            const [quiet, burst] = [await height(0.2), await height(0.48)];
+            assert.ok(burst > quiet * 1.8, `burst ${burst}, quiet ${quiet}`);
+            await page.locator('.chart-canvas').scrollIntoViewIfNeeded();
+            const box = await page.locator('.chart-canvas').boundingBox();
+            await page.mouse.move(box.x + box.width * 0.48, box.y + 60);
+            await shot(page, 'time', { fullPage: true });
+            await page.mouse.down();
+            await page.mouse.move(box.x + box.width * 0.6, box.y + 60);
+            await page.mouse.up();
+            await settled(page);
+            assert.match(await hash(page), /from=48\d+&to=(59|60)\d+/);
+            assert.match(await text(page, '.timeline-words'), /4\.8\d s to (5\.9|6\.0)\d s/);
+        }));
+
+    it('maps whose code it is, in proportion', () =>
+        on('two', { hash: '#view=map', height: 1100 }, async (page) => {
+            const box = await page.locator('.treemap-canvas').boundingBox();
+            assert.ok(box.y + box.height < 1100, 'all of it is in view');
+            assert.ok((await colourCount(page, '.treemap-canvas')) > 8);
+            // The area of a method is its share: count points of a grid that it covers.
+            let discount = 0;
+            let points = 0;
+            for (let x = 0.03; x < 1; x += 0.06) {
+                for (let y = 0.08; y < 1; y += 0.15) {
+                    await page.mouse.move(box.x + box.width * x, box.y + box.height * y);
+                    await settled(page);
+                    points++;
+                    if (
+                        /Pricing\.Discount/.test(
+                            await page.locator('.view-map .tip:not([hidden])').innerText(),
+                        )
+                    )
+                        discount++;
+                }
+            }
+            assert.ok(
+                Math.abs((100 * discount) / points - 25) < 7,
+                `${discount} of ${points} points`,
+            );
+            await shot(page, 'map');
+            await page.mouse.click(box.x + 20, box.y + 8);
+            await settled(page);
+            assert.match(await text(page, '.view-map .path'), /All\s*›\s*Shop/);
+            await page.locator('.treemap-canvas').focus();
+            await page.keyboard.press('ArrowRight');
+            assert.match(await text(page, '.view-map .unseen'), /Shop\.Orders\.Pricing.*your code/);
+            await page.keyboard.press('Escape');
+            await page.mouse.click(box.x + 60, box.y + 200);
+            await settled(page);
+            assert.equal(await text(page, '.method-name'), 'Shop.Orders.Pricing.Discount');
+        }));
+
+    it('shows exceptions by type, message and stack', () =>
+        on('shop', { hash: '#view=exceptions' }, async (page) => {
+            assert.match(await text(page, '.view .controls'), /600 exceptions, 60 a second/);
+            assert.match((await rows(page, 'Exception types'))[0], /System\.FormatException/);
+            assert.match((await rows(page, 'Messages'))[0], /'abc' was not in a correct format/);
+            assert.ok((await colourCount(page, '.rate-canvas')) >= 1);
+            await page.click('details summary >> text=Number.ThrowFormatException');
+            assert.match(
+                await text(page, 'table .stack'),
+                /OrdersController\.Place.*Orders\.cs:39/,
+            );
+            await shot(page, 'exceptions', { fullPage: true });
+            await page.click('text=Flame graph of exceptions');
+            await settled(page);
+            assert.match(await text(page, '.filters .sum'), /^600$/);
+            assert.ok((await colourCount(page, FLAME)) > 4);
+        }));
+
+    it('shows losses and own cost', () =>
+        on('shop', { hash: '#view=health' }, async (page) => {
+            assert.match((await rows(page, 'Losses'))[0], /cpu\s+ring full\s+12/);
+            assert.match(await text(page, '.view'), /Handler calls\s+12,000/);
+            assert.match(await text(page, '.view'), /interval=10ms native=true/);
+            await shot(page, 'health', { fullPage: true });
+        }));
+
+    it('shows tables that it does not know by their types', async () => {
+        const builder = shopProcess({ samples: 20 });
+        builder.table(
+            'collections',
+            'gc',
+            {
+                time: 'time',
+                thread: 'thread',
+                reason: 'string',
+                pause: 'duration',
+                promoted: 'u64',
+            },
+            [
+                {
+                    time: 5e6,
+                    thread: 6,
+                    reason: builder.string('<induced>'),
+                    pause: 12500,
+                    promoted: 3 * 2 ** 20,
+                },
+                {
+                    time: 1e6,
+                    thread: 6,
+                    reason: builder.string('small objects'),
+                    pause: 800,
+                    promoted: 2048,
+                },
+            ],
+            'pause',
+            'us',
+        );
+        builder.tables.at(-1).units = { promoted: 'bytes' };
+        const page = await bench.open(bench.file('other', report([builder.build()])), {
+            hash: '#view=other',
+        });
+        const list = await rows(page, 'collections:gc');
+        assert.match(list[0], /1\.00 s\s+\.NET BGC \(4717\)\s+small objects\s+800 µs\s+2 KiB/);
+        assert.match(list[1], /5\.00 s.*<induced>.*12\.5 ms.*3 MiB/s);
+        assert.deepEqual(page.problems, []);
+        await page.context().close();
+    });
+
+    it('puts findings first, the worst on top', () =>
+        on('shop', {}, async (page) => {
+            const titles = await page.locator('.finding summary .strong').allInnerTexts();
+            assert.deepEqual(titles, ['Exceptions as control flow', 'A lock holds up orders']);
+            assert.match(await text(page, '.finding .evidence'), /<b>not bold<\/b>/);
+            assert.equal(await page.locator('.finding b').count(), 0);
+            assert.equal(FINDINGS.length, titles.length);
+        }));
+
+    it('hides findings when there are none', () =>
+        on('two', {}, async (page) => {
+            assert.equal(await page.locator('.findings').isVisible(), false);
+        }));
+
+    it('switches between processes', () =>
+        on('two', {}, async (page) => {
+            const first = await text(page, '.filters .sum');
+            await page.selectOption('select[aria-label="Process"]', '1');
+            await settled(page);
+            assert.match(await text(page, 'h1'), /Shop\.Worker \(4800\)/);
+            assert.notEqual(await text(page, '.filters .sum'), first);
+            assert.match(await text(page, '.filters .sum'), /in 900 samples/);
+        }));
+});
+
+describe('difference', () => {
+    it('colours what grew red and what shrank blue', () =>
+        on('diff', {}, async (page) => {
+            const grown = await pixel(page, FLAME, 500, 8 * ROW + 3);
+            assert.ok(grown[0] > grown[2] + 60, `Discount is red: ${grown}`);
+            const shrunk = await pixel(page, FLAME, 960, 6 * ROW + 3);
+            assert.ok(shrunk[2] > shrunk[0] + 60, `Search is blue: ${shrunk}`);
+            await shot(page, 'diff');
+            await page.selectOption('select[aria-label="Widths"]', 'before');
+            await page.fill('#search', 'RegexInterpreter.Scan');
+            await settled(page);
+            assert.ok(
+                (await matchPixels(page, FLAME)) > 500,
+                'what is gone shows with the widths of before',
+            );
+        }));
+
+    it('lists what got slower', () =>
+        on('diff', { hash: '#view=changes' }, async (page) => {
+            const list = await rows(page, 'What changed');
+            assert.match(list[0], /26\.00 %.*\+19\.61 pp.*Shop\.Orders\.Pricing\.Discount/s);
+            assert.match(await text(page, '.view .facts'), /Shop before/);
+            await shot(page, 'changes');
+        }));
+});
