@@ -90,6 +90,7 @@ struct agent {
     atomic_bool waking;
     atomic_uint tick; /* counts rounds; callbacks refill their allowances by it */
     ring events;
+    events pipe;
     names names;
     endpoint endpoint;
     client clients[AGENT_CLIENTS];

@@ -60,6 +60,47 @@ static void on_collection_finished(void *context)
             ENGINES[i]->on_collection_finished(a);
 }
 
+static void on_event(void *context, EVENTPIPE_PROVIDER provider, uint32_t id, uint32_t version,
+                     uint32_t metadata_length, const uint8_t *metadata, uint32_t length,
+                     const uint8_t *data, const GUID *activity, const GUID *related,
+                     ThreadID thread, uint32_t frame_count, const uintptr_t *frames)
+{
+    (void)activity;
+    (void)related;
+    (void)thread;
+    (void)frame_count;
+    (void)frames;
+    events_deliver(context, provider, id, version, metadata, metadata_length, data, length);
+}
+
+static void on_suspend_started(void *context, COR_PRF_SUSPEND_REASON reason)
+{
+    FORWARD(on_suspend_started, reason);
+}
+
+static void on_thread_suspended(void *context, ThreadID thread)
+{
+    FORWARD(on_thread_suspended, thread);
+}
+
+static void on_suspend_finished(void *context)
+{
+    agent *a = context;
+
+    for (unsigned i = 0; i < ENGINE_COUNT; i++)
+        if (ENGINES[i]->on_suspend_finished != NULL && agent_is_active(a, i))
+            ENGINES[i]->on_suspend_finished(a);
+}
+
+static void on_resume_finished(void *context)
+{
+    agent *a = context;
+
+    for (unsigned i = 0; i < ENGINE_COUNT; i++)
+        if (ENGINES[i]->on_resume_finished != NULL && agent_is_active(a, i))
+            ENGINES[i]->on_resume_finished(a);
+}
+
 const clr_profiler_callbacks AGENT_CALLBACKS = {
     .initialize = agent_on_initialize,
     .initialize_for_attach = agent_on_attach,
@@ -73,4 +114,9 @@ const clr_profiler_callbacks AGENT_CALLBACKS = {
     .thread_name_changed = on_thread_named,
     .garbage_collection_started = on_collection_started,
     .garbage_collection_finished = on_collection_finished,
+    .eventpipe_event_delivered = on_event,
+    .runtime_suspend_started = on_suspend_started,
+    .runtime_suspend_finished = on_suspend_finished,
+    .runtime_resume_finished = on_resume_finished,
+    .runtime_thread_suspended = on_thread_suspended,
 };

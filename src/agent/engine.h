@@ -14,13 +14,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "agent/events.h"
 #include "base/error.h"
 #include "catalogue/catalogue.h"
 #include "clarinet/clarinet.h"
 #include "recording/encode.h"
 
 /* Every profiler, in the order of their start. X(name) stands for an `engine ENGINE_name`. */
-#define ENGINE_LIST(X) X(cpu) X(wall) X(exceptions)
+#define ENGINE_LIST(X) X(cpu) X(wall) X(exceptions) X(gc)
 
 enum {
 #define X(name) ENGINE_INDEX_##name,
@@ -31,13 +32,15 @@ enum {
     ENGINE_MAX_TABLES = 8,
 };
 
-typedef struct agent agent;
-
 typedef struct {
     const char *name; /* the catalogue's */
     /* The runtime's events that are wanted while the engine runs. */
     uint32_t mask_low;
     uint32_t mask_high;
+    /* Events of the runtime and of libraries that are wanted; mask_high must then have
+     * COR_PRF_HIGH_MONITOR_EVENT_PIPE. They come to on_event. */
+    const events_wish *wishes;
+    size_t wish_count;
     /* Its tables in the recording; table k of engine i has the id 16 i + k + 1. */
     const recording_table *tables;
     size_t table_count;
@@ -67,6 +70,11 @@ typedef struct {
     void (*on_thread_named)(agent *a, ThreadID thread, uint32_t count, const WCHAR *name);
     void (*on_collection_started)(agent *a);
     void (*on_collection_finished)(agent *a);
+    void (*on_event)(agent *a, const events_event *event);
+    void (*on_suspend_started)(agent *a, COR_PRF_SUSPEND_REASON reason);
+    void (*on_suspend_finished)(agent *a);
+    void (*on_resume_finished)(agent *a);
+    void (*on_thread_suspended)(agent *a, ThreadID thread);
 } engine;
 
 extern const engine *const ENGINES[ENGINE_COUNT];

@@ -87,16 +87,18 @@ int agent_apply_mask(agent *a, error *e)
             high |= ENGINES[i]->mask_high;
         }
     }
-    if (atomic_load(&a->mask_deferred) || atomic_load(&a->phase) != AGENT_RUNNING ||
-        (low == a->mask_low && high == a->mask_high))
+    if (atomic_load(&a->mask_deferred) || atomic_load(&a->phase) != AGENT_RUNNING)
         return 0;
-    hr = clr_info_set_event_mask2(&a->info, low, high);
-    if (hr != S_OK)
-        return error_set(e, ERROR_RUNTIME, "the runtime refused the event mask %x:%x (%s)",
-                         (unsigned)low, (unsigned)high, clr_hresult_name(hr, text));
-    a->mask_low = low;
-    a->mask_high = high;
-    return 0;
+    events_prepare(a);
+    if (low != a->mask_low || high != a->mask_high) {
+        hr = clr_info_set_event_mask2(&a->info, low, high);
+        if (hr != S_OK)
+            return error_set(e, ERROR_RUNTIME, "the runtime refused the event mask %x:%x (%s)",
+                             (unsigned)low, (unsigned)high, clr_hresult_name(hr, text));
+        a->mask_low = low;
+        a->mask_high = high;
+    }
+    return events_apply(a, e);
 }
 
 static unsigned engine_of(const catalogue_selected *item)

@@ -59,5 +59,9 @@ const catalogue_profiler CATALOGUE[] = {
      "exceptions thrown: type, message, stack, where caught, rate over time",
      "nothing while none are thrown; 0.1 to 2 us per exception",
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, EXCEPTIONS},
+    {"gc", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a04",
+     "every garbage collection: generation, reason, pause, heap sizes; who called GC.Collect",
+     "a few microseconds per collection", CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE,
+     false, NULL},
     {NULL, NULL, NULL, NULL, 0, false, NULL},
 };
