@@ -24,11 +24,11 @@ namespace Shapes
             List<Thread> threads = new List<Thread>();
 
             Works.Patient = patient;
-            foreach (KeyValuePair<string, ThreadStart> work in Works.All)
+            foreach (KeyValuePair<string, ThreadStart> work in Works.All.Concat(Works.More))
             {
-                if (wanted != "" && !wanted.Split(',').Contains(work.Key))
+                if (wanted == "" ? Works.More.ContainsKey(work.Key) : !wanted.Split(',').Contains(work.Key))
                     continue;
-                threads.Add(new Thread(work.Value) { Name = work.Key });
+                threads.Add(new Thread(work.Value, 256 << 20) { Name = work.Key });
             }
             foreach (Thread thread in threads)
                 thread.Start();
@@ -51,6 +51,11 @@ namespace Shapes
             ["qsort"] = QsortRoot, ["throw"] = ThrowRoot, ["json"] = JsonRoot, ["linq"] = LinqRoot,
             ["sort"] = SortRoot, ["text"] = TextRoot, ["generic"] = GenericRoot, ["simd"] = SimdRoot,
             ["async"] = AsyncRoot, ["move"] = MoveRoot, ["join"] = JoinRoot, ["semaphore"] = SemaphoreRoot,
+        };
+        // Only when asked for by name: needs a large stack.
+        public static readonly Dictionary<string, ThreadStart> More = new Dictionary<string, ThreadStart>
+        {
+            ["deep"] = DeepRoot,
         };
         private static readonly ManualResetEventSlim over = new ManualResetEventSlim();
         private static readonly SemaphoreSlim never = new SemaphoreSlim(0);
@@ -279,6 +284,20 @@ namespace Shapes
         {
             fixed (byte* p = bytes)
                 memmove(p + 1, p, bytes.Length - 1);
+        }
+
+        private static void DeepRoot() { while (!Patient.IsOver) sink += Deep(100000); }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static long Deep(int left)
+        {
+            long sum = left;
+
+            if (left > 0)
+                return Deep(left - 1) + 1;
+            for (int i = 0; i < 30000000 && !Patient.IsOver; i++)
+                sum += sum ^ i;
+            return sum;
         }
 
         private static void JoinRoot() { JoinCaller(); }

@@ -28,6 +28,21 @@ static bool has_users(const struct sampling *s)
     return s != NULL && (s->users[SAMPLING_CPU] || s->users[SAMPLING_WALL]);
 }
 
+/* Slots outlive sessions; the ids in them do not. */
+static void forget_ids(void)
+{
+    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+        sampling_thread *t = &sampling_state.threads[i];
+
+        if (atomic_load(&sampling_state.owners[i]) == 0)
+            continue;
+        t->start_frame = t->cpu_stack = t->last_stack = 0;
+        t->sampled_ns = 0;
+        atomic_store(&t->born, false);
+        atomic_store(&t->collecting, 0);
+    }
+}
+
 int sampling_open(agent *a, sampling_kind kind, error *e)
 {
     int code = 0;
@@ -52,6 +67,7 @@ int sampling_open(agent *a, sampling_kind kind, error *e)
             code = sampling_arm(e);
         if (code != 0)
             return code;
+        forget_ids();
         sampling_threads_list();
         a->sampling->listed_ns = os_monotonic_ns();
         for (unsigned k = 0; k < SAMPLING_KINDS; k++) {
@@ -135,16 +151,12 @@ void sampling_configure(agent *a, sampling_kind kind, unsigned engine_index)
 const char *sampling_note(agent *a)
 {
     struct sampling *s = a->sampling;
-    struct timespec tick;
-    uint64_t tick_ns = 0;
+    uint64_t tick_ns = sampling_tick_ns();
     int length = 0;
 
     if (s == NULL)
         return "";
     s->note[0] = '\0';
-    /* CPU timers are looked at once per tick of the kernel; the coarse clock shows its length. */
-    if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0)
-        tick_ns = (uint64_t)tick.tv_nsec;
     if (sampling_state.own_profile_signal)
         length = snprintf(s->note, sizeof s->note,
                           "the program uses SIGPROF itself, so signal %d is used instead",
@@ -167,7 +179,7 @@ void sampling_cost(uint64_t *sampler_ns, uint64_t *handler_ns, uint64_t *handler
 /* The runtime calls this on the thread that collects. */
 void sampling_on_collection(bool starts)
 {
-    sampling_thread *t = sampling_thread_at(os_thread_id(), false);
+    sampling_thread *t = sampling_thread_at(os_thread_id(), SAMPLING_FIND);
 
     if (t != NULL)
         atomic_store(&t->collecting, starts ? 1 : 0);
@@ -220,6 +232,13 @@ static void count_end(agent *a, sampling_kind kind, const sampling_capture *c, s
     agent_lose(a, ENGINE_OF[kind], reason, c->weight);
 }
 
+static void put_cpu_row(agent *a, uint64_t time, int thread, uint32_t stack, uint64_t weight)
+{
+    uint64_t cells[5] = {time, (uint64_t)thread, stack, weight, RECORDING_STATE_RUNNING};
+
+    agent_row(a, ENGINE_INDEX_cpu, 0, cells);
+}
+
 static void take_capture(agent *a, const sampling_capture *c)
 {
     struct sampling *s = a->sampling;
@@ -227,7 +246,7 @@ static void take_capture(agent *a, const sampling_capture *c)
     const sampling_settings *settings = &s->settings[kind];
     sampling_thread *t = &sampling_state.threads[c->slot % SAMPLING_THREADS];
     sampling_result result;
-    uint64_t cells[5];
+    uint64_t weight;
 
     if (!s->users[kind] || !is_wanted(t, settings->threads))
         return;
@@ -237,12 +256,29 @@ static void take_capture(agent *a, const sampling_capture *c)
         wall_take(a, c, &result);
         return;
     }
-    cells[0] = c->time_ns;
-    cells[1] = (uint64_t)c->thread;
-    cells[2] = result.stack;
-    cells[3] = c->weight * settings->interval_ns;
-    cells[4] = RECORDING_STATE_RUNNING;
-    agent_row(a, ENGINE_INDEX_cpu, 0, cells);
+    /* The first sample of a thread that we saw start stands for all it burned so far. */
+    weight = c->weight * settings->interval_ns;
+    if (atomic_load(&t->born) && t->sampled_ns == 0 && c->cpu_ns != 0 && !settings->monotonic)
+        weight = c->cpu_ns;
+    if (atomic_load(&t->thread) == c->thread) {
+        t->cpu_stack = result.stack;
+        t->cpu_time_ns = c->time_ns;
+        t->sampled_ns += weight;
+    }
+    put_cpu_row(a, c->time_ns, c->thread, result.stack, weight);
+}
+
+/* What threads that have gone burned after their last sample. */
+static void reap(agent *a)
+{
+    sampling_rest rests[64];
+    size_t count;
+
+    do {
+        count = sampling_threads_reap(rests, 64);
+        for (size_t i = 0; i < count; i++)
+            put_cpu_row(a, rests[i].time_ns, rests[i].thread, rests[i].stack, rests[i].weight_ns);
+    } while (count == 64);
 }
 
 /* What handlers and callbacks counted goes to the engines' counters. */
@@ -271,16 +307,16 @@ void sampling_drain(agent *a, bool last)
     while (ring_next(&sampling_state.captures, &record)) {
         const sampling_capture *c = record.payload;
 
-        if (record.length >= sizeof *c && c->stack_length <= record.length - sizeof *c)
+        if (record.length >= sizeof *c &&
+            c->stack_length + c->outer_length <= record.length - sizeof *c)
             take_capture(a, c);
         ring_release(&sampling_state.captures);
     }
     move_losses(a);
     sampling_stacks_fill();
+    reap(a);
     if (now - a->sampling->listed_ns >= (uint64_t)LIST_EVERY_MS * 1000000) {
         a->sampling->listed_ns = now;
         sampling_threads_list();
-    } else {
-        sampling_threads_reap();
     }
 }

@@ -42,13 +42,15 @@ typedef enum { SAMPLING_CPU, SAMPLING_WALL, SAMPLING_KINDS } sampling_kind;
 
 /* A thread that may be signalled. The handler finds it through the signal's value. */
 typedef struct {
-    atomic_int thread;          /* OS id; 0 = free */
-    atomic_int timer;           /* the kernel's id; -1 = none */
-    atomic_uint copy_limit;     /* bytes of stack to copy at most */
-    atomic_bool managed;        /* known to the runtime */
-    atomic_bool ending;         /* the runtime said so */
-    atomic_bool waiting;        /* a signal of the sampler is under way */
-    atomic_int collecting;      /* runs a garbage collection */
+    atomic_int thread;                /* OS id; 0 = free */
+    atomic_int timer;                 /* the kernel's id; -1 = none */
+    atomic_uint copy_limit;           /* bytes of stack to copy at most */
+    atomic_bool managed;              /* known to the runtime */
+    atomic_bool born;                 /* we saw it start */
+    atomic_uint_fast64_t lifetime_ns; /* its processor time when it ended */
+    atomic_bool ending;               /* the runtime said so */
+    atomic_bool waiting;              /* a signal of the sampler is under way */
+    atomic_int collecting;            /* runs a garbage collection */
     atomic_uintptr_t stack_end; /* above the outermost frame, once a walk got there; 0 = not yet */
     atomic_uintptr_t alternate; /* our alternate stack; 0 = none */
     atomic_uintptr_t replaced;  /* the runtime's, which ours stands in for */
@@ -56,6 +58,9 @@ typedef struct {
     atomic_uint_fast64_t taken; /* samples so far */
     /* Own thread only. */
     uint32_t start_frame; /* outermost managed frame; 0 = not known */
+    uint32_t cpu_stack;   /* its last stack under cpu */
+    uint64_t cpu_time_ns; /* when that was */
+    uint64_t sampled_ns;  /* processor time in rows so far */
     bool seen;            /* in the last listing */
     bool unwanted;        /* the filter leaves it out */
     bool judged;          /* by the filter */
@@ -82,9 +87,13 @@ typedef struct {
     uint16_t kind;      /* sampling_kind */
     uint16_t flags;     /* SAMPLING_… below */
     uint64_t period_ns; /* of wall */
+    uint64_t cpu_ns;    /* the thread's CPU clock, where it was read; 0 = not */
     uint64_t registers[STACKWALK_REGISTERS];
     uint64_t stack_address;
     uint64_t stack_length;
+    /* Inside another signal handler: the stack that it interrupted, behind the first. */
+    uint64_t outer_address;
+    uint64_t outer_length;
     uint8_t stack[];
 } sampling_capture;
 
@@ -161,12 +170,21 @@ size_t sampling_stacks_used(void);
 
 /* ---- sampling_threads.c ---- */
 
-/* The slot of a thread, made when it is new; NULL when there is none left. Any thread. */
-sampling_thread *sampling_thread_at(int os_thread, bool create);
+/* The slot of a thread: only found, made when it is new, or made for one that has just started.
+ * NULL when there is none (left). Any thread. */
+typedef enum { SAMPLING_FIND, SAMPLING_MEET, SAMPLING_BEAR } sampling_wish;
+sampling_thread *sampling_thread_at(int os_thread, sampling_wish wish);
 /* Lists the process's threads: new ones get slots (and timers), gone ones lose theirs. */
 void sampling_threads_list(void);
-/* Only those that the runtime said are ending. */
-void sampling_threads_reap(void);
+/* What is still to be written of a thread that has gone. */
+typedef struct {
+    int thread;
+    uint32_t stack;
+    uint64_t time_ns;
+    uint64_t weight_ns;
+} sampling_rest;
+/* Frees the slots of threads that have ended, of at most `room`; returns how many left a rest. */
+size_t sampling_threads_reap(sampling_rest *rests, size_t room);
 /* Asks the runtime for its threads and marks them. */
 void sampling_threads_mark_managed(agent *a);
 /* Sets, changes or (interval 0) deletes the timers of all threads. */
@@ -174,6 +192,8 @@ void sampling_timers_set(uint64_t interval_ns, bool monotonic);
 void sampling_timer_drop(sampling_thread *t);
 void sampling_on_thread_assigned(agent *a, uint32_t os_thread);
 void sampling_on_thread_destroyed(agent *a, ThreadID thread);
+/* The kernel's tick: CPU timers are looked at that often. */
+uint64_t sampling_tick_ns(void);
 /* A thread's CPU clock in ns; 0 when it is gone. */
 uint64_t sampling_thread_clock(int os_thread);
 

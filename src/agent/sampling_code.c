@@ -14,7 +14,8 @@ enum {
     MAXIMUM_ADDRESSES = 1 << 17, /* then everything is worked out anew */
     VERSIONS = 32,               /* compiled versions of one method */
     PARTS = 8,                   /* hot and cold parts of one version */
-    MAP_PAUSE_MS = 100,          /* between two readings of the memory map */
+    MAP_PAUSE_MS = 10,           /* between two readings of the memory map … */
+    MAP_LONGEST_PAUSE_MS = 1000, /* … when the last ones found nothing */
 };
 
 void sampling_code_init(sampling_code *s, agent *a)
@@ -28,6 +29,7 @@ void sampling_code_init(sampling_code *s, agent *a)
     s->process.descriptor = -1;
     s->memory.read = peek_process_read;
     s->memory.context = &s->process;
+    s->map_pause_ms = MAP_PAUSE_MS;
     table_u64_init(&s->index);
 }
 
@@ -80,7 +82,7 @@ static bool read_map(sampling_code *s)
     regions map;
     bool done = false;
 
-    if (s->map_ns != 0 && now - s->map_ns < (uint64_t)MAP_PAUSE_MS * 1000000)
+    if (s->map_ns != 0 && now - s->map_ns < (uint64_t)s->map_pause_ms * 1000000)
         return false;
     s->map_ns = now;
     if (os_read_file("/proc/self/maps", 0, &text, NULL) == 0 &&
@@ -98,8 +100,14 @@ static const region *find_region(sampling_code *s, uint64_t address)
 {
     const region *item = regions_find(&s->map, address);
 
-    if ((item == NULL || !item->executable) && read_map(s))
+    if ((item == NULL || !item->executable) && read_map(s)) {
         item = regions_find(&s->map, address);
+        /* Addresses that are nowhere must not make us read the map all the time. */
+        if (item != NULL && item->executable)
+            s->map_pause_ms = MAP_PAUSE_MS;
+        else if (s->map_pause_ms < MAP_LONGEST_PAUSE_MS)
+            s->map_pause_ms *= 2;
+    }
     return item != NULL && item->executable ? item : NULL;
 }
 

@@ -44,6 +44,7 @@ typedef struct {
     peek memory;
     regions map;
     uint64_t map_ns;
+    unsigned map_pause_ms;
     sampling_library *libraries;
     size_t library_count, library_capacity;
     table_u64 index; /* address * 2 + leaf: position in addresses */

@@ -57,14 +57,54 @@ SIGNAL_SAFE static void lose(sampling_kind kind, unsigned reason, uint64_t count
     atomic_fetch_add_explicit(&sampling_state.lost[kind][reason], count, memory_order_relaxed);
 }
 
+/* Whether the interrupted code is itself a signal handler on the alternate stack. */
+SIGNAL_SAFE static bool is_on_alternate(const ucontext_t *context)
+{
+    uintptr_t at = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+    uintptr_t start = (uintptr_t)context->uc_stack.ss_sp;
+
+    return (context->uc_stack.ss_flags & SS_DISABLE) == 0 && at > start &&
+           at - start <= context->uc_stack.ss_size;
+}
+
+/*
+ * Where the thread's own stack stood when the handler on the alternate stack began; 0 = not to be
+ * seen. The kernel builds the first frame at the stack's very end: the floating point state,
+ * aligned to 64, then the frame of 440 bytes. The frame's own pointer to that state proves the
+ * place.
+ */
+SIGNAL_SAFE static uintptr_t find_outer_stack(const ucontext_t *context)
+{
+    enum { FRAME = 440, SAVED_SIZE = 468, RSP_IN_CONTEXT = 160, STATE_IN_CONTEXT = 224 };
+    const uint8_t *own_state = (const uint8_t *)context->uc_mcontext.fpregs;
+    uintptr_t end = (uintptr_t)context->uc_stack.ss_sp + context->uc_stack.ss_size;
+    uintptr_t state, frame, found;
+    uint32_t size;
+
+    if (own_state == NULL)
+        return 0;
+    memcpy(&size, own_state + SAVED_SIZE, sizeof size);
+    if (size < 512 || size > context->uc_stack.ss_size / 2)
+        return 0;
+    state = (end - size) & ~(uintptr_t)63;
+    frame = ((state - FRAME) & ~(uintptr_t)15) - 8;
+    if (frame < (uintptr_t)context->uc_mcontext.gregs[REG_RSP])
+        return 0;
+    memcpy(&found, (const void *)(frame + 8 + STATE_IN_CONTEXT), sizeof found);
+    if (found != state)
+        return 0;
+    memcpy(&found, (const void *)(frame + 8 + RSP_IN_CONTEXT), sizeof found);
+    return found;
+}
+
 /* Gives the interrupted thread a larger alternate stack: the kernel installs what the frame says
  * when the handler returns. */
 SIGNAL_SAFE static void swap_stack(sampling_thread *t, ucontext_t *context)
 {
     uintptr_t stack = atomic_load_explicit(&t->alternate, memory_order_relaxed);
 
-    if ((context->uc_stack.ss_flags & (SS_DISABLE | SS_ONSTACK)) != 0 ||
-        context->uc_stack.ss_size >= SAMPLING_STACK_SIZE)
+    if ((context->uc_stack.ss_flags & SS_DISABLE) != 0 ||
+        context->uc_stack.ss_size >= SAMPLING_STACK_SIZE || is_on_alternate(context))
         return;
     if (stack == 0)
         stack = sampling_stacks_take();
@@ -101,21 +141,31 @@ SIGNAL_SAFE static void copy_registers(uint64_t *to, const ucontext_t *context)
         to[i] = (uint64_t)context->uc_mcontext.gregs[FROM[i]];
 }
 
-SIGNAL_SAFE static void take(sampling_thread *t, sampling_kind kind, uint64_t now, unsigned weight,
-                             ucontext_t *context)
+/* Bytes of the thread's own stack worth copying from `from` up. */
+SIGNAL_SAFE static size_t length_from(const sampling_thread *t, uintptr_t from)
 {
-    uintptr_t from = (uintptr_t)context->uc_mcontext.gregs[REG_RSP] - SAMPLING_RED_ZONE;
     uintptr_t end = atomic_load_explicit(&t->stack_end, memory_order_relaxed);
-    size_t length = atomic_load_explicit(&t->copy_limit, memory_order_relaxed);
-    bool nested = (context->uc_stack.ss_flags & SS_ONSTACK) != 0;
-    sampling_capture *c;
-    size_t room;
+    size_t limit = atomic_load_explicit(&t->copy_limit, memory_order_relaxed);
 
-    if (nested)
-        end = (uintptr_t)context->uc_stack.ss_sp + context->uc_stack.ss_size;
-    if (end > from && end - from < length)
-        length = end - from;
-    room = sizeof *c + length;
+    return end > from && end - from < limit ? end - from : limit;
+}
+
+SIGNAL_SAFE static void take(sampling_thread *t, sampling_kind kind, uint64_t now, unsigned weight,
+                             uint64_t cpu, ucontext_t *context)
+{
+    uintptr_t from = (uintptr_t)context->uc_mcontext.gregs[REG_RSP] - SAMPLING_RED_ZONE, outer = 0;
+    bool nested = is_on_alternate(context);
+    size_t length, outer_length = 0, room;
+    sampling_capture *c;
+
+    if (nested) {
+        length = (uintptr_t)context->uc_stack.ss_sp + context->uc_stack.ss_size - from;
+        outer = find_outer_stack(context);
+        outer_length = outer != 0 ? length_from(t, outer) : 0;
+    } else {
+        length = length_from(t, from);
+    }
+    room = sizeof *c + length + outer_length;
     c = ring_reserve(&sampling_state.captures, room);
     if (c == NULL) {
         lose(kind, SAMPLING_LOST_RING, weight);
@@ -126,6 +176,7 @@ SIGNAL_SAFE static void take(sampling_thread *t, sampling_kind kind, uint64_t no
     c->thread = atomic_load_explicit(&t->thread, memory_order_relaxed);
     c->weight = weight;
     c->kind = (uint16_t)kind;
+    c->cpu_ns = cpu;
     c->period_ns = atomic_load_explicit(&t->period_ns, memory_order_relaxed);
     c->flags = (uint16_t)((nested ? SAMPLING_ON_ALTERNATE : 0) |
                           (atomic_load_explicit(&t->collecting, memory_order_relaxed) > 0
@@ -134,13 +185,17 @@ SIGNAL_SAFE static void take(sampling_thread *t, sampling_kind kind, uint64_t no
     copy_registers(c->registers, context);
     c->stack_address = from;
     c->stack_length = copy_stack(c->stack, from, length);
+    c->outer_address = outer;
+    c->outer_length =
+        outer_length != 0 ? copy_stack(c->stack + c->stack_length, outer, outer_length) : 0;
     if (c->stack_length == 0) {
         lose(kind, SAMPLING_LOST_COPY, weight);
         ring_commit(&sampling_state.captures, c, room, 0, 0);
         return;
     }
     atomic_fetch_add_explicit(&t->taken, 1, memory_order_relaxed);
-    ring_commit(&sampling_state.captures, c, room, 1, sizeof *c + c->stack_length);
+    ring_commit(&sampling_state.captures, c, room, 1,
+                sizeof *c + c->stack_length + c->outer_length);
 }
 
 /* A signal that is not ours: what would have happened without us. */
@@ -198,7 +253,8 @@ SIGNAL_SAFE static void on_signal(int number, siginfo_t *info, void *context)
         uint64_t start = count != 0 ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
 
         swap_stack(t, context);
-        take(t, kind, clock_ns(CLOCK_MONOTONIC), missed > 0 ? (unsigned)missed + 1 : 1, context);
+        take(t, kind, clock_ns(CLOCK_MONOTONIC), missed > 0 ? (unsigned)missed + 1 : 1, start,
+             context);
         if (kind == SAMPLING_WALL)
             atomic_store_explicit(&t->waiting, false, memory_order_release);
         if (count != 0)
@@ -285,7 +341,9 @@ int sampling_arm(error *e)
             return error_set(e, ERROR_BUSY, "the program uses SIGPROF and all real-time signals");
         memset(&action, 0, sizeof action);
         action.sa_sigaction = on_signal;
-        action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+        /* Not on the alternate stack: the runtime's SIGSEGV handler goes back to the thread's own
+         * stack while its frames on the alternate one are still in use. */
+        action.sa_flags = SA_SIGINFO | SA_RESTART;
         sigfillset(&action.sa_mask);
         sampling_state.previous = found;
         if (sigaction(number, &action, NULL) != 0)

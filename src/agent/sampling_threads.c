@@ -29,6 +29,7 @@ typedef struct {
 } timer_event;
 
 static void arm_timer(sampling_thread *t);
+static void meet(agent *a, uint32_t os_thread, sampling_wish wish);
 
 static unsigned first_slot(int os_thread)
 {
@@ -50,7 +51,7 @@ uint64_t sampling_thread_clock(int os_thread)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-sampling_thread *sampling_thread_at(int os_thread, bool create)
+sampling_thread *sampling_thread_at(int os_thread, sampling_wish wish)
 {
     sampling_thread *free_slot = NULL, *found = NULL;
     unsigned at = first_slot(os_thread);
@@ -66,12 +67,13 @@ sampling_thread *sampling_thread_at(int os_thread, bool create)
         else if (owner == 0 && free_slot == NULL)
             free_slot = t;
     }
-    if (found == NULL && create && free_slot != NULL) {
+    if (found == NULL && wish != SAMPLING_FIND && free_slot != NULL) {
         found = free_slot;
         memset(found, 0, sizeof *found);
         atomic_store_explicit(&found->timer, -1, memory_order_relaxed);
         atomic_store_explicit(&found->copy_limit, SAMPLING_FIRST_COPY, memory_order_relaxed);
         found->seen = true;
+        atomic_store_explicit(&found->born, wish == SAMPLING_BEAR, memory_order_relaxed);
         atomic_store_explicit(&found->thread, os_thread, memory_order_release);
         atomic_store_explicit(&sampling_state.owners[found - sampling_state.threads], os_thread,
                               memory_order_release);
@@ -110,12 +112,16 @@ void sampling_timer_drop(sampling_thread *t)
         syscall(SYS_timer_delete, timer);
 }
 
-/* The guard is held. The first expiry is random, so that threads that live shorter than the
- * interval are sampled in proportion to their time. */
+/*
+ * The guard is held. The first expiry is random, so that threads do not tick in step. A thread that
+ * has just started is sampled at the kernel's first tick that meets it: it may be gone long before
+ * the interval is over, and what it burns until its end is then counted to that sample.
+ */
 static void arm_timer(sampling_thread *t)
 {
     uint64_t interval = sampling_state.interval_ns[SAMPLING_CPU];
-    struct itimerspec times = {time_of(interval), time_of(random_up_to(interval))};
+    bool first = atomic_load(&t->born) && atomic_load(&t->taken) == 0;
+    struct itimerspec times = {time_of(interval), time_of(first ? 1 : random_up_to(interval))};
     timer_event event;
     int os_thread = atomic_load(&t->thread);
     int timer = atomic_load(&t->timer);
@@ -187,17 +193,51 @@ static bool is_gone(int os_thread)
     return syscall(SYS_tgkill, os_process_id(), os_thread, 0) != 0 && errno == ESRCH;
 }
 
-void sampling_threads_reap(void)
+/*
+ * What a thread burned beyond its samples. One that lives shorter than a tick is met with the
+ * probability lifetime / tick; when it is, it stands for the others and counts as a whole tick.
+ */
+static bool find_rest(const sampling_thread *t, sampling_rest *rest)
 {
+    uint64_t life = atomic_load(&t->lifetime_ns), tick = sampling_tick_ns();
+
+    if (!atomic_load(&t->born) || life == 0 || t->cpu_stack == 0 || t->sampled_ns == 0 ||
+        sampling_state.monotonic || sampling_state.interval_ns[SAMPLING_CPU] == 0)
+        return false;
+    if (life < tick)
+        life = tick;
+    if (life <= t->sampled_ns)
+        return false;
+    *rest = (sampling_rest){atomic_load(&t->thread), t->cpu_stack, t->cpu_time_ns,
+                            life - t->sampled_ns};
+    return true;
+}
+
+uint64_t sampling_tick_ns(void)
+{
+    struct timespec tick;
+
+    /* CPU timers are looked at once per tick; the coarse clock shows its length. */
+    return clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0 ? (uint64_t)tick.tv_nsec : 4000000;
+}
+
+size_t sampling_threads_reap(sampling_rest *rests, size_t room)
+{
+    size_t count = 0;
+
     lock_take(&sampling_state.guard);
-    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+    for (size_t i = 0; i < SAMPLING_THREADS && count < room; i++) {
         sampling_thread *t = &sampling_state.threads[i];
         int os_thread = atomic_load_explicit(&sampling_state.owners[i], memory_order_relaxed);
 
-        if (os_thread != 0 && atomic_load(&t->ending) && is_gone(os_thread))
-            free_slot_of(t);
+        if (os_thread == 0 || !atomic_load(&t->ending) || !is_gone(os_thread))
+            continue;
+        if (find_rest(t, &rests[count]))
+            count++;
+        free_slot_of(t);
     }
     lock_give(&sampling_state.guard);
+    return count;
 }
 
 /* One entry of getdents64. */
@@ -248,7 +288,7 @@ void sampling_threads_list(void)
             at += e->length;
             if (os_thread == 0 || is_own(os_thread))
                 continue;
-            t = sampling_thread_at(os_thread, true);
+            t = sampling_thread_at(os_thread, SAMPLING_MEET);
             if (t != NULL)
                 t->seen = true;
             else
@@ -280,7 +320,7 @@ void sampling_threads_mark_managed(agent *a)
             uint32_t os_thread = 0;
 
             if (clr_info_get_thread_info(&a->info, batch[i], &os_thread) == S_OK && os_thread != 0)
-                sampling_on_thread_assigned(a, os_thread);
+                meet(a, os_thread, SAMPLING_MEET);
         }
         if (count < 64)
             break;
@@ -290,12 +330,17 @@ void sampling_threads_mark_managed(agent *a)
 
 void sampling_on_thread_assigned(agent *a, uint32_t os_thread)
 {
+    meet(a, os_thread, SAMPLING_BEAR);
+}
+
+static void meet(agent *a, uint32_t os_thread, sampling_wish wish)
+{
     sampling_thread *t;
 
     (void)a;
     if (is_own((int)os_thread))
         return;
-    t = sampling_thread_at((int)os_thread, true);
+    t = sampling_thread_at((int)os_thread, wish);
     if (t == NULL) {
         atomic_fetch_add(&sampling_state.lost[SAMPLING_CPU][SAMPLING_LOST_THREAD], 1);
         return;
@@ -303,14 +348,15 @@ void sampling_on_thread_assigned(agent *a, uint32_t os_thread)
     atomic_store(&t->managed, true);
 }
 
-/* Called on the thread that ends. Its timer goes at once: a program may start and end thousands. */
+/* Called on the thread that ends. */
 void sampling_on_thread_destroyed(agent *a, ThreadID thread)
 {
-    sampling_thread *t = sampling_thread_at(os_thread_id(), false);
+    sampling_thread *t = sampling_thread_at(os_thread_id(), SAMPLING_FIND);
 
     (void)a;
     (void)thread;
     if (t == NULL)
         return;
+    atomic_store(&t->lifetime_ns, os_thread_cpu_ns());
     atomic_store(&t->ending, true);
 }

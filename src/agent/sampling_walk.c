@@ -148,11 +148,20 @@ typedef struct {
     bool stopped;
 } sampling_leaf;
 
+static bool read_copies(void *context, uint64_t address, void *out, size_t size)
+{
+    peek_copy *copies = context;
+
+    return peek_copy_read(&copies[0], address, out, size) ||
+           peek_copy_read(&copies[1], address, out, size);
+}
+
 static stackwalk_end walk_frames(sampling_walker *w, const sampling_capture *c, unsigned max_depth,
                                  stackwalk_registers *r, sampling_leaf *run)
 {
-    peek_copy copy = {c->stack_address, c->stack, (size_t)c->stack_length};
-    peek stack = {peek_copy_read, &copy};
+    peek_copy copies[2] = {{c->stack_address, c->stack, (size_t)c->stack_length},
+                           {c->outer_address, c->stack + c->stack_length, (size_t)c->outer_length}};
+    peek stack = {read_copies, copies};
     stackwalk_code code = {sampling_code_is_code, &w->code};
     stackwalk_end end = STACKWALK_GOES_ON;
     bool leaf = true, native_run = true;

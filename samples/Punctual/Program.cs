@@ -1,0 +1,191 @@
+// Punctual: calls that signals can disturb. Each part does its thing --rounds times (20) in a
+// thread of its own and reports "NAME: N of N"; late means more than ten times what was asked for.
+//   receive  a socket receive with a timeout of 60 ms, and nobody sends
+//   stream   the same through a NetworkStream
+//   sleep    Thread.Sleep(50) and a wait of 50 ms
+//   child    Process.WaitForExit of a child that takes 100 ms and ends with 7
+//   lines    Console.ReadLine: every line comes, in order, until "end"
+//   profile  the program's own SIGPROF: a handler and an interval timer
+// Options: --parts NAMES (all but lines and profile), --rounds N.
+using System;
+using System.Collections.Generic;
+using System.Diagnostics;
+using System.Net;
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+using System.Threading;
+
+namespace Punctual
+{
+    public static unsafe class Program
+    {
+        private static int rounds = 20;
+        private static int ticks;
+
+        public static int Main(string[] args)
+        {
+            string parts = "receive,stream,sleep,child";
+            List<Thread> threads = new List<Thread>();
+
+            for (int i = 0; i + 1 < args.Length; i += 2)
+            {
+                if (args[i] == "--parts")
+                    parts = args[i + 1];
+                if (args[i] == "--rounds")
+                    rounds = int.Parse(args[i + 1]);
+            }
+            Console.WriteLine("ready");
+            foreach (string part in parts.Split(','))
+            {
+                Func<bool> round = part switch
+                {
+                    "receive" => Receiver(),
+                    "stream" => Reader(),
+                    "sleep" => Sleep,
+                    "child" => Child,
+                    "lines" => Lines,
+                    "profile" => Profile,
+                    _ => throw new ArgumentException(part),
+                };
+                Thread thread = new Thread(() => Run(part, round)) { Name = part };
+
+                threads.Add(thread);
+                thread.Start();
+            }
+            foreach (Thread thread in threads)
+                thread.Join();
+            return 0;
+        }
+
+        private static void Run(string name, Func<bool> round)
+        {
+            int good = 0;
+
+            for (int i = 0; i < rounds; i++)
+                good += round() ? 1 : 0;
+            Console.WriteLine($"{name}: {good} of {rounds}");
+        }
+
+        private static bool InTime(Stopwatch watch, int milliseconds)
+        {
+            return watch.ElapsedMilliseconds >= milliseconds - 5 &&
+                   watch.ElapsedMilliseconds < milliseconds * 10;
+        }
+
+        private static (Socket, Socket) Pair()
+        {
+            Socket listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+            Socket one = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+
+            listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+            listener.Listen(1);
+            one.Connect(listener.LocalEndPoint!);
+            return (one, listener.Accept());
+        }
+
+        private static Func<bool> Receiver()
+        {
+            (Socket one, Socket two) = Pair();
+
+            one.ReceiveTimeout = 60;
+            return () =>
+            {
+                Stopwatch watch = Stopwatch.StartNew();
+
+                try
+                {
+                    one.Receive(new byte[10]);
+                }
+                catch (SocketException e) when (e.SocketErrorCode == SocketError.TimedOut)
+                {
+                    GC.KeepAlive(two);
+                    return InTime(watch, 60);
+                }
+                return false;
+            };
+        }
+
+        private static Func<bool> Reader()
+        {
+            (Socket one, Socket two) = Pair();
+            NetworkStream stream = new NetworkStream(one) { ReadTimeout = 60 };
+
+            return () =>
+            {
+                Stopwatch watch = Stopwatch.StartNew();
+
+                try
+                {
+                    stream.Read(new byte[10], 0, 10);
+                }
+                catch (System.IO.IOException)
+                {
+                    GC.KeepAlive(two);
+                    return InTime(watch, 60);
+                }
+                return false;
+            };
+        }
+
+        private static bool Sleep()
+        {
+            Stopwatch watch = Stopwatch.StartNew();
+            bool good;
+
+            Thread.Sleep(50);
+            good = InTime(watch, 50);
+            watch.Restart();
+            using (ManualResetEvent never = new ManualResetEvent(false))
+                return !never.WaitOne(50) && good && InTime(watch, 50);
+        }
+
+        private static bool Child()
+        {
+            Stopwatch watch = Stopwatch.StartNew();
+
+            using (Process child = Process.Start("/bin/sh", new[] { "-c", "sleep 0.1; exit 7" }))
+            {
+                child.WaitForExit();
+                return child.ExitCode == 7 && InTime(watch, 100);
+            }
+        }
+
+        private static bool Lines()
+        {
+            int expected = 0;
+
+            while (Console.ReadLine() is string line && line != "end")
+            {
+                if (line != "line " + expected)
+                    return false;
+                expected++;
+            }
+            Console.WriteLine("lines read: " + expected);
+            return true;
+        }
+
+        private struct Interval { public long Seconds, Microseconds, FirstSeconds, FirstMicroseconds; }
+
+        [DllImport("libc")]
+        private static extern int setitimer(int which, Interval* value, Interval* old);
+
+        private static bool Profile()
+        {
+            Interval each = new Interval { Microseconds = 10000, FirstMicroseconds = 10000 };
+            Stopwatch watch = Stopwatch.StartNew();
+            int before;
+
+            using (PosixSignalRegistration.Create((PosixSignal)27, context => { context.Cancel = true; ticks++; }))
+            {
+                setitimer(2, &each, null);
+                before = ticks;
+                while (ticks < before + 20 && watch.ElapsedMilliseconds < 60000)
+                    Thread.SpinWait(1000);
+                each = default;
+                setitimer(2, &each, null);
+                Thread.Sleep(20);
+            }
+            return ticks >= before + 20;
+        }
+    }
+}

@@ -1,0 +1,127 @@
+"""Sampling does no harm: storms, timeouts, threads that come and go, the program's own signals."""
+import subprocess
+import time
+
+import pytest
+
+from recording_reader import Recording
+
+STORM = ["-p", "cpu,wall", "--set", "cpu.interval=1ms", "--set", "cpu.clock=monotonic",
+         "--set", "wall.interval=1ms"]
+
+
+def record(clarinet, tmp_path, pid, *args, seconds=4):
+    path = tmp_path / f"{time.monotonic_ns()}.clarinet"
+    done = clarinet("record", *args, "-d", f"{seconds}s", "-o", path, pid)
+    assert done.code == 0, done
+    return Recording.load(path)
+
+
+def test_null_reference_storm_attached_in_its_midst(runtime, sample, clarinet, tmp_path):
+    with sample("Rough", "--parts", "nulls") as patient:
+        for _ in range(3):
+            recording = record(clarinet, tmp_path, patient.pid, *STORM, seconds=2)
+            stacks = [s for s in recording.samples("cpu")
+                      if recording.thread_name(s.thread).startswith("nulls")]
+            assert len(stacks) > 50
+            whole = [s for s in stacks if s.stack and s.stack[0].name != "(incomplete)"]
+            assert len(whole) >= 0.99 * len(stacks) - 2, recording.losses
+    assert patient.process.returncode == 0, patient
+    assert "all well" in patient.lines, patient
+
+
+def test_everything_rough_at_once(runtime, sample, clarinet, tmp_path):
+    parts = "nulls,churn,garbage,libraries,children"
+    with sample("Rough", "--parts", parts) as patient:
+        recording = record(clarinet, tmp_path, patient.pid, *STORM, seconds=6)
+        assert len(list(recording.samples("cpu"))) > 100
+    assert patient.process.returncode == 0, patient
+    assert "all well" in patient.lines, patient
+
+
+def test_timeouts_sleeps_and_children_keep_their_times(runtime, sample, clarinet, tmp_path):
+    with sample("Punctual", "--rounds", 20) as patient:
+        process = clarinet.start(
+            "record", "-p", "cpu,wall", "--set", "wall.interval=1ms", "-d", "30s",
+            "-o", tmp_path / "punctual.clarinet", patient.pid, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for part in ("receive", "stream", "sleep", "child"):
+            good = int(patient.wait_for(rf"^{part}: (\d+) of 20$").group(1))
+            assert good >= 18, f"{part}: {good} of 20 in time"
+        assert patient.wait() == 0
+        process.wait(timeout=60)
+
+
+def test_every_line_is_read(runtime, sample, clarinet, tmp_path):
+    with sample("Punctual", "--parts", "lines", "--rounds", 1) as patient:
+        process = clarinet.start(
+            "record", "-p", "cpu,wall", "--set", "wall.interval=1ms", "-d", "3s",
+            "-o", tmp_path / "lines.clarinet", patient.pid, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for i in range(200):
+            patient.process.stdin.write(f"line {i}\n")
+            patient.process.stdin.flush()
+            time.sleep(0.01)
+        patient.process.stdin.write("end\n")
+        patient.process.stdin.flush()
+        patient.wait_for("^lines read: 200$")
+        patient.wait_for("^lines: 1 of 1$")
+        process.wait(timeout=60)
+
+
+def test_the_programs_own_sigprof_is_respected(runtime, sample, clarinet, tmp_path):
+    with sample("Punctual", "--parts", "profile", "--rounds", 1000000) as patient:
+        time.sleep(1)
+        recording = record(clarinet, tmp_path, patient.pid, "-p", "cpu", seconds=3)
+        note = recording.profilers[0]["note"]
+        assert "SIGPROF" in note, note
+        assert len(list(recording.samples("cpu"))) > 10
+        assert patient.is_running
+        patient.kill()
+
+
+def test_cpu_of_short_lived_threads_counts(runtime, sample, clarinet, tmp_path):
+    threads, burn = 600, 5
+    with sample("Rough", "--parts", "churn", "--threads", threads, "--burn", burn,
+                ready=None) as patient:
+        patient.wait_for("^ready$")
+        recording = record(clarinet, tmp_path, patient.pid, "-p", "cpu", seconds=60)
+        assert patient.wait() == 0
+    burned = sum(s.weight for s in recording.samples("cpu")
+                 if any(f.name.endswith(".Burn") for f in s.stack)) / 1e9
+    truth = threads * burn / 1000
+    assert 0.6 * truth < burned < 1.4 * truth, f"{burned:.2f} s of {truth:.2f} s"
+
+
+def test_a_filter_keeps_only_its_threads(newest_runtime, sample, clarinet, tmp_path):
+    with sample("Shapes", "--work", "osr,sort") as patient:
+        recording = record(clarinet, tmp_path, patient.pid, "-p", "cpu", "--set", "cpu.threads=o?r",
+                           seconds=3)
+    names = {recording.thread_name(s.thread) for s in recording.samples("cpu")}
+    assert names == {"osr"}
+
+
+def test_deep_recursion_is_cut_at_max_depth(newest_runtime, sample, clarinet, tmp_path):
+    with sample("Shapes", "--work", "deep") as patient:
+        time.sleep(1)
+        recording = record(clarinet, tmp_path, patient.pid, "-p", "cpu", "--set",
+                           "cpu.max_depth=512", seconds=3)
+    stacks = [s.stack for s in recording.samples("cpu") if recording.thread_name(s.thread) == "deep"]
+    assert len(stacks) > 5
+    cut = [s for s in stacks if any(f.name == "(truncated)" for f in s)]
+    assert len(cut) > len(stacks) // 2, recording.losses
+    for stack in cut:
+        at = [f.name for f in stack].index("(truncated)")
+        assert at <= 1 and len(stack) - at - 1 <= 512
+        assert sum(f.name.endswith(".Deep") for f in stack) > 400
+
+
+@pytest.mark.parametrize("rounds", [5])
+def test_attach_and_leave_again_and_again(runtime, sample, clarinet, tmp_path, rounds):
+    with sample("Healthy", "--threads", 2, "--rate", 0) as patient:
+        for _ in range(rounds):
+            recording = record(clarinet, tmp_path, patient.pid, "-p", "cpu", seconds=1)
+            assert len(list(recording.samples("cpu"))) > 0
+    assert patient.process.returncode == 0
