@@ -62,11 +62,9 @@ bool program_resolve(const char *command, char *path, size_t room)
     return false;
 }
 
-/* In the child; only returns when it failed. */
+/* In the child; only returns when it failed. Ignored signals stay ignored, as under nohup. */
 static int run_in_child(char *const *argv, const char *const *variables, const char *const *removed)
 {
-    for (size_t i = 0; i < sizeof PASSED_ON / sizeof *PASSED_ON; i++)
-        signal(PASSED_ON[i], SIG_DFL);
     for (; removed != NULL && *removed != NULL; removed++)
         unsetenv(*removed);
     for (; variables != NULL && *variables != NULL; variables++) {
@@ -77,32 +75,51 @@ static int run_in_child(char *const *argv, const char *const *variables, const c
     return errno;
 }
 
+/* From now on the signals are passed on; one that is ignored stays so. */
+static void take_signals(pid_t process_id)
+{
+    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+
+    signal_target = process_id;
+    for (size_t i = 0; i < sizeof PASSED_ON / sizeof *PASSED_ON; i++) {
+        struct sigaction old;
+
+        if (sigaction(PASSED_ON[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(PASSED_ON[i], &action, NULL);
+    }
+}
+
 int program_start(program *p, char *const *argv, const char *const *variables,
                   const char *const *removed, error *e)
 {
-    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
     int ends[2], number = 0;
+    sigset_t all, before;
     long n;
 
     memset(p, 0, sizeof *p);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return error_set_errno(e, ERROR_IO, errno, "cannot make a pipe");
+    /* A signal between fork and take_signals waits, so that it is not lost on the program. */
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
     p->process_id = fork();
-    if (p->process_id < 0) {
-        close(ends[0]);
-        close(ends[1]);
-        return error_set_errno(e, ERROR_IO, errno, "cannot start a process");
-    }
     if (p->process_id == 0) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
         number = run_in_child(argv, variables, removed);
         if (write(ends[1], &number, sizeof number) < 0)
             _exit(126);
         _exit(127);
     }
-    signal_target = p->process_id;
-    for (size_t i = 0; i < sizeof PASSED_ON / sizeof *PASSED_ON; i++)
-        sigaction(PASSED_ON[i], &action, NULL);
+    if (p->process_id > 0)
+        take_signals(p->process_id);
+    else
+        number = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
     close(ends[1]);
+    if (p->process_id < 0) {
+        close(ends[0]);
+        return error_set_errno(e, ERROR_IO, number, "cannot start a process");
+    }
     while ((n = read(ends[0], &number, sizeof number)) < 0 && errno == EINTR) {
     }
     close(ends[0]);

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import BUILD, ROOT, Result
+from conftest import BUILD, ROOT, Result, environment
 from test_launch import CLSID, profilers  # noqa: F401 (a fixture)
 from test_ps import as_user, open_folder, public_command, root_only  # noqa: F401
 
@@ -180,16 +180,35 @@ def test_pid_of_nobody_and_of_a_native_process(port, start_program):
     assert done.code == 1 and re.search(r"process \d+ \((sh|dash|bash)\) is not a .NET process", done.err)
 
 
-def test_names(sample, port):
-    with sample("Idle") as first:
-        if port("idle", "info").code == 0:  # others may run an Idle of theirs
-            assert str(first.pid) in port("Idle.dll", "info").out
-        with sample("Idle") as second:
-            done = port("Idle", "info")
-            assert done.code == 1 and "processes are called 'Idle'" in done.err, done
-            assert str(first.pid) in done.err and str(second.pid) in done.err
-    done = port("NoSuchProgram", "info")
-    assert done.code == 1 and "no .NET process is called 'NoSuchProgram'" in done.err
+def test_names(port, start_program, tmp_path):
+    """By a name nobody else on this machine can have."""
+    name = f"Named{os.getpid()}"
+    folder = tmp_path / "named"
+    folder.mkdir()
+    version = subprocess.run(["dotnet", "--version"], capture_output=True, text=True, check=True)
+    (folder / f"{name}.csproj").write_text(
+        '<Project Sdk="Microsoft.NET.Sdk"><PropertyGroup><OutputType>Exe</OutputType>'
+        f"<TargetFramework>net{version.stdout.split('.')[0]}.0</TargetFramework>"
+        "<UseAppHost>false</UseAppHost><NuGetAudit>false</NuGetAudit></PropertyGroup></Project>"
+    )
+    (folder / "Program.cs").write_text(
+        "public static class Program { public static void Main() {"
+        'System.Console.WriteLine("ready"); System.Console.In.ReadToEnd(); } }'
+    )
+    subprocess.run(
+        ["dotnet", "build", "-v", "quiet", "-nodeReuse:false", "-o", folder / "out", folder],
+        check=True, env=environment(None), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    )
+    command = ["dotnet", folder / "out" / f"{name}.dll"]
+    done = port(name, "info")
+    assert done.code == 1 and f"no .NET process is called '{name}'" in done.err, done
+    first = start_program(command)
+    for text in (name, name.lower(), f"{name}.dll"):
+        assert str(first.pid) in port(text, "info").out.splitlines()
+    second = start_program(command)
+    done = port(name, "info")
+    assert done.code == 1 and f"2 processes are called '{name}'" in done.err, done
+    assert f"{first.pid}" in done.err and f"{second.pid}" in done.err
 
 
 def test_stopped_and_disabled_and_old(sample, port, old_runtime, profilers):  # noqa: F811

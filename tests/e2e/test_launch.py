@@ -135,6 +135,17 @@ def test_signals_reach_the_program(profilers, clarinet, number):
     assert out == "got it\n" and running.returncode == 9
 
 
+def test_ignored_signals_stay_ignored(profilers, clarinet):
+    """As under nohup: what our caller ignores, the program ignores."""
+    running = clarinet.start(
+        "launch", "--profiler", profilers["good"], "--clsid", CLSID, "--", "sh", "-c",
+        "kill -HUP $$; kill -HUP $PPID; echo alive",
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )
+    out, _ = running.communicate(timeout=30)
+    assert out == "alive\n" and running.returncode == 0
+
+
 def test_ps_shows_the_profiler(profilers, clarinet, start_program, sample_command):
     patient = start_program(
         [clarinet.program, "launch", "--profiler", profilers["good"], "--clsid", CLSID, "--",
