@@ -94,6 +94,10 @@ describe('a report made by clarinet', () => {
             { stdio: ['ignore', 'pipe', 'pipe'] },
         );
         const page = await bench.open(pathToFileURL(html).href, { hash: '#view=changes' });
+        assert.equal(
+            await page.locator('h1').innerText(),
+            'before.clarinet against after.clarinet',
+        );
         // Price went from 4 of 10 samples to 8 of 14.
         assert.match(
             (await rows(page, 'What changed'))[0],

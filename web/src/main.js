@@ -2,7 +2,7 @@
 // together. One Analysis per process; one view visible at a time.
 
 import { choice, el, fill } from './dom.js';
-import { shortNumber, weight } from './format.js';
+import { fileName, shortNumber, weight } from './format.js';
 import { stateColours, themeColours } from './colors.js';
 import { STATES, loadReport } from './model.js';
 import { Analysis } from './analysis.js';
@@ -65,6 +65,12 @@ const VIEWS = [
     { id: 'health', title: 'Losses & cost', make: HealthView, when: () => true },
 ];
 const THEMES = ['system', 'light', 'dark'];
+
+/** The two files' names without their folders. */
+function diffTitle({ diff, title }) {
+    if (!diff || !diff.before.file || !diff.after.file) return title;
+    return `${fileName(diff.before.file)} against ${fileName(diff.after.file)}`;
+}
 
 class App {
     /** @param {any} report @param {Element} host */
@@ -167,7 +173,8 @@ class App {
     showHeader(analysis) {
         const { report } = this;
         const { process } = analysis;
-        const title = report.kind === 'diff' ? report.title : `${process.name} (${process.pid})`;
+        const title =
+            report.kind === 'diff' ? diffTitle(report) : `${process.name} (${process.pid})`;
         document.title = `${title} – Clarinet`;
         fill(
             this.header,

@@ -56,7 +56,6 @@ const TITLES = {
     'samples:cpu': 'CPU time',
     'samples:wall': 'Wall-clock time',
     'exceptions:exceptions': 'Exceptions',
-    'diff:diff': 'Difference',
 };
 
 /** Reads and checks the whole data. @param {any} raw the parsed JSON */
@@ -266,6 +265,7 @@ function statesIn(state) {
 }
 
 function titleOf(raw) {
+    if (raw.name === 'diff') return 'Difference';
     const name = raw.name === 'samples' ? raw.profiler : raw.name;
     return name.charAt(0).toUpperCase() + name.slice(1).replace(/_/g, ' ');
 }

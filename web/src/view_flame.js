@@ -110,7 +110,7 @@ export class FlameView {
             this.legend,
             el('p', {
                 class: 'muted small',
-                text: 'The same figures as text: "Top methods". Keys: ?',
+                text: 'The same figures as a table: the next tab. Keys: ?',
             }),
         );
     }
