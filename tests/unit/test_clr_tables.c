@@ -200,6 +200,7 @@ static void test_results(void **state)
 
 static int last_slot;
 
+/* clang-format off */
 #define STUB(n)                                                                                    \
     static HRESULT CLR_CALL stub_##n(void)                                                         \
     {                                                                                              \
@@ -208,17 +209,17 @@ static int last_slot;
     }
 #define TEN(X, n) X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7) X(n##8) X(n##9)
 #define ALL(X)                                                                                     \
-    X(0)                                                                                           \
-    X(1)                                                                                           \
-    X(2)                                                                                           \
-    X(3) X(4) X(5) X(6) X(7) X(8) X(9) TEN(X, 1) TEN(X, 2) TEN(X, 3) TEN(X, 4) TEN(X, 5) TEN(X, 6) \
-        TEN(X, 7) TEN(X, 8) TEN(X, 9) TEN(X, 10) TEN(X, 11)
+    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9)                                              \
+    TEN(X, 1) TEN(X, 2) TEN(X, 3) TEN(X, 4) TEN(X, 5) TEN(X, 6) TEN(X, 7) TEN(X, 8) TEN(X, 9)      \
+    TEN(X, 10) TEN(X, 11)
 ALL(STUB)
 
 typedef HRESULT(CLR_CALL *any_function)(void);
 static any_function stubs[MOST_SLOTS] = {
 #define ENTRY(n) stub_##n,
-    ALL(ENTRY)};
+    ALL(ENTRY)
+};
+/* clang-format on */
 
 static void test_calls(void **state)
 {
