@@ -101,6 +101,34 @@ static void on_resume_finished(void *context)
             ENGINES[i]->on_resume_finished(a);
 }
 
+static void on_module_load_finished(void *context, ModuleID module, HRESULT status)
+{
+    if (CLR_OK(status))
+        FORWARD(on_module_loaded, module);
+}
+
+static HRESULT on_rejit_parameters(void *context, ModuleID module, mdMethodDef method,
+                                   ICorProfilerFunctionControl *control)
+{
+    agent *a = context;
+
+    for (unsigned i = 0; i < ENGINE_COUNT; i++)
+        if (ENGINES[i]->on_rejit_parameters != NULL && a->engines[i].state != NULL)
+            ENGINES[i]->on_rejit_parameters(a, module, method, control);
+    return S_OK;
+}
+
+static void on_rejit_error(void *context, ModuleID module, mdMethodDef method, FunctionID function,
+                           HRESULT status)
+{
+    agent *a = context;
+
+    (void)function;
+    for (unsigned i = 0; i < ENGINE_COUNT; i++)
+        if (ENGINES[i]->on_rejit_error != NULL && a->engines[i].state != NULL)
+            ENGINES[i]->on_rejit_error(a, module, method, status);
+}
+
 const clr_profiler_callbacks AGENT_CALLBACKS = {
     .initialize = agent_on_initialize,
     .initialize_for_attach = agent_on_attach,
@@ -112,6 +140,9 @@ const clr_profiler_callbacks AGENT_CALLBACKS = {
     .thread_assigned_to_os_thread = on_thread_assigned,
     .thread_destroyed = on_thread_destroyed,
     .thread_name_changed = on_thread_named,
+    .module_load_finished = on_module_load_finished,
+    .get_rejit_parameters = on_rejit_parameters,
+    .rejit_error = on_rejit_error,
     .garbage_collection_started = on_collection_started,
     .garbage_collection_finished = on_collection_finished,
     .eventpipe_event_delivered = on_event,

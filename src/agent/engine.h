@@ -21,7 +21,7 @@
 #include "recording/encode.h"
 
 /* Every profiler, in the order of their start. X(name) stands for an `engine ENGINE_name`. */
-#define ENGINE_LIST(X) X(cpu) X(wall) X(exceptions) X(gc)
+#define ENGINE_LIST(X) X(cpu) X(wall) X(exceptions) X(gc) X(trace)
 
 enum {
 #define X(name) ENGINE_INDEX_##name,
@@ -75,6 +75,11 @@ typedef struct {
     void (*on_suspend_finished)(agent *a);
     void (*on_resume_finished)(agent *a);
     void (*on_thread_suspended)(agent *a, ThreadID thread);
+    void (*on_module_loaded)(agent *a, ModuleID module);
+    /* Also while no session uses the engine: what was asked of the runtime may come late. */
+    void (*on_rejit_parameters)(agent *a, ModuleID module, mdMethodDef method,
+                                ICorProfilerFunctionControl *control);
+    void (*on_rejit_error)(agent *a, ModuleID module, mdMethodDef method, HRESULT status);
 } engine;
 
 extern const engine *const ENGINES[ENGINE_COUNT];

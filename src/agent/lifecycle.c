@@ -87,6 +87,8 @@ int agent_apply_mask(agent *a, error *e)
             high |= ENGINES[i]->mask_high;
         }
     }
+    /* Without this flag nothing that was recompiled could be taken back; once set, it stays. */
+    low |= a->mask_low & COR_PRF_ENABLE_REJIT;
     if (atomic_load(&a->mask_deferred) || atomic_load(&a->phase) != AGENT_RUNNING)
         return 0;
     events_prepare(a);

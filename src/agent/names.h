@@ -82,6 +82,8 @@ uint32_t names_intern(names *n, const char *text, size_t length);
 uint32_t names_intern_text(names *n, const char *text);
 uint32_t names_of_module(names *n, ModuleID module);
 uint32_t names_of_function(names *n, FunctionID function);
+/* A method by its definition, whether it was ever compiled or not. Each call makes a new id. */
+uint32_t names_of_token(names *n, ModuleID module, mdMethodDef token);
 /* The same without asking the runtime: 0 when the function was not met yet. For ids that may have
  * become invalid since they were seen. */
 uint32_t names_known_function(const names *n, FunctionID function);

@@ -49,6 +49,27 @@ uint32_t names_of_function(names *n, FunctionID function)
     return id;
 }
 
+uint32_t names_of_token(names *n, ModuleID module, mdMethodDef token)
+{
+    names_method made = {.token = token};
+    buffer name = BUFFER_EMPTY;
+    buffer parameters = BUFFER_EMPTY;
+    IMetaDataImport2 *import = NULL;
+    uint32_t id = 0;
+
+    if (CLR_OK(clr_open_import(n->info, module, &import)) &&
+        CLR_OK(clr_append_method_token(import, token, &name, &parameters))) {
+        made.module = names_of_module(n, module);
+        made.name = names_intern(n, buffer_text(&name), name.length);
+        made.parameters = names_intern(n, buffer_text(&parameters), parameters.length);
+        id = names_add_method(n, &made);
+    }
+    clr_release(import);
+    buffer_free(&name);
+    buffer_free(&parameters);
+    return id;
+}
+
 uint32_t names_of_class(names *n, ClassID class_id)
 {
     uint64_t known;

@@ -17,7 +17,7 @@
 enum {
     CATALOGUE_MAX_PARAMETERS = 12, /* of one profiler */
     CATALOGUE_MAX_SELECTED = 16,   /* profilers in one recording */
-    CATALOGUE_MAX_TEXT = 128,      /* bytes of a text value, with its zero */
+    CATALOGUE_MAX_TEXT = 512,      /* bytes of a text value, with its zero */
 };
 
 typedef enum {

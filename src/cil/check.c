@@ -102,11 +102,14 @@ static bool make_room(cil_checker *c)
             return false;
         c->capacity = count;
     }
-    if (c->stack == NULL) {
-        c->stack = memory_allocate(STACK_LIMIT + 1);
+    /* An instruction puts at most one value more on the stack than it takes. */
+    if (count + 4 > c->stack_capacity) {
+        memory_free(c->stack);
+        c->stack_capacity = 0;
+        c->stack = memory_allocate(count + 4);
         if (c->stack == NULL)
             return false;
-        c->stack_capacity = STACK_LIMIT + 1;
+        c->stack_capacity = count + 4;
     }
     memset(c->marks, 0, count);
     c->work_count = 0;
@@ -312,7 +315,9 @@ static int walk(cil_checker *c, cil_at at)
         if (result != 0)
             return result;
         c->marks[at] |= REACHED;
-        reason = cil_effect_apply(&c->method, c->body, at, c->stack, &depth, STACK_LIMIT);
+        reason =
+            cil_effect_apply(&c->method, c->body, at, c->stack, &depth,
+                             c->stack_capacity < STACK_LIMIT ? c->stack_capacity : STACK_LIMIT);
         if (reason != NULL)
             return refuse(c, at, "%s", reason);
         if (depth > c->result->max_stack)

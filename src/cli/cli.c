@@ -22,10 +22,23 @@ const cli_verb CLI_VERBS[] = {
      "Examples:\n"
      "  clarinet launch -- dotnet app.dll\n"
      "  clarinet launch --profiler ./libmine.so --clsid {…} -- dotnet test\n"},
+    {"trace", "[-d DURATION] [--dry-run] [--json] PID PATTERN… or PATTERN… -- CMD…",
+     "count and time chosen methods of a running program", verb_trace,
+     "  -d, --duration DURATION  how long; without it until Ctrl-C or the program's end\n"
+     "  -n, --dry-run            only list the methods that are meant; nothing is changed\n"
+     "      --json               an array of objects, for machines\n"
+     "  -a, --all                every method that was called, not only the first 40\n"
+     "  -o, --output FILE        keep the recording\n\n"
+     "A pattern is Namespace.Type::Method with * and ?, [Assembly] before it, (int, string) after\n"
+     "it, @Attribute, or ! and a pattern for methods to leave out. Methods are rewritten while the\n"
+     "program runs and restored at the end; counting begins with a method's next call.\n\n"
+     "Examples:\n"
+     "  clarinet trace -d 10s 1234 'Shop.Orders::Place*'\n"
+     "  clarinet trace -n shop '[Shop]*' '!*::get_*'\n"},
     {"il", "ASSEMBLY [TYPE::METHOD] [--list] [--check]", "show the CIL of an assembly's methods",
      verb_il,
-     "  --list   names only\n"
-     "  --check  look through all bodies and show only wrong ones; exit 1 if there are any\n\n"
+     "      --list   names only\n"
+     "      --check  look through all bodies and show only wrong ones; exit 1 if there are any\n\n"
      "TYPE::METHOD may have * and ?; a type or a method alone will do. Source lines are shown "
      "when\n"
      "the PDB lies beside the assembly or in it. The assembly is read from its file: no runtime\n"

@@ -1,0 +1,244 @@
+// Traceable: calls methods of many shapes a known number of times whenever it is told to, so that
+// a tracer's counts can be compared exactly. Says "ready", then for each line "go N" on stdin does
+// N rounds and answers "done N CHECKSUM"; ends at the end of stdin with exit code 0. What one round
+// calls is in Round. With --loop it runs rounds all the time on two threads instead.
+using System;
+using System.Collections.Generic;
+using System.Globalization;
+using System.Runtime.CompilerServices;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Traceable
+{
+    public static class Program
+    {
+        private static volatile bool over;
+
+        public static int Main(string[] args)
+        {
+            string? line;
+
+            Warm();
+            if (args.Length > 0 && args[0] == "--loop")
+            {
+                for (int i = 0; i < 2; i++)
+                    new Thread(Loop) { IsBackground = true, Name = "loop" + i }.Start();
+            }
+            Console.WriteLine("ready");
+            while ((line = Console.ReadLine()) != null)
+            {
+                if (line.StartsWith("go ", StringComparison.Ordinal))
+                    Go(int.Parse(line.Substring(3), CultureInfo.InvariantCulture));
+                else if (line == "trace")
+                    Console.WriteLine(Shapes.StackTrace().Replace("\n", "|").Replace("\r", ""));
+                else if (line.StartsWith("time ", StringComparison.Ordinal))
+                    Console.WriteLine("time " + Hot.Measure(int.Parse(line.Substring(5), CultureInfo.InvariantCulture)).ToString("F2", CultureInfo.InvariantCulture));
+            }
+            over = true;
+            return 0;
+        }
+
+        // Long enough that everything hot is at its last tier when "ready" is said.
+        private static void Warm()
+        {
+            for (int i = 0; i < 60; i++)
+            {
+                Round(i);
+                Hot.Measure(2000);
+                Thread.Sleep(5);
+            }
+        }
+
+        private static void Go(int rounds)
+        {
+            long sum = 0;
+
+            for (int i = 0; i < rounds; i++)
+                sum += Round(i);
+            Console.WriteLine("done " + rounds + " " + sum);
+        }
+
+        private static void Loop()
+        {
+            for (int i = 0; !over; i++)
+                Round(i);
+        }
+
+        // One call each, unless said otherwise.
+        private static long Round(int i)
+        {
+            long sum = Shapes.Add(i, 1) + Shapes.Add(i, 2); // 2 calls
+            Span<int> numbers = stackalloc int[3];
+            var list = new List<int> { 1, 2, 3 };
+
+            Shapes.Nothing();
+            sum += Shapes.Many(i % 5).Length;
+            sum += Shapes.ThrowAndCatch(i); // 1 call of it, 1 of Throw, which fails
+            sum += new Box<int>(i).Get() + new Box<string>("x").Get().Length; // 2 of .ctor and Get
+            sum += Shapes.Generic(i) + Shapes.Generic("y"); // 2
+            Shapes.First(numbers) = i;
+            sum += numbers[0] + Shapes.Sum(numbers);
+            sum += Shapes.Recurse(9); // 10
+            sum += Shapes.Large(i).D;
+            foreach (int n in Shapes.Iterate(list)) // 1 of Iterate, 4 of its MoveNext
+                sum += n;
+            sum += Shapes.LaterAsync(i).GetAwaiter().GetResult();
+            return sum;
+        }
+    }
+
+    public struct Four
+    {
+        public long A, B, C, D;
+    }
+
+    public sealed class Box<T>
+    {
+        private readonly T value;
+
+        public Box(T value)
+        {
+            this.value = value;
+        }
+
+        public T Get()
+        {
+            return value;
+        }
+    }
+
+    public static class Shapes
+    {
+        // Small: inlined by its callers as long as nobody forbids it.
+        public static int Add(int a, int b)
+        {
+            return a + b;
+        }
+
+        public static void Nothing()
+        {
+        }
+
+        public static string Many(int n)
+        {
+            switch (n)
+            {
+                case 0:
+                    return "zero";
+                case 1:
+                    return "one";
+                case 2:
+                    return "two";
+                case 3:
+                    try
+                    {
+                        return n.ToString(CultureInfo.InvariantCulture);
+                    }
+                    finally
+                    {
+                        Nothing();
+                    }
+            }
+            if (n == 4)
+                return "four";
+            throw new ArgumentException("n");
+        }
+
+        public static int ThrowAndCatch(int n)
+        {
+            try
+            {
+                Throw(n);
+                return 1;
+            }
+            catch (InvalidOperationException e) when (e.Message.Length > 0)
+            {
+                return 2;
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Throw(int n)
+        {
+            throw new InvalidOperationException("number " + n);
+        }
+
+        public static int Generic<T>(T value)
+        {
+            return value is string ? 2 : 1;
+        }
+
+        public static ref int First(Span<int> numbers)
+        {
+            return ref numbers[0];
+        }
+
+        public static int Sum(ReadOnlySpan<int> numbers)
+        {
+            int sum = 0;
+
+            foreach (int n in numbers)
+                sum += n;
+            return sum;
+        }
+
+        public static int Recurse(int n)
+        {
+            return n == 0 ? 0 : 1 + Recurse(n - 1);
+        }
+
+        public static Four Large(long n)
+        {
+            return new Four { D = n };
+        }
+
+        public static IEnumerable<int> Iterate(List<int> list)
+        {
+            foreach (int n in list)
+                yield return n;
+        }
+
+        public static async Task<int> LaterAsync(int n)
+        {
+            await Task.CompletedTask;
+            return n & 1;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static string StackTrace()
+        {
+            try
+            {
+                Throw(7);
+                return "";
+            }
+            catch (InvalidOperationException e)
+            {
+                return e.StackTrace ?? "";
+            }
+        }
+    }
+
+    public static class Hot
+    {
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static int Tiny(int n)
+        {
+            return n ^ 5;
+        }
+
+        // Nanoseconds per call of Tiny.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static double Measure(int count)
+        {
+            long start = System.Diagnostics.Stopwatch.GetTimestamp();
+            int sum = 0;
+
+            for (int i = 0; i < count; i++)
+                sum += Tiny(i);
+            GC.KeepAlive(sum);
+            return (double)(System.Diagnostics.Stopwatch.GetTimestamp() - start) * 1e9 / System.Diagnostics.Stopwatch.Frequency / count;
+        }
+    }
+}

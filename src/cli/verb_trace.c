@@ -1,0 +1,355 @@
+/*
+ * clarinet trace PID PATTERN… or clarinet trace PATTERN… -- CMD…: calls and times of chosen methods
+ * of a live program. Records with the profiler `trace` and shows what was recorded.
+ */
+#include <getopt.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "analysis/trace.h"
+#include "base/buffer.h"
+#include "base/os.h"
+#include "base/text.h"
+#include "catalogue/catalogue.h"
+#include "cil/pattern.h"
+#include "cli/cli.h"
+#include "cli/library.h"
+#include "diagnostics/processes.h"
+#include "session/session.h"
+
+enum { DRY_RUN_NS = 1500000000, ROWS = 40 };
+
+typedef struct {
+    catalogue_selection selection;
+    session_options session;
+    const char *target;   /* PID or name; NULL in run mode */
+    char *const *command; /* NULL when attaching */
+    char file[512];       /* the recording; "" = a temporary one */
+    bool temporary;       /* and is removed at the end */
+    bool json;
+    bool dry_run;
+    bool all; /* every method, not only the first ones */
+    buffer patterns;
+    buffer library;
+    buffer typed;
+} request;
+
+static int usage(error *e, const char *what)
+{
+    error_set(e, ERROR_USAGE, "%s", what);
+    error_advise(e, "for example: clarinet trace -d 10s 1234 'Shop.Orders::Place*'");
+    return ERROR_USAGE;
+}
+
+static int parse_options(int argc, char **argv, request *q, error *e)
+{
+    static const struct option OPTIONS[] = {{"duration", required_argument, NULL, 'd'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"dry-run", no_argument, NULL, 'n'},
+                                            {"all", no_argument, NULL, 'a'},
+                                            {NULL, 0, NULL, 0}};
+    int option;
+    int code = 0;
+
+    opterr = 0;
+    optind = 1;
+    while (code == 0 && (option = getopt_long(argc, argv, "+d:o:na", OPTIONS, NULL)) != -1) {
+        if (option == 'd')
+            code = catalogue_parse_duration(optarg, &q->session.duration_ns, e);
+        else if (option == 'j')
+            q->json = true;
+        else if (option == 'n')
+            q->dry_run = true;
+        else if (option == 'a')
+            q->all = true;
+        else if (option != 'o')
+            code = error_set(e, ERROR_USAGE, "trace does not know the option %s", argv[optind - 1]);
+        else if (snprintf(q->file, sizeof q->file, "%s", optarg) >= (int)sizeof q->file)
+            code = error_set(e, ERROR_USAGE, "the file's name is too long");
+    }
+    return code;
+}
+
+/* PID PATTERN… or PATTERN… -- CMD… */
+static int parse(int argc, char **argv, request *q, error *e)
+{
+    cil_patterns patterns;
+    int at;
+    int end = argc;
+    int code = parse_options(argc, argv, q, e);
+
+    if (code != 0)
+        return code;
+    at = optind;
+    for (int i = at; i < argc && end == argc; i++)
+        if (strcmp(argv[i], "--") == 0)
+            end = i;
+    if (end + 1 < argc)
+        q->command = argv + end + 1;
+    else if (end < argc)
+        return usage(e, "no command stands after --");
+    else if (at < end)
+        q->target = argv[at++];
+    else
+        return usage(e, "nothing to trace: name a PID or a process, and the methods");
+    if (at == end)
+        return usage(e, "no method is named");
+    for (; at < end; at++)
+        buffer_format(&q->patterns, "%s%s", q->patterns.length == 0 ? "" : " ", argv[at]);
+    code = cil_patterns_parse(&patterns, buffer_text(&q->patterns), e);
+    if (code != 0)
+        return code;
+    cil_patterns_free(&patterns);
+    if (q->dry_run && q->session.duration_ns == 0 && q->command == NULL)
+        q->session.duration_ns = DRY_RUN_NS;
+    code = catalogue_add(&q->selection, "trace", e);
+    if (code == 0)
+        code = catalogue_set(&q->selection, "trace", "methods", buffer_text(&q->patterns), e);
+    if (code == 0)
+        code = catalogue_set(&q->selection, "trace", "dry_run", q->dry_run ? "true" : "false", e);
+    return code;
+}
+
+/* 1.23 ms, 45 us, 8 s: three figures. */
+static const char *duration_text(uint64_t ns, char text[32])
+{
+    static const struct {
+        double unit;
+        const char *name;
+    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
+    size_t n = 0;
+    double value;
+
+    while (n < 3 && (double)ns < units[n].unit)
+        n++;
+    value = (double)ns / units[n].unit;
+    snprintf(text, 32,
+             value < 10 && n < 3    ? "%.2f %s"
+             : value < 100 && n < 3 ? "%.1f %s"
+                                    : "%.0f %s",
+             value, units[n].name);
+    return text;
+}
+
+static json_t *clean_text(const char *text)
+{
+    buffer cleaned = BUFFER_EMPTY;
+    json_t *value;
+
+    text_append_cleaned(&cleaned, text, strlen(text));
+    value = json_string(buffer_text(&cleaned));
+    buffer_free(&cleaned);
+    return value;
+}
+
+static json_t *result_json(const model *m, const trace_result *r)
+{
+    buffer name = BUFFER_EMPTY;
+    json_t *o = json_object();
+
+    buffer_format(&name, "%s%s", model_text(m, r->name), model_text(m, r->parameters));
+    json_object_set_new(o, "method", clean_text(buffer_text(&name)));
+    buffer_free(&name);
+    json_object_set_new(o, "module", clean_text(model_text(m, r->module)));
+    json_object_set_new(o, "state", clean_text(model_text(m, r->state)));
+    json_object_set_new(o, "calls", json_integer((json_int_t)r->calls));
+    json_object_set_new(o, "exceptions", json_integer((json_int_t)r->failures));
+    json_object_set_new(o, "total_ns", json_integer((json_int_t)r->total_ns));
+    json_object_set_new(o, "self_ns", json_integer((json_int_t)r->self_ns));
+    json_object_set_new(o, "min_ns", json_integer((json_int_t)r->least_ns));
+    json_object_set_new(o, "p50_ns", json_integer((json_int_t)r->p50_ns));
+    json_object_set_new(o, "p90_ns", json_integer((json_int_t)r->p90_ns));
+    json_object_set_new(o, "p99_ns", json_integer((json_int_t)r->p99_ns));
+    json_object_set_new(o, "p999_ns", json_integer((json_int_t)r->p999_ns));
+    json_object_set_new(o, "max_ns", json_integer((json_int_t)r->most_ns));
+    json_object_set_new(o, "active", json_integer((json_int_t)r->active));
+    json_object_set_new(o, "threads", json_integer((json_int_t)r->threads));
+    return o;
+}
+
+static void print_json(const model *m, const trace_results *results)
+{
+    json_t *array = json_array();
+
+    for (size_t n = 0; n < results->count; n++)
+        json_array_append_new(array, result_json(m, &results->items[n]));
+    json_dumpf(array, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(array);
+}
+
+static void print_name(const model *m, const trace_result *r)
+{
+    buffer name = BUFFER_EMPTY;
+
+    text_append_cleaned(&name, model_text(m, r->name), strlen(model_text(m, r->name)));
+    text_append_cleaned(&name, model_text(m, r->parameters), strlen(model_text(m, r->parameters)));
+    puts(buffer_text(&name));
+    buffer_free(&name);
+}
+
+static void print_rows(const request *q, const model *m, const trace_results *results)
+{
+    size_t shown = 0, called = 0;
+    char text[6][32];
+
+    printf("%10s %6s %9s %9s %9s %9s %9s %6s  %s\n", "calls", "failed", "total", "self", "p50",
+           "p99", "max", "active", "method");
+    for (size_t n = 0; n < results->count; n++) {
+        const trace_result *r = &results->items[n];
+
+        if (r->calls == 0 && r->active == 0)
+            continue;
+        called++;
+        if (!q->all && shown >= ROWS)
+            continue;
+        shown++;
+        printf("%10llu %6llu %9s %9s %9s %9s %9s %6llu  ", (unsigned long long)r->calls,
+               (unsigned long long)r->failures, duration_text(r->total_ns, text[0]),
+               duration_text(r->self_ns, text[1]), duration_text(r->p50_ns, text[2]),
+               duration_text(r->p99_ns, text[3]), duration_text(r->most_ns, text[4]),
+               (unsigned long long)r->active);
+        print_name(m, r);
+    }
+    printf("\n%zu methods meant, %zu called", results->count, called);
+    if (shown < called)
+        printf(", %zu not shown (--all shows them)", called - shown);
+    putchar('\n');
+}
+
+static void print_left_alone(const model *m, const trace_results *results)
+{
+    for (size_t n = 0; n < results->count; n++) {
+        const trace_result *r = &results->items[n];
+        const char *state = model_text(m, r->state);
+
+        if (!text_starts_with(state, "left alone"))
+            continue;
+        printf("%s: ", state);
+        print_name(m, r);
+    }
+}
+
+static int show(const request *q, const char *file, error *e)
+{
+    model m;
+    trace_results results;
+    int code = model_load_path(file, 0, &m, e);
+
+    if (code != 0)
+        return cli_fail(e);
+    code = trace_analyse(&m, &results, e);
+    if (code != 0) {
+        model_free(&m);
+        return cli_fail(e);
+    }
+    if (q->json) {
+        print_json(&m, &results);
+    } else if (q->dry_run) {
+        for (size_t n = 0; n < results.count; n++)
+            print_name(&m, &results.items[n]);
+        print_left_alone(&m, &results);
+        printf("\n%zu methods meant; nothing was changed\n", results.count);
+    } else {
+        print_rows(q, &m, &results);
+        print_left_alone(&m, &results);
+    }
+    code = results.count == 0 ? CLI_FAILED : CLI_DONE;
+    if (results.count == 0)
+        fprintf(stderr,
+                "clarinet: no loaded method matches '%s'\n  wildcards are * and ?; `clarinet il "
+                "ASSEMBLY --list` lists the methods of an assembly\n",
+                buffer_text(&q->patterns));
+    trace_results_free(&results);
+    model_free(&m);
+    return code;
+}
+
+static int run(request *q, error *e)
+{
+    diagnostics_process process;
+    session_result result;
+    int code;
+
+    if (q->command != NULL) {
+        code = session_record_command(&q->session, q->command, &result, e);
+    } else {
+        code = diagnostics_find_process(q->target, &process, e);
+        if (code != 0)
+            return cli_fail(e);
+        code = session_record_process(&q->session, &process, &result, e);
+        diagnostics_process_free(&process);
+    }
+    if (code != 0)
+        return cli_fail(e);
+    if (result.trouble.code != 0)
+        cli_fail(&result.trouble);
+    code = show(q, q->session.file, e);
+    return q->command != NULL ? result.exit_code : code;
+}
+
+static int open_stop_descriptor(void)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* The recording of a session that nobody asked to keep. */
+static int choose_file(request *q, error *e)
+{
+    const char *folder = getenv("TMPDIR");
+    int descriptor;
+
+    q->session.file = q->file;
+    if (q->file[0] != '\0')
+        return 0;
+    snprintf(q->file, sizeof q->file, "%s/clarinet-trace-XXXXXX",
+             folder != NULL && folder[0] == '/' ? folder : "/tmp");
+    descriptor = mkstemp(q->file);
+    if (descriptor < 0)
+        return error_set(e, ERROR_IO, "no temporary file can be made in %s", q->file);
+    close(descriptor);
+    q->temporary = true;
+    return 0;
+}
+
+int verb_trace(int argc, char **argv)
+{
+    static request q; /* large; the one of this process */
+    error e;
+    int code;
+
+    error_clear(&e);
+    code = parse(argc, argv, &q, &e);
+    if (code == 0)
+        code = library_find(LIBRARY_AGENT, &q.library, &e);
+    if (code == 0)
+        code = choose_file(&q, &e);
+    if (code != 0)
+        return cli_fail(&e);
+    for (int i = 0; i < argc; i++)
+        buffer_format(&q.typed, "%s%s", i == 0 ? "clarinet " : " ", argv[i]);
+    q.session.selection = &q.selection;
+    q.session.library = buffer_text(&q.library);
+    q.session.command = buffer_text(&q.typed);
+    q.session.stop = open_stop_descriptor();
+    code = run(&q, &e);
+    if (q.temporary)
+        unlink(q.file);
+    buffer_free(&q.patterns);
+    buffer_free(&q.library);
+    buffer_free(&q.typed);
+    return code;
+}

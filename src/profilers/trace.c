@@ -1,0 +1,469 @@
+/*
+ * trace: calls, failures and times of chosen methods of a live program.
+ *
+ * The runtime is asked to recompile the chosen methods and everybody who has inlined them; at each
+ * method's next call it asks for the new body, which has probes in it (trace_rewrite). At the end
+ * everything is reverted, the inliners too, and the library stays in the process, idle.
+ * Inliners are asked for by callback, because otherwise the runtime would take probes out of a
+ * chosen method that is itself an inliner of another one.
+ *
+ * Thread rules: engine.h. on_module_loaded and on_rejit_parameters run on the target's threads.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "base/memory.h"
+#include "base/os.h"
+#include "cil/pattern.h"
+#include "profilers/trace_registry.h"
+#include "profilers/trace_select.h"
+
+enum {
+    SELF = ENGINE_INDEX_trace,
+    BATCH = 1000, /* methods in one request: recompiling is spread a little */
+    REJIT_WITH_CALLBACKS = 3,
+    WRITE_INTERVAL_NS = 500000000,
+    LOSS_RING = 0,
+    LOSS_BLOCKS,
+    LOSS_DEPTH,
+    LOSS_THREADS,
+    LOSS_METHODS,
+};
+
+enum { TABLE_METHODS, TABLE_CALLS, TABLE_TIMES };
+
+static const recording_column METHOD_COLUMNS[] = {
+    {RECORDING_METHOD_ID, "method", ""},
+    {RECORDING_STRING_ID, "state", ""},
+};
+static const recording_column CALL_COLUMNS[] = {
+    {RECORDING_TIME, "time", ""},        {RECORDING_METHOD_ID, "method", ""},
+    {RECORDING_U64, "calls", ""},        {RECORDING_U64, "failures", ""},
+    {RECORDING_DURATION, "total", "ns"}, {RECORDING_DURATION, "self", "ns"},
+    {RECORDING_DURATION, "least", "ns"}, {RECORDING_DURATION, "most", "ns"},
+    {RECORDING_U64, "active", ""},       {RECORDING_U64, "threads", ""},
+};
+static const recording_column TIME_COLUMNS[] = {
+    {RECORDING_METHOD_ID, "method", ""},
+    {RECORDING_DURATION, "from", "ns"},
+    {RECORDING_DURATION, "to", "ns"},
+    {RECORDING_U64, "count", ""},
+};
+static const recording_table TABLES[] = {
+    {"trace_methods", "trace", METHOD_COLUMNS, 2},
+    {"trace_calls", "trace", CALL_COLUMNS, 10},
+    {"trace_times", "trace", TIME_COLUMNS, 4},
+};
+static const char *const LOSSES[] = {
+    "ring full",
+    "call not counted: no memory for its counters",
+    "call not counted: more than 512 traced calls inside each other",
+    "thread not counted: no memory",
+    "method not traced: more than 65,536, or no memory",
+};
+
+/* The patterns of one session. Callbacks may still read the last ones: kept until the end. */
+typedef struct wanted {
+    struct wanted *before;
+    cil_patterns patterns;
+    bool dry_run;
+} wanted;
+
+typedef struct {
+    trace_registry registry;
+    _Atomic(wanted *) wanted;
+    bool asked; /* this session's request for what is loaded was made */
+    uint64_t next_write_ns;
+    uint64_t lost[5]; /* as told to the agent */
+    atomic_uint_fast64_t lost_methods;
+} state;
+
+/* One thing seen while adding up: a block of counters, or (NULL) a running call. */
+typedef struct {
+    uint32_t method;
+    const trace_block *block;
+} item;
+
+typedef struct {
+    item *items;
+    size_t count, capacity;
+} item_list;
+
+static state *state_of(agent *a)
+{
+    return a->engines[SELF].state;
+}
+
+/* ---- on the target's threads ---- */
+
+static void leave_alone(trace_entry *entry, const char *reason)
+{
+    char *text = memory_copy_text(reason);
+
+    if (entry->reason == NULL)
+        entry->reason = text;
+    else
+        memory_free(text);
+    atomic_store(&entry->state, TRACE_LEFT_ALONE);
+}
+
+static void on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
+                                ICorProfilerFunctionControl *control)
+{
+    state *s = state_of(a);
+    trace_entry *entry = trace_registry_find(&s->registry, module, method);
+    const trace_module *opened;
+    error e;
+
+    if (entry == NULL || !atomic_load(&entry->wanted)) {
+        if (agent_is_active(a, SELF))
+            trace_registry_add_inliner(&s->registry, module, method);
+        return;
+    }
+    error_clear(&e);
+    opened = trace_registry_module(&s->registry, &a->info, module, &e);
+    if (opened == NULL || trace_rewrite(&a->info, opened, method, &entry->probe, control, &e) != 0)
+        leave_alone(entry, e.message);
+    else
+        atomic_store(&entry->state, TRACE_PROBED);
+}
+
+static void on_rejit_error(agent *a, ModuleID module, mdMethodDef method, HRESULT status)
+{
+    trace_entry *entry = trace_registry_find(&state_of(a)->registry, module, method);
+    char text[CLR_HRESULT_TEXT];
+
+    if (entry != NULL)
+        leave_alone(entry, clr_hresult_name(status, text));
+}
+
+/* In the middle of a module's load the runtime does not look for precompiled inliners itself. */
+static void on_module_loaded(agent *a, ModuleID module)
+{
+    state *s = state_of(a);
+    const wanted *w = atomic_load(&s->wanted);
+    trace_list list = {0};
+
+    if (w == NULL || !trace_registry_take(&s->registry, module))
+        return;
+    trace_select_module(&a->info, &s->registry, &w->patterns, module, &list);
+    if (list.count != 0 && !w->dry_run) {
+        trace_select_inliners(&a->info, module, &list);
+        clr_info_request_rejit(&a->info, list.count, list.modules, list.tokens);
+    }
+    if (list.failed)
+        atomic_fetch_add(&s->lost_methods, 1);
+    trace_list_free(&list);
+}
+
+/* ---- own thread ---- */
+
+static int start(agent *a, error *e)
+{
+    state *s = state_of(a);
+
+    if (s == NULL) {
+        s = memory_allocate_array(1, sizeof *s);
+        if (s == NULL)
+            return error_set(e, ERROR_MEMORY, "no memory for the tracer");
+        a->engines[SELF].state = s;
+    }
+    if (s->registry.counters.pool == NULL && arena_charge(&a->memory, TRACE_POOL_BYTES) != 0)
+        return error_set(e, ERROR_LIMIT, "the agent's memory cap leaves no room for the tracer");
+    if (!trace_counters_open(&s->registry.counters))
+        return error_set(e, ERROR_MEMORY, "no memory for the tracer's counters");
+    s->asked = false;
+    s->next_write_ns = 0;
+    memset(s->lost, 0, sizeof s->lost);
+    atomic_store(&s->lost_methods, 0);
+    trace_registry_end_session(&s->registry);
+    trace_counters_sweep(&s->registry.counters, true);
+    return 0;
+}
+
+static void configure(agent *a)
+{
+    state *s = state_of(a);
+    size_t position = 0;
+    const catalogue_selected *user = agent_user(a, SELF, &position);
+    wanted *w;
+
+    if (user == NULL)
+        return;
+    w = memory_allocate_array(1, sizeof *w);
+    if (w == NULL)
+        return;
+    w->dry_run = catalogue_number(user, "dry_run") != 0;
+    if (cil_patterns_parse(&w->patterns, catalogue_text(user, "methods"), NULL) != 0) {
+        memory_free(w);
+        return;
+    }
+    w->before = atomic_load(&s->wanted);
+    atomic_store(&s->wanted, w);
+    trace_counters_start(&s->registry.counters);
+}
+
+typedef struct {
+    agent *a;
+    const wanted *w;
+    trace_list list;
+} asking;
+
+static int visit_module(void *context, uintptr_t module)
+{
+    asking *ask = context;
+    state *s = state_of(ask->a);
+
+    if (trace_registry_take(&s->registry, module))
+        trace_select_module(&ask->a->info, &s->registry, &ask->w->patterns, module, &ask->list);
+    return 1;
+}
+
+/* Everything that is loaded already. */
+static void ask(agent *a, state *s)
+{
+    asking walk = {a, atomic_load(&s->wanted), {0}};
+
+    s->asked = true;
+    if (walk.w == NULL || !agent_enter_runtime(a))
+        return;
+    clr_each_module(&a->info, visit_module, &walk);
+    for (uint32_t n = 0; n < walk.list.count && !walk.w->dry_run; n += BATCH) {
+        uint32_t count = walk.list.count - n < BATCH ? walk.list.count - n : BATCH;
+
+        clr_info_request_rejit_with_inliners(&a->info, REJIT_WITH_CALLBACKS, count,
+                                             walk.list.modules + n, walk.list.tokens + n);
+    }
+    if (walk.list.failed)
+        atomic_fetch_add(&s->lost_methods, 1);
+    trace_list_free(&walk.list);
+}
+
+/* Takes every probe out again, and lets the inliners inline again. */
+static void stop(agent *a)
+{
+    state *s = state_of(a);
+    trace_registry *r = &s->registry;
+    trace_list list = {0};
+    HRESULT *status;
+
+    trace_counters_stop(&r->counters);
+    for (uint32_t n = 0; n < r->count; n++) {
+        trace_entry *entry = trace_registry_at(r, n);
+
+        if (atomic_exchange(&entry->wanted, false))
+            trace_list_add(&list, entry->module, entry->token);
+    }
+    for (uint32_t n = 0; n < r->inliner_count; n++)
+        trace_list_add(&list, r->inliners[n].module, r->inliners[n].token);
+    status = memory_allocate_array((size_t)list.count + 1, sizeof *status);
+    if (list.count != 0 && status != NULL && atomic_load(&a->phase) == AGENT_RUNNING &&
+        agent_enter_runtime(a))
+        clr_info_request_revert(&a->info, list.count, list.modules, list.tokens, status);
+    memory_free(status);
+    trace_list_free(&list);
+    trace_registry_end_session(r);
+}
+
+static void add_item(item_list *l, uint32_t method, const trace_block *block)
+{
+    if (l->count == l->capacity) {
+        size_t capacity = l->capacity == 0 ? 256 : l->capacity * 2;
+        item *items = memory_resize(l->items, capacity * sizeof *items);
+
+        if (items == NULL)
+            return;
+        l->items = items;
+        l->capacity = capacity;
+    }
+    l->items[l->count++] = (item){method, block};
+}
+
+static void see_block(void *context, const trace_block *block)
+{
+    add_item(context, block->method, block);
+}
+
+static void see_running(void *context, uint32_t method)
+{
+    add_item(context, method, NULL);
+}
+
+static int by_method(const void *left, const void *right)
+{
+    uint32_t a = ((const item *)left)->method;
+    uint32_t b = ((const item *)right)->method;
+
+    return a < b ? -1 : a > b;
+}
+
+static void add_up(const item *items, size_t count, trace_sum *sum)
+{
+    memset(sum, 0, sizeof *sum);
+    sum->minimum = UINT64_MAX;
+    for (size_t n = 0; n < count; n++) {
+        const trace_block *b = items[n].block;
+
+        if (b == NULL) {
+            sum->active++;
+            continue;
+        }
+        sum->threads++;
+        sum->calls += b->calls;
+        sum->failures += b->failures;
+        sum->total += b->total;
+        sum->self += b->self;
+        if (b->minimum < sum->minimum)
+            sum->minimum = b->minimum;
+        if (b->maximum > sum->maximum)
+            sum->maximum = b->maximum;
+        for (unsigned k = 0; k < TRACE_BUCKETS; k++)
+            sum->buckets[k] += b->buckets[k];
+    }
+}
+
+static uint64_t scaled(uint64_t ticks, double tick_ns)
+{
+    return (uint64_t)((double)ticks * tick_ns + 0.5);
+}
+
+static uint32_t name_of(agent *a, trace_entry *entry)
+{
+    if (entry->name == 0 && agent_enter_runtime(a))
+        entry->name = names_of_token(&a->names, entry->module, entry->token);
+    return entry->name;
+}
+
+static void write_times(agent *a, trace_entry *entry, const trace_sum *sum, double tick_ns)
+{
+    for (unsigned k = 0; k < TRACE_BUCKETS; k++) {
+        uint64_t cells[4] = {entry->name, scaled(trace_bucket_ticks(k), tick_ns),
+                             scaled(trace_bucket_ticks(k + 1), tick_ns), sum->buckets[k]};
+
+        if (sum->buckets[k] != 0)
+            agent_row(a, SELF, TABLE_TIMES, cells);
+    }
+}
+
+static void write_method(agent *a, trace_entry *entry, const trace_sum *sum, double tick_ns,
+                         bool last)
+{
+    uint64_t cells[10] = {os_monotonic_ns(),
+                          name_of(a, entry),
+                          sum->calls,
+                          sum->failures,
+                          scaled(sum->total, tick_ns),
+                          scaled(sum->self, tick_ns),
+                          sum->calls == 0 ? 0 : scaled(sum->minimum, tick_ns),
+                          scaled(sum->maximum, tick_ns),
+                          sum->active,
+                          sum->threads};
+
+    if (last || sum->calls != entry->written_calls || sum->active != entry->written_active)
+        agent_row(a, SELF, TABLE_CALLS, cells);
+    entry->written_calls = sum->calls;
+    entry->written_active = sum->active;
+    if (last)
+        write_times(a, entry, sum, tick_ns);
+}
+
+static void write_counts(agent *a, state *s, bool last)
+{
+    trace_sum *sum = memory_allocate(sizeof *sum);
+    item_list list = {0};
+    double tick_ns = trace_tick_ns(&s->registry.counters);
+
+    trace_counters_each(&s->registry.counters, &list, see_block, see_running);
+    if (list.count != 0)
+        qsort(list.items, list.count, sizeof *list.items, by_method);
+    for (size_t n = 0; n < list.count && sum != NULL;) {
+        size_t end = n;
+
+        while (end < list.count && list.items[end].method == list.items[n].method)
+            end++;
+        add_up(list.items + n, end - n, sum);
+        write_method(a, trace_registry_at(&s->registry, list.items[n].method), sum, tick_ns, last);
+        n = end;
+    }
+    memory_free(list.items);
+    memory_free(sum);
+}
+
+/* Which methods are meant and what became of them, whenever that changes. */
+static void write_states(agent *a, state *s)
+{
+    static const char *const words[] = {"waiting", "probed", "left alone"};
+
+    for (uint32_t n = 0; n < s->registry.count; n++) {
+        trace_entry *entry = trace_registry_at(&s->registry, n);
+        int now = atomic_load(&entry->state);
+        uint64_t cells[2];
+        buffer text = BUFFER_EMPTY;
+
+        if (!atomic_load(&entry->wanted) || entry->told == now + 1)
+            continue;
+        entry->told = now + 1;
+        buffer_append_text(&text, words[now]);
+        if (now == TRACE_LEFT_ALONE && entry->reason != NULL)
+            buffer_format(&text, ": %s", entry->reason);
+        cells[0] = name_of(a, entry);
+        cells[1] = names_intern(&a->names, buffer_text(&text), text.length);
+        agent_row(a, SELF, TABLE_METHODS, cells);
+        buffer_free(&text);
+    }
+}
+
+static void tell_losses(agent *a, state *s)
+{
+    const trace_counters *c = &s->registry.counters;
+    uint64_t now[5] = {0, atomic_load(&c->lost_blocks), atomic_load(&c->lost_depth),
+                       atomic_load(&c->lost_threads), atomic_load(&s->lost_methods)};
+
+    for (unsigned n = LOSS_BLOCKS; n <= LOSS_METHODS; n++) {
+        if (now[n] > s->lost[n])
+            agent_lose(a, SELF, n, now[n] - s->lost[n]);
+        s->lost[n] = now[n];
+    }
+}
+
+static void record(agent *a, unsigned kind, const void *payload, size_t length)
+{
+    (void)a;
+    (void)kind;
+    (void)payload;
+    (void)length;
+}
+
+static void drain(agent *a, bool last)
+{
+    state *s = state_of(a);
+    uint64_t now = os_monotonic_ns();
+
+    if (!s->asked)
+        ask(a, s);
+    if (!last && now < s->next_write_ns)
+        return;
+    s->next_write_ns = now + WRITE_INTERVAL_NS;
+    write_states(a, s);
+    write_counts(a, s, last);
+    tell_losses(a, s);
+    trace_counters_sweep(&s->registry.counters, false);
+}
+
+const engine ENGINE_trace = {
+    .name = "trace",
+    .mask_low = COR_PRF_ENABLE_REJIT | COR_PRF_MONITOR_MODULE_LOADS,
+    .tables = TABLES,
+    .table_count = 3,
+    .losses = LOSSES,
+    .loss_count = 5,
+    .start = start,
+    .stop = stop,
+    .configure = configure,
+    .record = record,
+    .drain = drain,
+    .on_module_loaded = on_module_loaded,
+    .on_rejit_parameters = on_rejit_parameters,
+    .on_rejit_error = on_rejit_error,
+};

@@ -1,0 +1,160 @@
+/* trace_registry: see trace_registry.h. */
+#include "profilers/trace_registry.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+typedef struct {
+    char bytes[sizeof(ModuleID) + sizeof(mdMethodDef)];
+} method_key;
+
+static method_key key_of(ModuleID module, mdMethodDef token)
+{
+    method_key key;
+
+    memcpy(key.bytes, &module, sizeof module);
+    memcpy(key.bytes + sizeof module, &token, sizeof token);
+    return key;
+}
+
+static trace_entry *find(trace_registry *r, const method_key *key)
+{
+    uint64_t number;
+
+    return table_text_get(&r->numbers, key->bytes, sizeof key->bytes, &number)
+               ? trace_registry_at(r, (uint32_t)number)
+               : NULL;
+}
+
+trace_entry *trace_registry_find(trace_registry *r, ModuleID module, mdMethodDef token)
+{
+    method_key key = key_of(module, token);
+    trace_entry *found;
+
+    lock_take(&r->guard);
+    found = find(r, &key);
+    lock_give(&r->guard);
+    return found;
+}
+
+/* With the lock held. */
+static trace_entry *make(trace_registry *r, const method_key *key, ModuleID module,
+                         mdMethodDef token)
+{
+    trace_entry **chunk = &r->chunks[r->count / TRACE_CHUNK % TRACE_CHUNKS];
+    trace_entry *made;
+
+    if (r->count >= TRACE_METHODS)
+        return NULL;
+    if (*chunk == NULL)
+        *chunk = memory_allocate_array(TRACE_CHUNK, sizeof **chunk);
+    if (*chunk == NULL || !table_text_put(&r->numbers, key->bytes, sizeof key->bytes, r->count))
+        return NULL;
+    made = trace_registry_at(r, r->count);
+    made->probe = (trace_method){&r->counters, r->count};
+    made->module = module;
+    made->token = token;
+    r->count++;
+    return made;
+}
+
+trace_entry *trace_registry_add(trace_registry *r, ModuleID module, mdMethodDef token)
+{
+    method_key key = key_of(module, token);
+    trace_entry *entry;
+
+    lock_take(&r->guard);
+    entry = find(r, &key);
+    if (entry == NULL)
+        entry = make(r, &key, module, token);
+    lock_give(&r->guard);
+    return entry;
+}
+
+static trace_module *find_module(trace_registry *r, ModuleID module)
+{
+    trace_module *found = NULL;
+
+    lock_take(&r->guard);
+    for (uint32_t n = 0; n < r->module_count && found == NULL; n++)
+        if (r->modules[n]->module == module)
+            found = r->modules[n];
+    lock_give(&r->guard);
+    return found;
+}
+
+const trace_module *trace_registry_module(trace_registry *r, const clr_info *info, ModuleID module,
+                                          error *e)
+{
+    trace_module *found = find_module(r, module);
+    trace_module *made;
+    int code;
+
+    if (found != NULL)
+        return found;
+    made = memory_allocate_array(1, sizeof *made);
+    if (made == NULL) {
+        error_set(e, ERROR_MEMORY, "no memory");
+        return NULL;
+    }
+    code = trace_module_open(info, module, made, e);
+    if (code != 0) {
+        memory_free(made);
+        return NULL;
+    }
+    lock_take(&r->guard);
+    if (r->module_count < TRACE_MODULES)
+        r->modules[r->module_count++] = made;
+    lock_give(&r->guard);
+    return made; /* two threads may both have made one: each is good, and both are kept */
+}
+
+bool trace_registry_take(trace_registry *r, ModuleID module)
+{
+    uint64_t before;
+    bool first;
+
+    lock_take(&r->guard);
+    first = !table_u64_get(&r->seen, module, &before);
+    if (first)
+        first = table_u64_put(&r->seen, module, 1);
+    lock_give(&r->guard);
+    return first;
+}
+
+void trace_registry_add_inliner(trace_registry *r, ModuleID module, mdMethodDef token)
+{
+    lock_take(&r->guard);
+    if (r->inliner_count == r->inliner_capacity) {
+        uint32_t capacity = r->inliner_capacity == 0 ? 64 : r->inliner_capacity * 2;
+        trace_inliner *more = memory_resize(r->inliners, capacity * sizeof *more);
+
+        if (more != NULL) {
+            r->inliners = more;
+            r->inliner_capacity = capacity;
+        }
+    }
+    if (r->inliner_count < r->inliner_capacity)
+        r->inliners[r->inliner_count++] = (trace_inliner){module, token};
+    lock_give(&r->guard);
+}
+
+void trace_registry_end_session(trace_registry *r)
+{
+    for (uint32_t n = 0; n < r->count; n++) {
+        trace_entry *entry = trace_registry_at(r, n);
+
+        atomic_store(&entry->wanted, false);
+        entry->told = 0;
+        entry->written_calls = 0;
+        entry->written_active = 0;
+        if (atomic_load(&entry->state) == TRACE_PROBED)
+            atomic_store(&entry->state, TRACE_WAITING);
+    }
+    lock_take(&r->guard);
+    table_u64_free(&r->seen);
+    table_u64_init(&r->seen);
+    r->inliner_count = 0;
+    lock_give(&r->guard);
+}

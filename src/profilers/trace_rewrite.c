@@ -1,0 +1,249 @@
+/* trace_rewrite: see trace_rewrite.h. */
+#include "profilers/trace_rewrite.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "cil/check.h"
+#include "cil/compressed.h"
+#include "cil/encode.h"
+#include "cil/signature.h"
+#include "cil/wrap.h"
+#include "clarinet/lookup.h"
+#include "clarinet/profiler.h"
+
+#define NO_TRANSITION "System.Runtime.CompilerServices.CallConvSuppressGCTransition"
+
+/* Everything one rewriting holds; freed together. */
+typedef struct {
+    const clr_info *info;
+    const trace_module *module;
+    IMetaDataImport2 *import;
+    cil_body body;
+    cil_signature signature;
+    cil_checker *checker;
+    buffer locals; /* the new local signature */
+    buffer bytes;
+    COR_IL_MAP *map;
+    const uint8_t *old_locals;
+    uint32_t old_locals_length;
+} rewriting;
+
+static int refused(error *e, const char *what, HRESULT hr)
+{
+    char text[CLR_HRESULT_TEXT];
+
+    return error_set(e, ERROR_RUNTIME, "the runtime refused %s (%s)", what,
+                     clr_hresult_name(hr, text));
+}
+
+int trace_module_open(const clr_info *info, ModuleID module, trace_module *out, error *e)
+{
+    buffer signature = BUFFER_EMPTY;
+    mdTypeDef type = 0;
+    HRESULT hr;
+
+    memset(out, 0, sizeof *out);
+    out->module = module;
+    hr = clr_emitter_open(info, module, &out->emitter);
+    if (!CLR_OK(hr))
+        return refused(e, "the module's metadata", hr);
+    /* In the core library itself the type is at hand; elsewhere it is referred to. */
+    if (clr_find_type(clr_emitter_import(out->emitter), NO_TRANSITION, 0, &type) != S_OK ||
+        type == 0)
+        type = clr_emitter_type(out->emitter,
+                                clr_emitter_assembly(out->emitter, "System.Private.CoreLib"),
+                                NO_TRANSITION);
+    buffer_append_u8(&signature, CIL_CONVENTION_UNMANAGED);
+    cil_append_compressed(&signature, 1);
+    buffer_append_u8(&signature, CIL_TYPE_OPTIONAL);
+    cil_append_compressed_token(&signature, type);
+    buffer_append_u8(&signature, CIL_TYPE_VOID);
+    buffer_append_u8(&signature, CIL_TYPE_I8);
+    if (type != 0 && !buffer_failed(&signature))
+        out->probe_signature =
+            clr_emitter_signature(out->emitter, signature.data, signature.length);
+    buffer_free(&signature);
+    if (out->probe_signature == 0) {
+        hr = clr_emitter_result(out->emitter);
+        clr_emitter_free(out->emitter);
+        out->emitter = NULL;
+        return refused(e, "the probe's signature", hr);
+    }
+    return 0;
+}
+
+/* What the checker asks. */
+static bool signature_of(void *context, uint32_t token, const uint8_t **bytes, size_t *length)
+{
+    rewriting *w = context;
+    clr_method method;
+    uint32_t size = 0;
+    mdToken parent = 0;
+    HRESULT hr = E_FAIL;
+
+    *bytes = NULL;
+    switch (CLR_TOKEN_TYPE(token)) {
+    case mdtMethodDef:
+        hr = clr_get_method(w->import, token, NULL, &method);
+        *bytes = method.signature;
+        size = method.signature_size;
+        break;
+    case mdtMemberRef:
+        hr = clr_import_get_member_ref_props(w->import, token, NULL, NULL, 0, NULL, bytes, &size);
+        break;
+    case mdtMethodSpec:
+        hr = clr_import_get_method_spec_props(w->import, token, &parent, NULL, NULL);
+        return CLR_OK(hr) && CLR_TOKEN_TYPE(parent) != mdtMethodSpec &&
+               signature_of(context, parent, bytes, length);
+    case mdtFieldDef:
+        hr = clr_import_get_field_props(w->import, token, NULL, NULL, 0, NULL, NULL, bytes, &size,
+                                        NULL, NULL, NULL);
+        break;
+    case mdtSignature:
+        hr = clr_import_get_sig_from_token(w->import, token, bytes, &size);
+        break;
+    default:
+        break;
+    }
+    *length = size;
+    return CLR_OK(hr) && *bytes != NULL;
+}
+
+static int read_method(rewriting *w, mdMethodDef token, cil_check_method *m, error *e)
+{
+    const uint8_t *body = NULL;
+    uint32_t size = 0;
+    clr_method method;
+    HRESULT hr = clr_get_method(w->import, token, NULL, &method);
+    int code;
+
+    if (!CLR_OK(hr))
+        return refused(e, "the method's signature", hr);
+    hr = clr_info_get_il_function_body(w->info, w->module->module, token, &body, &size);
+    if (!CLR_OK(hr) || body == NULL)
+        return error_set(e, ERROR_UNSUPPORTED, "the method has no CIL");
+    m->signature = method.signature;
+    m->signature_length = method.signature_size;
+    code = cil_signature_read(&w->signature, method.signature, method.signature_size, e);
+    if (code == 0 && (w->signature.convention & CIL_CONVENTION_MASK) == CIL_CONVENTION_VARARG)
+        return error_set(e, ERROR_UNSUPPORTED, "the method has variable arguments");
+    if (code == 0)
+        code = cil_decode(&w->body, body, size, e);
+    if (code == 0 && w->body.local_signature != 0) {
+        hr = clr_import_get_sig_from_token(w->import, w->body.local_signature, &w->old_locals,
+                                           &w->old_locals_length);
+        if (!CLR_OK(hr))
+            return refused(e, "the method's locals", hr);
+    }
+    return code;
+}
+
+/* A local for the result. */
+static int add_result(rewriting *w, cil_wrap_options *options, error *e)
+{
+    buffer type = BUFFER_EMPTY;
+    int code;
+
+    options->has_result =
+        w->signature.types[cil_type_skip_modifiers(&w->signature, 0)].element != CIL_TYPE_VOID;
+    if (!options->has_result)
+        return 0;
+    cil_type_copy(&w->signature, 0, &type);
+    code = cil_signature_append_locals(w->old_locals, w->old_locals_length, &type, 1, &w->locals,
+                                       &options->result_local, e);
+    buffer_free(&type);
+    if (code != 0)
+        return code;
+    w->body.local_signature =
+        clr_emitter_signature(w->module->emitter, w->locals.data, w->locals.length);
+    if (w->body.local_signature == 0)
+        return refused(e, "a local signature", clr_emitter_result(w->module->emitter));
+    return 0;
+}
+
+static int check(rewriting *w, cil_check_method *m, error *e)
+{
+    cil_resolver resolver = {w, signature_of};
+    cil_check_result result;
+    int code;
+
+    m->resolver = &resolver;
+    m->locals = w->locals.length != 0 ? w->locals.data : w->old_locals;
+    m->locals_length = w->locals.length != 0 ? w->locals.length : w->old_locals_length;
+    w->checker = cil_checker_create();
+    if (w->checker == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory");
+    code = cil_check(w->checker, &w->body, m, &result, e);
+    if (code == 0 && result.max_stack > w->body.max_stack)
+        w->body.max_stack = (uint16_t)result.max_stack;
+    return code;
+}
+
+static int hand_over(rewriting *w, ICorProfilerFunctionControl *control, error *e)
+{
+    size_t count;
+    HRESULT hr;
+    int code = cil_encode(&w->body, CIL_ENCODE_FAT, &w->bytes, e);
+
+    if (code != 0)
+        return code;
+    count = cil_offset_map(&w->body, NULL, 0);
+    w->map = memory_allocate_array(count + 1, sizeof *w->map);
+    if (w->map == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory");
+    count = 0;
+    for (cil_at at = cil_first(&w->body); at != CIL_END; at = cil_get(&w->body, at)->next) {
+        const cil_instruction *i = cil_get(&w->body, at);
+
+        if (i->offset != CIL_NEW)
+            w->map[count++] = (COR_IL_MAP){i->offset, i->placed, 1};
+    }
+    hr = clr_function_control_set_il_function_body(control, (uint32_t)w->bytes.length,
+                                                   w->bytes.data);
+    if (!CLR_OK(hr))
+        return refused(e, "the new body", hr);
+    hr = clr_function_control_set_il_instrumented_code_map(control, (uint32_t)count, w->map);
+    return CLR_OK(hr) ? 0 : refused(e, "the map of offsets", hr);
+}
+
+int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef token,
+                  const trace_method *method, ICorProfilerFunctionControl *control, error *e)
+{
+    cil_wrap_options options = {.handler = CIL_FAULT};
+    cil_check_method m = {0};
+    cil_wrap wrap;
+    rewriting w;
+    int64_t argument = (int64_t)(intptr_t)method;
+    int code;
+
+    memset(&w, 0, sizeof w);
+    w.info = info;
+    w.module = module;
+    w.import = clr_emitter_import(module->emitter);
+    cil_body_init(&w.body);
+    cil_signature_init(&w.signature);
+    code = read_method(&w, token, &m, e);
+    if (code == 0)
+        code = add_result(&w, &options, e);
+    if (code == 0)
+        code = cil_wrap_body(&w.body, &options, &wrap, e);
+    if (code == 0) {
+        cil_insert_probe(&w.body, wrap.enter, argument, (uint64_t)(uintptr_t)trace_enter,
+                         module->probe_signature);
+        cil_insert_probe(&w.body, wrap.failed, argument, (uint64_t)(uintptr_t)trace_fail,
+                         module->probe_signature);
+        cil_insert_probe(&w.body, wrap.leave, argument, (uint64_t)(uintptr_t)trace_leave,
+                         module->probe_signature);
+        code = check(&w, &m, e);
+    }
+    if (code == 0)
+        code = hand_over(&w, control, e);
+    cil_checker_free(w.checker);
+    cil_body_free(&w.body);
+    cil_signature_free(&w.signature);
+    buffer_free(&w.locals);
+    buffer_free(&w.bytes);
+    memory_free(w.map);
+    return code;
+}

@@ -1,0 +1,227 @@
+/* trace_select: see trace_select.h. */
+#include "profilers/trace_select.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "clarinet/lookup.h"
+#include "clarinet/names.h"
+
+typedef struct {
+    const clr_info *info;
+    trace_registry *registry;
+    const cil_patterns *patterns;
+    trace_list *out;
+    ModuleID module;
+    IMetaDataImport2 *import;
+    buffer assembly;
+    buffer type;
+    buffer method;
+    buffer parameters;
+    mdMethodDef token;
+} selecting;
+
+void trace_list_add(trace_list *l, ModuleID module, mdMethodDef token)
+{
+    if (l->count == l->capacity) {
+        uint32_t capacity = l->capacity == 0 ? 256 : l->capacity * 2;
+        ModuleID *modules = memory_resize(l->modules, capacity * sizeof *modules);
+        mdMethodDef *tokens;
+
+        if (modules != NULL)
+            l->modules = modules;
+        tokens = memory_resize(l->tokens, capacity * sizeof *tokens);
+        if (tokens != NULL)
+            l->tokens = tokens;
+        if (modules == NULL || tokens == NULL) {
+            l->failed = true;
+            return;
+        }
+        l->capacity = capacity;
+    }
+    l->modules[l->count] = module;
+    l->tokens[l->count++] = token;
+}
+
+void trace_list_free(trace_list *l)
+{
+    memory_free(l->modules);
+    memory_free(l->tokens);
+    memset(l, 0, sizeof *l);
+}
+
+/* A probe's call is followed by a poll for collections, which is this method on some runtimes;
+ * and the runtime takes the addresses of the cast helpers once and for all. */
+static const char *never(const char *type, const char *method)
+{
+    if (strcmp(type, "System.Threading.Thread") == 0 && strstr(method, "PollGC") != NULL)
+        return "probes call it themselves";
+    if (text_starts_with(type, "System.Runtime.CompilerServices.CastHelpers"))
+        return "the runtime calls it by a fixed address";
+    return NULL;
+}
+
+static const char *parameters_of(void *context)
+{
+    selecting *s = context;
+    buffer name = BUFFER_EMPTY;
+    char *out;
+
+    if (s->parameters.length == 0) {
+        clr_append_method_token(s->import, s->token, &name, &s->parameters);
+        buffer_free(&name);
+        out = (char *)s->parameters.data;
+        if (out != NULL && !buffer_failed(&s->parameters)) {
+            size_t length = 0;
+
+            for (size_t n = 0; n < s->parameters.length; n++)
+                if (out[n] != ' ' && out[n] != '(' && out[n] != ')')
+                    out[length++] = out[n];
+            out[length] = '\0';
+        }
+    }
+    return buffer_text(&s->parameters);
+}
+
+/* The name of the type whose constructor made the attribute. */
+static bool attribute_name(selecting *s, mdToken constructor, buffer *out)
+{
+    mdToken type = 0;
+    clr_method method;
+
+    if (CLR_TOKEN_TYPE(constructor) == mdtMemberRef) {
+        if (!CLR_OK(clr_import_get_member_ref_props(s->import, constructor, &type, NULL, 0, NULL,
+                                                    NULL, NULL)))
+            return false;
+    } else if (CLR_OK(clr_get_method(s->import, constructor, NULL, &method))) {
+        type = method.type;
+    }
+    return type != 0 && CLR_OK(clr_append_type_path(s->import, type, out));
+}
+
+static bool has_attribute(void *context, const char *pattern)
+{
+    selecting *s = context;
+    clr_enumeration enumeration = NULL;
+    mdToken tokens[16];
+    uint32_t count = 0;
+    bool found = false;
+
+    while (!found &&
+           CLR_OK(clr_import_enum_custom_attributes(s->import, &enumeration, s->token, 0, tokens,
+                                                    16, &count)) &&
+           count != 0) {
+        for (uint32_t n = 0; n < count && !found; n++) {
+            buffer name = BUFFER_EMPTY;
+            mdToken constructor = 0;
+
+            if (CLR_OK(clr_import_get_custom_attribute_props(s->import, tokens[n], NULL,
+                                                             &constructor, NULL, NULL)) &&
+                attribute_name(s, constructor, &name))
+                found = cil_pattern_attribute(pattern, buffer_text(&name));
+            buffer_free(&name);
+        }
+    }
+    if (enumeration != NULL)
+        clr_import_close_enum(s->import, enumeration);
+    return found;
+}
+
+static void take_method(selecting *s)
+{
+    trace_entry *entry = trace_registry_add(s->registry, s->module, s->token);
+    const char *reason = never(buffer_text(&s->type), buffer_text(&s->method));
+
+    if (entry == NULL) {
+        s->out->failed = true;
+        return;
+    }
+    if (reason != NULL && entry->reason == NULL)
+        entry->reason = memory_copy_text(reason);
+    if (reason != NULL)
+        atomic_store(&entry->state, TRACE_LEFT_ALONE);
+    atomic_store(&entry->wanted, true);
+    if (atomic_load(&entry->state) != TRACE_LEFT_ALONE)
+        trace_list_add(s->out, s->module, s->token);
+}
+
+static int visit_method(void *context, mdToken token)
+{
+    selecting *s = context;
+    cil_pattern_subject subject = {
+        buffer_text(&s->assembly), buffer_text(&s->type), NULL, s, parameters_of, has_attribute};
+    clr_method method;
+
+    buffer_clear(&s->method);
+    buffer_clear(&s->parameters);
+    s->token = token;
+    if (!CLR_OK(clr_get_method(s->import, token, &s->method, &method)))
+        return 1;
+    if (method.rva == 0 || (method.impl_flags & miCodeTypeMask) != miIL)
+        return 1;
+    subject.method = buffer_text(&s->method);
+    if (cil_patterns_match(s->patterns, &subject))
+        take_method(s);
+    return 1;
+}
+
+static int visit_type(void *context, mdToken token)
+{
+    selecting *s = context;
+
+    buffer_clear(&s->type);
+    if (CLR_OK(clr_append_type_path(s->import, token, &s->type)) &&
+        cil_patterns_may_match(s->patterns, buffer_text(&s->assembly), buffer_text(&s->type)))
+        clr_each_method(s->import, token, visit_method, s);
+    return 1;
+}
+
+void trace_select_module(const clr_info *info, trace_registry *r, const cil_patterns *patterns,
+                         ModuleID module, trace_list *out)
+{
+    selecting s = {.info = info, .registry = r, .patterns = patterns, .out = out, .module = module};
+    buffer path = BUFFER_EMPTY;
+    AssemblyID assembly = 0;
+
+    if (CLR_OK(clr_get_module_path(info, module, &path, &assembly)) && assembly != 0)
+        clr_get_assembly_name(info, assembly, &s.assembly);
+    if (cil_patterns_may_match(patterns, buffer_text(&s.assembly), NULL) &&
+        CLR_OK(clr_open_import(info, module, &s.import))) {
+        clr_each_type_def(s.import, visit_type, &s);
+        clr_release(s.import);
+    }
+    buffer_free(&path);
+    buffer_free(&s.assembly);
+    buffer_free(&s.type);
+    buffer_free(&s.method);
+    buffer_free(&s.parameters);
+}
+
+typedef struct {
+    trace_list *list;
+    table_u64 there; /* tokens that are in the list */
+} inliner_walk;
+
+static int visit_inliner(void *context, ModuleID module, mdMethodDef method)
+{
+    inliner_walk *walk = context;
+    uint64_t known;
+
+    if (!table_u64_get(&walk->there, method, &known) && table_u64_put(&walk->there, method, 1))
+        trace_list_add(walk->list, module, method);
+    return 1;
+}
+
+void trace_select_inliners(const clr_info *info, ModuleID module, trace_list *list)
+{
+    uint32_t count = list->count;
+    inliner_walk walk = {.list = list};
+
+    table_u64_init(&walk.there);
+    for (uint32_t n = 0; n < count; n++)
+        table_u64_put(&walk.there, list->tokens[n], 1);
+    for (uint32_t n = 0; n < count; n++)
+        clr_each_inliner(info, module, module, list->tokens[n], visit_inliner, &walk);
+    table_u64_free(&walk.there);
+}

@@ -1,0 +1,90 @@
+/* Method patterns. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "cil/pattern.h"
+
+static const char *parameters(void *context)
+{
+    (void)context;
+    return "int,string";
+}
+
+static bool has_attribute(void *context, const char *pattern)
+{
+    (void)context;
+    return cil_pattern_attribute(pattern, "Shop.Web.RouteAttribute");
+}
+
+static bool matches(const char *text, const char *assembly, const char *type, const char *method)
+{
+    cil_pattern_subject subject = {assembly, type, method, NULL, parameters, has_attribute};
+    cil_patterns p;
+    bool result;
+    error e;
+
+    if (cil_patterns_parse(&p, text, &e) != 0)
+        fail_msg("'%s': %s", text, e.message);
+    result = cil_patterns_match(&p, &subject);
+    if (result)
+        assert_true(cil_patterns_may_match(&p, assembly, type));
+    cil_patterns_free(&p);
+    return result;
+}
+
+static void means_what_it_says(void **state)
+{
+    (void)state;
+    assert_true(matches("Shop.Orders::Place", "Shop", "Shop.Orders", "Place"));
+    assert_false(matches("Shop.Orders::Place", "Shop", "Shop.Orders", "PlaceAll"));
+    assert_true(matches("Shop.Orders::Place*", "Shop", "Shop.Orders", "PlaceAll"));
+    assert_true(matches("Shop.Orders.Place", "Shop", "Shop.Orders", "Place"));
+    assert_true(matches("Shop.Orders", "Shop", "Shop.Orders", "Place"));
+    assert_false(matches("Shop.Orders", "Shop", "Shop.OrdersOld", "Place"));
+    assert_true(matches("*::Place", "Shop", "Shop.Orders", "Place"));
+    assert_true(matches("::Place", "Shop", "Shop.Orders", "Place"));
+    assert_true(matches("Shop.Cache::Get", "Shop", "Shop.Cache`1", "Get"));
+    assert_true(matches("Shop.Cache`1::Get", "Shop", "Shop.Cache`1", "Get"));
+    assert_true(matches("Shop.Cache.Entry::Get", "Shop", "Shop.Cache`1+Entry", "Get"));
+    assert_true(matches("Shop.Cache+Entry::Get", "Shop", "Shop.Cache+Entry", "Get"));
+    assert_true(matches("[Shop]*", "Shop", "Shop.Orders", "Place"));
+    assert_true(matches("[Shop]", "Shop", "Shop.Orders", "Place"));
+    assert_false(matches("[Other]*", "Shop", "Shop.Orders", "Place"));
+    assert_true(matches("Shop.Orders::.ctor", "Shop", "Shop.Orders", ".ctor"));
+    assert_true(matches("Shop.Orders::Place(int, string)", "Shop", "Shop.Orders", "Place"));
+    assert_true(matches("Shop.Orders::Place(int,*)", "Shop", "Shop.Orders", "Place"));
+    assert_false(matches("Shop.Orders::Place()", "Shop", "Shop.Orders", "Place"));
+    assert_true(matches("@Route", "Shop", "Shop.Orders", "Place"));
+    assert_true(matches("@Shop.Web.RouteAttribute", "Shop", "Shop.Orders", "Place"));
+    assert_false(matches("@Get", "Shop", "Shop.Orders", "Place"));
+    assert_false(matches("Shop.* !*::Place", "Shop", "Shop.Orders", "Place"));
+    assert_false(matches("!*::Place Shop.*", "Shop", "Shop.Orders", "Place"));
+    assert_true(matches("Other::* Shop.Orders::*", "Shop", "Shop.Orders", "Place"));
+}
+
+static void says_what_is_wrong(void **state)
+{
+    static const char *const wrong[] = {"", "  ", "!Shop.*", "[Shop", "@", "A::B(int", "::"};
+
+    (void)state;
+    for (size_t n = 0; n < sizeof wrong / sizeof wrong[0]; n++) {
+        cil_patterns p;
+        error e;
+
+        if (cil_patterns_parse(&p, wrong[n], &e) != ERROR_USAGE)
+            fail_msg("'%s' was taken", wrong[n]);
+        assert_null(p.items);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(means_what_it_says),
+                                       cmocka_unit_test(says_what_is_wrong)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
