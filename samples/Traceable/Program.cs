@@ -1,6 +1,6 @@
 // Traceable: calls methods of many shapes a known number of times whenever it is told to, so that
-// a tracer's counts can be compared exactly. Says "ready", then for each line "go N" on stdin does
-// N rounds and answers "done N CHECKSUM"; ends at the end of stdin with exit code 0. What one round
+// a tracer's counts can be compared exactly. Says "ready", then for each line "go N ID" on stdin
+// does N rounds and answers "done ID N CHECKSUM"; ends at the end of stdin with exit code 0. What one round
 // calls is in Round. With --loop it runs rounds all the time on two threads instead.
 using System;
 using System.Collections.Generic;
@@ -29,7 +29,7 @@ namespace Traceable
             while ((line = Console.ReadLine()) != null)
             {
                 if (line.StartsWith("go ", StringComparison.Ordinal))
-                    Go(int.Parse(line.Substring(3), CultureInfo.InvariantCulture));
+                    Go(line.Split(' '));
                 else if (line == "trace")
                     Console.WriteLine(Shapes.StackTrace().Replace("\n", "|").Replace("\r", ""));
                 else if (line.StartsWith("time ", StringComparison.Ordinal))
@@ -50,13 +50,14 @@ namespace Traceable
             }
         }
 
-        private static void Go(int rounds)
+        private static void Go(string[] words)
         {
+            int rounds = int.Parse(words[1], CultureInfo.InvariantCulture);
             long sum = 0;
 
             for (int i = 0; i < rounds; i++)
                 sum += Round(i);
-            Console.WriteLine("done " + rounds + " " + sum);
+            Console.WriteLine("done " + words[2] + " " + rounds + " " + sum);
         }
 
         private static void Loop()

@@ -26,7 +26,7 @@ const cli_verb CLI_VERBS[] = {
      "count and time chosen methods of a running program", verb_trace,
      "  -d, --duration DURATION  how long; without it until Ctrl-C or the program's end\n"
      "  -n, --dry-run            only list the methods that are meant; nothing is changed\n"
-     "      --json               an array of objects, for machines\n"
+     "      --json[=FILE]        an array of objects, for machines\n"
      "  -a, --all                every method that was called, not only the first 40\n"
      "  -o, --output FILE        keep the recording\n\n"
      "A pattern is Namespace.Type::Method with * and ?, [Assembly] before it, (int, string) after\n"

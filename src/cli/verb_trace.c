@@ -2,6 +2,7 @@
  * clarinet trace PID PATTERN… or clarinet trace PATTERN… -- CMD…: calls and times of chosen methods
  * of a live program. Records with the profiler `trace` and shows what was recorded.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
 #include <signal.h>
@@ -32,6 +33,8 @@ typedef struct {
     char file[512];       /* the recording; "" = a temporary one */
     bool temporary;       /* and is removed at the end */
     bool json;
+    const char *json_file; /* NULL = stdout, or stderr in run mode */
+    FILE *out;             /* the program's own output stays apart from ours */
     bool dry_run;
     bool all; /* every method, not only the first ones */
     buffer patterns;
@@ -50,7 +53,7 @@ static int parse_options(int argc, char **argv, request *q, error *e)
 {
     static const struct option OPTIONS[] = {{"duration", required_argument, NULL, 'd'},
                                             {"output", required_argument, NULL, 'o'},
-                                            {"json", no_argument, NULL, 'j'},
+                                            {"json", optional_argument, NULL, 'j'},
                                             {"dry-run", no_argument, NULL, 'n'},
                                             {"all", no_argument, NULL, 'a'},
                                             {NULL, 0, NULL, 0}};
@@ -63,7 +66,7 @@ static int parse_options(int argc, char **argv, request *q, error *e)
         if (option == 'd')
             code = catalogue_parse_duration(optarg, &q->session.duration_ns, e);
         else if (option == 'j')
-            q->json = true;
+            q->json = true, q->json_file = optarg;
         else if (option == 'n')
             q->dry_run = true;
         else if (option == 'a')
@@ -173,24 +176,34 @@ static json_t *result_json(const model *m, const trace_result *r)
     return o;
 }
 
-static void print_json(const model *m, const trace_results *results)
+static int print_json(const request *q, const model *m, const trace_results *results, error *e)
 {
     json_t *array = json_array();
+    FILE *out = q->json_file != NULL ? fopen(q->json_file, "w") : q->out;
+
+    if (out == NULL) {
+        json_decref(array);
+        error_set_errno(e, ERROR_IO, errno, "%s cannot be written", q->json_file);
+        return cli_fail(e);
+    }
 
     for (size_t n = 0; n < results->count; n++)
         json_array_append_new(array, result_json(m, &results->items[n]));
-    json_dumpf(array, stdout, JSON_INDENT(2));
-    putchar('\n');
+    json_dumpf(array, out, JSON_INDENT(2));
+    fputc('\n', out);
     json_decref(array);
+    if (q->json_file != NULL)
+        fclose(out);
+    return CLI_DONE;
 }
 
-static void print_name(const model *m, const trace_result *r)
+static void print_name(FILE *out, const model *m, const trace_result *r)
 {
     buffer name = BUFFER_EMPTY;
 
     text_append_cleaned(&name, model_text(m, r->name), strlen(model_text(m, r->name)));
     text_append_cleaned(&name, model_text(m, r->parameters), strlen(model_text(m, r->parameters)));
-    puts(buffer_text(&name));
+    fprintf(out, "%s\n", buffer_text(&name));
     buffer_free(&name);
 }
 
@@ -199,8 +212,8 @@ static void print_rows(const request *q, const model *m, const trace_results *re
     size_t shown = 0, called = 0;
     char text[6][32];
 
-    printf("%10s %6s %9s %9s %9s %9s %9s %6s  %s\n", "calls", "failed", "total", "self", "p50",
-           "p99", "max", "active", "method");
+    fprintf(q->out, "%10s %6s %9s %9s %9s %9s %9s %6s  %s\n", "calls", "failed", "total", "self",
+            "p50", "p99", "max", "active", "method");
     for (size_t n = 0; n < results->count; n++) {
         const trace_result *r = &results->items[n];
 
@@ -210,20 +223,20 @@ static void print_rows(const request *q, const model *m, const trace_results *re
         if (!q->all && shown >= ROWS)
             continue;
         shown++;
-        printf("%10llu %6llu %9s %9s %9s %9s %9s %6llu  ", (unsigned long long)r->calls,
-               (unsigned long long)r->failures, duration_text(r->total_ns, text[0]),
-               duration_text(r->self_ns, text[1]), duration_text(r->p50_ns, text[2]),
-               duration_text(r->p99_ns, text[3]), duration_text(r->most_ns, text[4]),
-               (unsigned long long)r->active);
-        print_name(m, r);
+        fprintf(q->out, "%10llu %6llu %9s %9s %9s %9s %9s %6llu  ", (unsigned long long)r->calls,
+                (unsigned long long)r->failures, duration_text(r->total_ns, text[0]),
+                duration_text(r->self_ns, text[1]), duration_text(r->p50_ns, text[2]),
+                duration_text(r->p99_ns, text[3]), duration_text(r->most_ns, text[4]),
+                (unsigned long long)r->active);
+        print_name(q->out, m, r);
     }
-    printf("\n%zu methods meant, %zu called", results->count, called);
+    fprintf(q->out, "\n%zu methods meant, %zu called", results->count, called);
     if (shown < called)
-        printf(", %zu not shown (--all shows them)", called - shown);
-    putchar('\n');
+        fprintf(q->out, ", %zu not shown (--all shows them)", called - shown);
+    fputc('\n', q->out);
 }
 
-static void print_left_alone(const model *m, const trace_results *results)
+static void print_left_alone(const request *q, const model *m, const trace_results *results)
 {
     for (size_t n = 0; n < results->count; n++) {
         const trace_result *r = &results->items[n];
@@ -231,8 +244,8 @@ static void print_left_alone(const model *m, const trace_results *results)
 
         if (!text_starts_with(state, "left alone"))
             continue;
-        printf("%s: ", state);
-        print_name(m, r);
+        fprintf(q->out, "%s: ", state);
+        print_name(q->out, m, r);
     }
 }
 
@@ -240,6 +253,7 @@ static int show(const request *q, const char *file, error *e)
 {
     model m;
     trace_results results;
+    int written = CLI_DONE;
     int code = model_load_path(file, 0, &m, e);
 
     if (code != 0)
@@ -250,17 +264,17 @@ static int show(const request *q, const char *file, error *e)
         return cli_fail(e);
     }
     if (q->json) {
-        print_json(&m, &results);
+        written = print_json(q, &m, &results, e);
     } else if (q->dry_run) {
         for (size_t n = 0; n < results.count; n++)
-            print_name(&m, &results.items[n]);
-        print_left_alone(&m, &results);
-        printf("\n%zu methods meant; nothing was changed\n", results.count);
+            print_name(q->out, &m, &results.items[n]);
+        print_left_alone(q, &m, &results);
+        fprintf(q->out, "\n%zu methods meant; nothing was changed\n", results.count);
     } else {
         print_rows(q, &m, &results);
-        print_left_alone(&m, &results);
+        print_left_alone(q, &m, &results);
     }
-    code = results.count == 0 ? CLI_FAILED : CLI_DONE;
+    code = results.count == 0 ? CLI_FAILED : written;
     if (results.count == 0)
         fprintf(stderr,
                 "clarinet: no loaded method matches '%s'\n  wildcards are * and ?; `clarinet il "
@@ -345,6 +359,7 @@ int verb_trace(int argc, char **argv)
     q.session.library = buffer_text(&q.library);
     q.session.command = buffer_text(&q.typed);
     q.session.stop = open_stop_descriptor();
+    q.out = q.command != NULL ? stderr : stdout;
     code = run(&q, &e);
     if (q.temporary)
         unlink(q.file);

@@ -147,6 +147,7 @@ void trace_registry_end_session(trace_registry *r)
 
         atomic_store(&entry->wanted, false);
         entry->told = 0;
+        entry->name = 0; /* names last as long as somebody is connected */
         entry->written_calls = 0;
         entry->written_active = 0;
         if (atomic_load(&entry->state) == TRACE_PROBED)

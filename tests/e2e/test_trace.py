@@ -1,0 +1,192 @@
+"""clarinet trace: exact counts on live programs, nothing left behind, nothing changed."""
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+import urllib.request
+
+import pytest
+
+from conftest import ROOT
+
+ROUNDS = 1000
+# Calls per round of the sample Traceable (see its Round), and how many of them fail.
+EXPECTED = {
+    "Traceable.Shapes.Add(int, int)": (2, 0),
+    "Traceable.Shapes.ThrowAndCatch(int)": (1, 0),
+    "Traceable.Shapes.Throw(int)": (1, 1),
+    "Traceable.Shapes.Generic<T>(T)": (2, 0),
+    "Traceable.Shapes.First(Span<int>)": (1, 0),
+    "Traceable.Shapes.Sum(ReadOnlySpan<int>)": (1, 0),
+    "Traceable.Shapes.Recurse(int)": (10, 0),
+    "Traceable.Shapes.Large(long)": (1, 0),
+    "Traceable.Shapes.Many(int)": (1, 0),
+    "Traceable.Shapes.LaterAsync(int)": (1, 0),
+    "Traceable.Box<T>..ctor(T)": (2, 0),
+    "Traceable.Box<T>.Get()": (2, 0),
+}
+
+
+def tell(patient, line):
+    patient.process.stdin.write(line + "\n")
+    patient.process.stdin.flush()
+
+
+def rounds(patient, count=ROUNDS):
+    """Does that many rounds and returns the checksum."""
+    number = getattr(patient, "asked", 0) + 1
+    patient.asked = number
+    tell(patient, f"go {count} {number}")
+    return patient.wait_for(rf"^done {number} {count} (\d+)$").group(1)
+
+
+def wait_until_probed(clarinet_process):
+    time.sleep(1.5)  # the verb attaches, asks for the methods and begins to count
+    assert clarinet_process.poll() is None, clarinet_process.communicate()
+
+
+def traced(process, timeout=60):
+    out, err = process.communicate(timeout=timeout)
+    assert process.returncode == 0, (out, err)
+    return {row["method"]: row for row in json.loads(out)}
+
+
+def test_counts_are_exact(sample, clarinet, runtime):
+    with sample("Traceable") as patient:
+        before = rounds(patient, 500)
+        process = clarinet.start("trace", "--json", patient.pid, "Traceable.Shapes", "Traceable.Box")
+        wait_until_probed(process)
+        sum_while_traced = rounds(patient)
+        tell(patient, "trace")
+        trace = patient.wait_for(r"^   at .*").group(0)
+        process.send_signal(signal.SIGINT)
+        rows = traced(process)
+        after = rounds(patient, 500)
+    assert patient.process.returncode == 0, patient
+    for method, (calls, failures) in EXPECTED.items():
+        row = rows[method]
+        extra = 1 if method.endswith(".Throw(int)") else 0  # the one of "trace"
+        assert row["calls"] == calls * ROUNDS + extra, row
+        assert row["exceptions"] == failures * ROUNDS + extra, row
+        assert row["state"] == "probed", row
+        assert 0 <= row["min_ns"] <= row["p50_ns"] <= row["p99_ns"] <= row["max_ns"], row
+        assert row["self_ns"] <= row["total_ns"], row
+    assert before == after and sum_while_traced != "0"
+    lines = re.findall(r"Program\.cs:line (\d+)", trace)
+    source = (ROOT / "samples" / "Traceable" / "Program.cs").read_text().splitlines()
+    assert [source[int(n) - 1].strip()[:5] for n in lines] == ["throw", "Throw"], trace
+
+
+def test_a_second_session_starts_at_zero(sample, clarinet, runtime):
+    with sample("Traceable") as patient:
+        for _ in range(2):
+            process = clarinet.start("trace", "--json", patient.pid, "Traceable.Shapes::Add")
+            wait_until_probed(process)
+            rounds(patient)
+            process.send_signal(signal.SIGINT)
+            rows = traced(process)
+            assert rows["Traceable.Shapes.Add(int, int)"]["calls"] == 2 * ROUNDS, rows
+            rounds(patient, 77)
+    assert patient.process.returncode == 0, patient
+
+
+def test_a_killed_tool_leaves_nothing_behind(sample, clarinet, runtime):
+    with sample("Traceable") as patient:
+        process = clarinet.start("trace", "--json", patient.pid, "Traceable.Shapes")
+        wait_until_probed(process)
+        rounds(patient)
+        process.kill()
+        process.wait()
+        time.sleep(1)
+        rounds(patient, 77)
+        # another session is let in, and only its own calls count
+        process = clarinet.start("trace", "--json", patient.pid, "Traceable.Shapes::Recurse")
+        wait_until_probed(process)
+        rounds(patient)
+        process.send_signal(signal.SIGINT)
+        assert traced(process)["Traceable.Shapes.Recurse(int)"]["calls"] == 10 * ROUNDS
+    assert patient.process.returncode == 0, patient
+
+
+def test_from_the_start(sample_command, clarinet, runtime, tmp_path):
+    out = tmp_path / "trace.json"
+    done = clarinet("trace", f"--json={out}", "Countable.Work::*", "Countable.Widget::.ctor", "--",
+                    *sample_command("Countable"))
+    assert done.code == 7, done
+    assert done.out.startswith("ready\nsum "), done
+    rows = {row["method"]: row["calls"] for row in json.loads(out.read_text())}
+    assert rows["Countable.Work.Tick(int)"] == 5000, rows
+    assert rows["Countable.Work.Generic<T>(T)"] == 150, rows
+    assert rows["Countable.Work.Catch(Action)"] == 42, rows
+    assert rows["Countable.Widget..ctor(int)"] == 1000, rows
+
+
+def test_precompiled_framework_methods(sample, clarinet, runtime):
+    with sample("Traceable") as patient:
+        process = clarinet.start("trace", "--json", patient.pid,
+                                 "[System.Private.CoreLib]System.Collections.Generic.List::Add")
+        wait_until_probed(process)
+        rounds(patient)
+        process.send_signal(signal.SIGINT)
+        rows = traced(process)
+    assert rows["System.Collections.Generic.List<T>.Add(T)"]["calls"] >= 3 * ROUNDS, rows
+    assert patient.process.returncode == 0, patient
+
+
+def test_dry_run_changes_nothing(sample, clarinet, newest_runtime):
+    with sample("Traceable") as patient:
+        done = clarinet("trace", "--dry-run", patient.pid, "Traceable.Shapes::*Throw*",
+                        "!*::ThrowAndCatch")
+        assert done.code == 0, done
+        assert "Traceable.Shapes.Throw(int)" in done.out, done
+        assert "ThrowAndCatch" not in done.out, done
+        assert "1 methods meant; nothing was changed" in done.out, done
+    assert patient.process.returncode == 0, patient
+
+
+def test_web_service(web_service, clarinet):
+    process = clarinet.start("trace", "--json", web_service.pid, "WebShop.Shop::*",
+                             "Microsoft.AspNetCore.Routing.*::Invoke*")
+    wait_until_probed(process)
+    for n in range(50):
+        with urllib.request.urlopen(f"{web_service.url}/sort?n={n}") as answer:
+            assert answer.status == 200
+    process.send_signal(signal.SIGINT)
+    rows = traced(process)
+    sort = [row for name, row in rows.items() if name.startswith("WebShop.Shop.Sort(")]
+    assert sort and sort[0]["calls"] == 50, rows
+    routing = [row for name, row in rows.items() if "EndpointMiddleware.Invoke(" in name]
+    assert routing and routing[0]["calls"] == 50, routing
+    with urllib.request.urlopen(f"{web_service.url}/health") as answer:
+        assert answer.read() == b"ok"
+
+
+def test_dotnet_build(dotnet_build_project, clarinet, tmp_path):
+    out = tmp_path / "trace.json"
+    done = clarinet("trace", f"--json={out}", "Microsoft.Build.BackEnd.TaskExecutionHost::Execute*",
+                    "Microsoft.Build.Evaluation.Project*::*", "--", *dotnet_build_project.build,
+                    env=dotnet_build_project.env, cwd=dotnet_build_project.folder, timeout=300)
+    assert done.code == 0, done
+    rows = {row["method"]: row for row in json.loads(out.read_text())}
+    assert sum(row["calls"] for row in rows.values()) > 1000, rows
+    ran = subprocess.run(dotnet_build_project.run, capture_output=True, text=True,
+                         env={**os.environ, **dotnet_build_project.env})
+    assert ran.returncode == 0 and "built" in ran.stdout, ran
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ([], "nothing to trace"),
+        (["1234"], "no method is named"),
+        (["1234", "!A::B"], "no pattern says"),
+        (["1234", "[A"], "has no ]"),
+        (["--nonsense", "1234", "A::B"], "does not know the option"),
+        (["A::B", "--"], "no command"),
+    ],
+)
+def test_wrong_usage(clarinet, arguments, words):
+    done = clarinet("trace", *arguments)
+    assert done.code == 2 and words in done.err, done
