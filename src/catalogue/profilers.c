@@ -55,6 +55,12 @@ static const catalogue_parameter TRACE[] = {
     END_OF_PARAMETERS,
 };
 
+static const catalogue_parameter THREADS[] = {
+    {"interval", CATALOGUE_DURATION, "0", 0, UINT64_C(3600000000000), NULL,
+     "time between two looks; 0 looks once"},
+    END_OF_PARAMETERS,
+};
+
 const catalogue_profiler CATALOGUE[] = {
     {"cpu", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a02",
      "where processor time goes: stacks with lines, native code and the runtime included",
@@ -76,5 +82,9 @@ const catalogue_profiler CATALOGUE[] = {
      "chosen methods: calls, failures and time of each, by rewriting them while they run",
      "about 30 ns a call of a chosen method, nothing for others; the library stays in the process",
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_MAIN, true, TRACE},
+    {"threads", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a05",
+     "every thread at one moment: stack, CPU time, the monitor it waits for and who owns it",
+     "the program stands still for about 20 us a thread",
+     CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, THREADS},
     {NULL, NULL, NULL, NULL, 0, false, NULL},
 };

@@ -1,0 +1,268 @@
+/* monitors: see monitors.h. Layouts are those of docs/notes/locks-and-tasks.md. */
+#include "agent/monitors.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/memory.h"
+#include "base/os.h"
+
+enum {
+    VARIABLES = 400,      /* of the runtime's table of variables, looked through */
+    PROOF = 64,           /* entries of the sync table that must agree */
+    THREAD_BYTES = 0x800, /* of the native thread, looked through */
+    CALIBRATED_ON = 48,   /* threads, at most */
+    ENTRY_SIZE = 16,
+    BLOCK_OWNER = 16,
+    BLOCK_INDEX = 28,
+    BLOCK_WAITING_SINCE = 48,
+    HEADER_IS_BLOCK = 0x08000000,
+    HEADER_IS_HASH = 0x04000000,
+    INDEX_MASK = 0x03ffffff,
+};
+
+/* Where the record was found on the runtimes that were tried: 8.0, 9.0, 10.0. */
+static const size_t KNOWN_OFFSETS[] = {0x4a8, 0x408, 0x2a0};
+
+/* The record on the blocked thread's stack. */
+typedef struct {
+    uintptr_t block;
+    uintptr_t appdomain;
+    uint32_t kind; /* 0 entering, 1 Monitor.Wait */
+    int32_t timeout_ms;
+} blocking;
+
+static bool read_memory(uintptr_t address, void *into, size_t length)
+{
+    struct iovec here = {into, length};
+    struct iovec there = {(void *)address, length};
+
+    return address >= 4096 &&
+           process_vm_readv(os_process_id(), &here, 1, &there, 1, 0) == (ssize_t)length;
+}
+
+static uintptr_t read_word(uintptr_t address)
+{
+    uintptr_t word = 0;
+
+    return read_memory(address, &word, sizeof word) ? word : 0;
+}
+
+/* ---- the sync table ---- */
+
+static int find_runtime(struct dl_phdr_info *info, size_t size, void *path)
+{
+    const char *name = info->dlpi_name != NULL ? strrchr(info->dlpi_name, '/') : NULL;
+
+    (void)size;
+    if (name == NULL || strcmp(name, "/libcoreclr.so") != 0)
+        return 0;
+    snprintf(path, 1024, "%s", info->dlpi_name);
+    return 1;
+}
+
+static uintptr_t variables_of_runtime(void)
+{
+    char path[1024] = "";
+    void *library;
+    void *table;
+
+    if (dl_iterate_phdr(find_runtime, path) == 0)
+        return 0;
+    library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == NULL)
+        return 0;
+    table = dlsym(library, "g_dacTable");
+    dlclose(library);
+    return (uintptr_t)table;
+}
+
+/* A live entry: its object says that it has sync block k, and the block says so too. */
+static bool is_entry(uintptr_t block, uintptr_t object, uint32_t k)
+{
+    uint32_t header;
+    uint32_t index;
+
+    return block != 0 && object != 0 && (object & 7) == 0 &&
+           read_memory(object - 4, &header, sizeof header) &&
+           read_memory(block + BLOCK_INDEX, &index, sizeof index) &&
+           (header & HEADER_IS_BLOCK) != 0 && (header & HEADER_IS_HASH) == 0 &&
+           (header & INDEX_MASK) == k && (index & INDEX_MASK) == k;
+}
+
+static bool is_sync_table(uintptr_t table)
+{
+    uintptr_t entries[PROOF][2];
+    size_t good = 0;
+
+    if ((table & 7) != 0 || !read_memory(table, entries, sizeof entries))
+        return false;
+    for (uint32_t k = 1; k < PROOF; k++) {
+        if (entries[k][0] == 0 || entries[k][1] == 0 || (entries[k][1] & 1) != 0)
+            continue; /* never used, or free */
+        if (!is_entry(entries[k][0], entries[k][1], k))
+            return false;
+        good++;
+    }
+    return good != 0;
+}
+
+static void find_table(monitors *m)
+{
+    uintptr_t variables = variables_of_runtime();
+    uintptr_t addresses[VARIABLES];
+
+    if (variables == 0 || !read_memory(variables, addresses, sizeof addresses))
+        return;
+    for (size_t i = 0; i < VARIABLES && m->table == 0; i++) {
+        uintptr_t table = addresses[i] == 0 ? 0 : read_word(addresses[i]);
+
+        if (table != 0 && is_sync_table(table))
+            m->table = table;
+    }
+}
+
+static void read_table(monitors *m)
+{
+    uintptr_t entries[PROOF][2];
+    size_t quiet = 0;
+
+    m->count = 1;
+    for (size_t at = 0; at < MONITORS_MOST && quiet < 4; at += PROOF) {
+        bool any = false;
+
+        if (!read_memory(m->table + at * ENTRY_SIZE, entries, sizeof entries))
+            break;
+        for (size_t k = at == 0 ? 1 : 0; k < PROOF; k++) {
+            if ((entries[k][1] & 1) != 0 ||
+                !is_entry(entries[k][0], entries[k][1], (uint32_t)(at + k)))
+                continue;
+            m->blocks[at + k] = entries[k][0];
+            m->objects[at + k] = entries[k][1];
+            m->count = at + k + 1;
+            any = true;
+        }
+        quiet = any ? 0 : quiet + 1;
+    }
+}
+
+static size_t index_of(const monitors *m, uintptr_t block)
+{
+    uint32_t index;
+
+    if (block == 0 || (block & 7) != 0 || !read_memory(block + BLOCK_INDEX, &index, sizeof index))
+        return 0;
+    index &= INDEX_MASK;
+    return index < m->count && m->blocks[index] == block ? index : 0;
+}
+
+/* ---- the blocking record ---- */
+
+static size_t read_record(const monitors *m, uintptr_t address, blocking *record)
+{
+    if (address == 0 || (address & 7) != 0 || !read_memory(address, record, sizeof *record) ||
+        record->kind > 1)
+        return 0;
+    return index_of(m, record->block);
+}
+
+static unsigned votes_for(const monitors *m, const clr_info *info, const ThreadID *threads,
+                          size_t count, size_t offset)
+{
+    unsigned votes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        AppDomainID appdomain = 0;
+        blocking record;
+
+        if (read_record(m, read_word(threads[i] + offset), &record) != 0 &&
+            clr_info_get_thread_appdomain(info, threads[i], &appdomain) == S_OK &&
+            record.appdomain == appdomain)
+            votes++;
+    }
+    return votes;
+}
+
+/* The known places first; else the one that most threads vote for. */
+static void find_offset(monitors *m, const clr_info *info, const ThreadID *threads, size_t count)
+{
+    unsigned best = 0;
+
+    for (size_t i = 0; i < sizeof KNOWN_OFFSETS / sizeof *KNOWN_OFFSETS; i++) {
+        unsigned votes = votes_for(m, info, threads, count, KNOWN_OFFSETS[i]);
+
+        if (votes > best) {
+            best = votes;
+            m->blocking_offset = KNOWN_OFFSETS[i];
+        }
+    }
+    if (best != 0)
+        return;
+    if (count > CALIBRATED_ON)
+        count = CALIBRATED_ON;
+    for (size_t offset = 8; offset < THREAD_BYTES; offset += sizeof(uintptr_t)) {
+        unsigned votes = votes_for(m, info, threads, count, offset);
+
+        if (votes > best) {
+            best = votes;
+            m->blocking_offset = offset;
+        }
+    }
+}
+
+/* ---- public ---- */
+
+bool monitors_open(monitors *m, const clr_info *info, const ThreadID *threads, size_t count)
+{
+    memset(m, 0, sizeof *m);
+    m->blocks = memory_allocate_array(MONITORS_MOST, sizeof *m->blocks);
+    m->objects = memory_allocate_array(MONITORS_MOST, sizeof *m->objects);
+    if (m->blocks == NULL || m->objects == NULL) {
+        monitors_close(m);
+        return false;
+    }
+    find_table(m);
+    if (m->table == 0)
+        return true;
+    read_table(m);
+    find_offset(m, info, threads, count);
+    return true;
+}
+
+void monitors_close(monitors *m)
+{
+    memory_free(m->blocks);
+    memory_free(m->objects);
+    memset(m, 0, sizeof *m);
+}
+
+void monitors_look(const monitors *m, ThreadID thread, monitors_wait *wait)
+{
+    uint8_t block[BLOCK_WAITING_SINCE + 4];
+    uint32_t since;
+    uint32_t state;
+    blocking record;
+    size_t index;
+
+    memset(wait, 0, sizeof *wait);
+    if (m->blocking_offset == 0)
+        return;
+    index = read_record(m, read_word(thread + m->blocking_offset), &record);
+    if (index == 0 || !read_memory(record.block, block, sizeof block))
+        return;
+    wait->is_waiting = true;
+    wait->is_monitor_wait = record.kind == 1;
+    wait->timeout_ms = record.timeout_ms;
+    wait->object = m->objects[index];
+    wait->class_id = read_word(wait->object) & ~(uintptr_t)7;
+    memcpy(&state, block, sizeof state);
+    memcpy(&since, block + BLOCK_WAITING_SINCE, sizeof since);
+    if ((state & 1) != 0)
+        memcpy(&wait->owner, block + BLOCK_OWNER, sizeof wait->owner);
+    wait->waiters = state >> 6;
+    if (since != 0)
+        wait->waited_ms = (uint32_t)(os_monotonic_ns() / 1000000u) - since;
+}

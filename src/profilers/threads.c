@@ -1,0 +1,350 @@
+/*
+ * threads: every thread of the process at one moment: stack, CPU time, the monitor it waits for and
+ * who owns it.
+ *
+ * One suspension of the runtime for all of it: stacks by the runtime's own walker, monitors from
+ * its memory. Names are resolved after the threads run again. The suspension ends in any case when
+ * its time is up; threads not reached by then are counted. Taken when the profiler starts, and
+ * again every `interval` when that is set.
+ *
+ * Thread rules: everything on the agent's own thread.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/monitors.h"
+#include "agent/sampling.h"
+#include "base/memory.h"
+#include "base/os.h"
+
+enum {
+    SELF = ENGINE_INDEX_threads,
+    LOSS_UNUSED = 0,
+    LOSS_TIME,
+    LOSS_MEMORY,
+    LOSS_BUSY,
+    MOST_FRAMES = 200,
+    SPARE = 32, /* threads that may appear between counting and stopping */
+    SUSPEND_TRIES = 200,
+    LONGEST_SUSPENSION_NS = 400000000,
+    STATE_NONE = 0,
+    STATE_MONITOR = 1,
+    STATE_MONITOR_WAIT = 2,
+};
+
+enum {
+    TIME,
+    THREAD,
+    MANAGED_ID,
+    STACK,
+    CPU,
+    WAITS_FOR,
+    OBJECT,
+    OBJECT_TYPE,
+    OWNER,
+    WAITERS,
+    WAITED,
+    LOOK,
+    COLUMNS
+};
+
+static const recording_column THREAD_COLUMNS[COLUMNS] = {
+    [TIME] = {RECORDING_TIME, "time", ""},
+    [THREAD] = {RECORDING_THREAD_ID, "thread", ""},
+    [MANAGED_ID] = {RECORDING_U64, "managed_id", ""},
+    [STACK] = {RECORDING_STACK_ID, "stack", ""},
+    [CPU] = {RECORDING_DURATION, "cpu", ""},
+    [WAITS_FOR] = {RECORDING_U64, "waits_for", ""},
+    [OBJECT] = {RECORDING_U64, "object", ""},
+    [OBJECT_TYPE] = {RECORDING_STRING_ID, "object_type", ""},
+    [OWNER] = {RECORDING_U64, "owner", ""},
+    [WAITERS] = {RECORDING_U64, "waiters", ""},
+    [WAITED] = {RECORDING_DURATION, "waited", ""},
+    [LOOK] = {RECORDING_U64, "look", ""},
+};
+enum { LOOK_TIME, LOOK_NUMBER, LOOK_SUSPENSION, LOOK_THREADS, LOOK_COLUMNS };
+static const recording_column LOOKS_COLUMNS[LOOK_COLUMNS] = {
+    [LOOK_TIME] = {RECORDING_TIME, "time", ""},
+    [LOOK_NUMBER] = {RECORDING_U64, "look", ""},
+    [LOOK_SUSPENSION] = {RECORDING_DURATION, "suspension", ""},
+    [LOOK_THREADS] = {RECORDING_U64, "threads", ""},
+};
+static const recording_table TABLES[] = {
+    {"threads", "threads", THREAD_COLUMNS, COLUMNS},
+    {"looks", "threads", LOOKS_COLUMNS, LOOK_COLUMNS},
+};
+static const char *const LOSSES[] = {
+    "ring full",
+    "thread not looked at: the suspension would have been too long",
+    "thread not looked at: no memory",
+    "snapshot not taken: the runtime could not be suspended",
+};
+
+typedef struct {
+    ThreadID id;
+    uint32_t os_thread;
+    uint32_t managed_id;
+    uint16_t frames;
+    bool cut;
+    bool is_seen;
+    monitors_wait wait;
+    uintptr_t addresses[MOST_FRAMES];
+} seen_thread;
+
+typedef struct {
+    seen_thread *threads;
+    ThreadID *ids;
+    size_t count;
+    size_t capacity;
+    uint64_t looks;
+    uint64_t next_ns;     /* 0 = no further look */
+    uint64_t interval_ns; /* 0 = once */
+} state;
+
+static state *state_of(agent *a)
+{
+    return a->engines[SELF].state;
+}
+
+/* ---- while the runtime stands still ---- */
+
+static int list_thread(void *context, uintptr_t id)
+{
+    state *s = context;
+
+    if (s->count == s->capacity)
+        return 0;
+    memset(&s->threads[s->count], 0, offsetof(seen_thread, addresses));
+    s->threads[s->count].id = id;
+    s->ids[s->count++] = id;
+    return 1;
+}
+
+static HRESULT CLR_CALL take_frame(FunctionID function, uintptr_t ip, COR_PRF_FRAME_INFO frame,
+                                   uint32_t context_size, uint8_t *context, void *data)
+{
+    seen_thread *t = data;
+
+    (void)frame;
+    (void)context_size;
+    (void)context;
+    if (function == 0)
+        return S_OK;
+    if (t->frames == MOST_FRAMES) {
+        t->cut = true;
+        return S_FALSE;
+    }
+    t->addresses[t->frames++] = ip;
+    return S_OK;
+}
+
+static void look_at_threads(agent *a, state *s, uint64_t begin)
+{
+    monitors m;
+    bool has_monitors;
+
+    s->count = 0;
+    clr_each_thread(&a->info, list_thread, s);
+    has_monitors = monitors_open(&m, &a->info, s->ids, s->count);
+    for (size_t i = 0; i < s->count; i++) {
+        seen_thread *t = &s->threads[i];
+
+        if (os_monotonic_ns() - begin > LONGEST_SUSPENSION_NS) {
+            agent_lose(a, SELF, LOSS_TIME, s->count - i);
+            break;
+        }
+        clr_info_get_thread_info(&a->info, t->id, &t->os_thread);
+        clr_info_do_stack_snapshot(&a->info, t->id, take_frame, COR_PRF_SNAPSHOT_DEFAULT, t, NULL,
+                                   0);
+        if (has_monitors)
+            monitors_look(&m, t->id, &t->wait);
+        t->is_seen = true;
+    }
+    if (has_monitors)
+        monitors_close(&m);
+}
+
+/* The runtime often answers that a suspension is under way: nothing stands still then. */
+static bool suspend(agent *a)
+{
+    for (int i = 0; i < SUSPEND_TRIES; i++) {
+        if (clr_info_suspend_runtime(&a->info) == S_OK)
+            return true;
+        os_sleep_ms(1);
+    }
+    return false;
+}
+
+/* ---- afterwards ---- */
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint32_t x = ((const seen_thread *)a)->os_thread;
+    uint32_t y = ((const seen_thread *)b)->os_thread;
+
+    return x < y ? -1 : x > y;
+}
+
+static void write_rows(agent *a, state *s, uint64_t time, uint64_t suspension)
+{
+    uint64_t look[LOOK_COLUMNS] = {time, s->looks, suspension, s->count};
+
+    qsort(s->threads, s->count, sizeof *s->threads, compare_ids);
+    for (size_t i = 0; i < s->count; i++) {
+        seen_thread *t = &s->threads[i];
+        uint64_t cells[COLUMNS] = {0};
+
+        if (!t->is_seen || t->os_thread == 0)
+            continue;
+        cells[TIME] = time;
+        cells[THREAD] = t->os_thread;
+        cells[MANAGED_ID] = t->managed_id;
+        cells[STACK] =
+            t->frames == 0 ? 0 : names_stack_of(&a->names, t->addresses, t->frames, true, t->cut);
+        cells[CPU] = sampling_thread_clock((int)t->os_thread);
+        cells[LOOK] = s->looks;
+        if (t->wait.is_waiting) {
+            cells[WAITS_FOR] = t->wait.is_monitor_wait ? STATE_MONITOR_WAIT : STATE_MONITOR;
+            cells[OBJECT] = t->wait.object;
+            cells[OBJECT_TYPE] =
+                t->wait.class_id == 0 ? 0 : names_of_class(&a->names, t->wait.class_id);
+            cells[OWNER] = t->wait.owner;
+            cells[WAITERS] = t->wait.waiters;
+            cells[WAITED] = (uint64_t)t->wait.waited_ms * 1000000u;
+        }
+        agent_row(a, SELF, 0, cells);
+    }
+    agent_row(a, SELF, 1, look);
+}
+
+static int count_thread(void *context, uintptr_t id)
+{
+    (void)id;
+    ++*(size_t *)context;
+    return 1;
+}
+
+static bool make_room(agent *a, state *s)
+{
+    size_t count = SPARE;
+    seen_thread *threads;
+    ThreadID *ids;
+
+    clr_each_thread(&a->info, count_thread, &count);
+    if (count <= s->capacity)
+        return true;
+    threads = memory_resize(s->threads, count * sizeof *threads);
+    if (threads != NULL)
+        s->threads = threads;
+    ids = memory_resize(s->ids, count * sizeof *ids);
+    if (ids != NULL)
+        s->ids = ids;
+    if (threads == NULL || ids == NULL) {
+        agent_lose(a, SELF, LOSS_MEMORY, count);
+        return false;
+    }
+    s->capacity = count;
+    return true;
+}
+
+static void take_look(agent *a, state *s)
+{
+    uint64_t begin;
+    uint64_t end;
+
+    if (!agent_enter_runtime(a) || !make_room(a, s))
+        return;
+    if (!suspend(a)) {
+        agent_lose(a, SELF, LOSS_BUSY, 1);
+        return;
+    }
+    begin = os_monotonic_ns();
+    look_at_threads(a, s, begin);
+    clr_info_resume_runtime(&a->info);
+    end = os_monotonic_ns();
+    s->looks++;
+    write_rows(a, s, begin, end - begin);
+}
+
+/* ---- the engine ---- */
+
+static int start(agent *a, error *e)
+{
+    state *s = state_of(a);
+
+    if (s == NULL) {
+        s = memory_allocate_array(1, sizeof *s);
+        if (s == NULL)
+            return error_set(e, ERROR_MEMORY, "no memory for the profiler threads");
+        a->engines[SELF].state = s;
+    }
+    s->looks = 0;
+    s->next_ns = 1; /* at once */
+    return 0;
+}
+
+static void configure(agent *a)
+{
+    state *s = state_of(a);
+    const catalogue_selected *user;
+    size_t position = 0;
+
+    s->interval_ns = 0;
+    while ((user = agent_user(a, SELF, &position)) != NULL) {
+        uint64_t interval = catalogue_number(user, "interval");
+
+        if (interval != 0 && (s->interval_ns == 0 || interval < s->interval_ns))
+            s->interval_ns = interval;
+    }
+}
+
+static void stop(agent *a)
+{
+    state *s = state_of(a);
+
+    memory_free(s->threads);
+    memory_free(s->ids);
+    memset(s, 0, sizeof *s);
+}
+
+static void take_record(agent *a, unsigned kind, const void *payload, size_t length)
+{
+    (void)a;
+    (void)kind;
+    (void)payload;
+    (void)length;
+}
+
+static void drain(agent *a, bool last)
+{
+    state *s = state_of(a);
+    uint64_t now = os_monotonic_ns();
+
+    if (s->next_ns == 0 || now < s->next_ns || (last && s->looks != 0))
+        return;
+    take_look(a, s);
+    s->next_ns = s->interval_ns == 0 ? 0 : now + s->interval_ns;
+}
+
+static void destroy(agent *a)
+{
+    memory_free(a->engines[SELF].state);
+    a->engines[SELF].state = NULL;
+}
+
+const engine ENGINE_threads = {
+    .name = "threads",
+    .mask_low = COR_PRF_ENABLE_STACK_SNAPSHOT,
+    .tables = TABLES,
+    .table_count = 2,
+    .losses = LOSSES,
+    .loss_count = sizeof LOSSES / sizeof *LOSSES,
+    .start = start,
+    .stop = stop,
+    .configure = configure,
+    .record = take_record,
+    .drain = drain,
+    .destroy = destroy,
+};
