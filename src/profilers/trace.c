@@ -60,7 +60,7 @@ static const char *const LOSSES[] = {
     "call not counted: no memory for its counters",
     "call not counted: more than 512 traced calls inside each other",
     "thread not counted: no memory",
-    "method not traced: more than 65,536, or no memory",
+    "method not traced: more than 262,144, or no memory",
 };
 
 /* The patterns of one session. Callbacks may still read the last ones: kept until the end. */

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 enum {
-    TRACE_METHODS = 1 << 16, /* at most */
+    TRACE_METHODS = 1 << 18, /* at most */
     TRACE_DEPTH = 512,       /* traced calls of one thread inside each other */
     TRACE_SUB_BITS = 3,      /* 8 buckets for each power of two: 6 % */
     TRACE_LOWEST = 4,        /* times below 2^4 ticks share the first bucket */
