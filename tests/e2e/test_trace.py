@@ -190,3 +190,17 @@ def test_dotnet_build(dotnet_build_project, clarinet, tmp_path):
 def test_wrong_usage(clarinet, arguments, words):
     done = clarinet("trace", *arguments)
     assert done.code == 2 and words in done.err, done
+
+
+def test_every_method_can_carry_a_probe(sample_command, clarinet, runtime, tmp_path):
+    out = tmp_path / "trace.json"
+    done = clarinet("trace", f"--json={out}", "*", "--", *sample_command("Countable"),
+                    env={"CLARINET_MEMORY": "400M"})
+    plain = subprocess.run(sample_command("Countable"), capture_output=True, text=True)
+    assert (done.code, done.out) == (plain.returncode, plain.stdout), done
+    rows = json.loads(out.read_text())
+    states = [row["state"] for row in rows]
+    assert states.count("probed") > 500, states.count("probed")
+    assert sum(row["calls"] for row in rows) > 10_000
+    left_alone = {state for state in states if state.startswith("left alone")}
+    assert not any("IL_" in state or "refused" in state for state in left_alone), left_alone
