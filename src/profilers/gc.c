@@ -22,7 +22,10 @@ enum {
     MOST_BYTES = 128,
     MOST_FRAMES = 64,
     UNDER_WAY = 4, /* one blocking and one background collection, and those not yet written */
+    PENDING = 16,
     REASON_INDUCED = 1,
+    REASON_INDUCED_NOT_FORCED = 7,
+    REASON_INDUCED_COMPACTING = 10,
     KIND_BACKGROUND = 1,
 };
 
@@ -111,13 +114,20 @@ typedef struct {
     uint64_t cells[COLUMNS];
 } collection;
 
+/* Somebody asked for a collection. */
+typedef struct {
+    uint32_t thread;
+    uint32_t stack;
+} asked;
+
 typedef struct {
     collection under_way[UNDER_WAY];
     collection *newest; /* started or ended last */
     bool is_suspended;
     uint64_t suspend_begin;
     uint64_t suspend_end;
-    uint32_t induced_stack; /* of the last trigger that somebody asked for */
+    asked pending[PENDING]; /* collections asked for and not begun, oldest first */
+    size_t pending_count;
 } state;
 
 static state *state_of(agent *a)
@@ -134,20 +144,23 @@ static bool is_wanted(uint32_t id)
            id == EVENT_TRIGGERED || id == EVENT_GLOBAL_HISTORY;
 }
 
-static bool is_induced(const events_event *event)
+static bool is_induced(uint64_t reason)
+{
+    return reason == REASON_INDUCED || reason == REASON_INDUCED_NOT_FORCED ||
+           reason == REASON_INDUCED_COMPACTING;
+}
+
+static bool is_asked_for(const events_event *event)
 {
     reader r = event->data;
-    uint32_t reason = reader_u32(&r);
 
-    /* 1 induced, 7 induced not forced, 10 induced compacting, 11 low memory host */
-    return event->id == EVENT_TRIGGERED &&
-           (reason == REASON_INDUCED || reason == 7 || reason == 10 || reason == 11);
+    return event->id == EVENT_TRIGGERED && is_induced(reader_u32(&r));
 }
 
 static void on_event(agent *a, const events_event *event)
 {
     size_t length = reader_left(&event->data);
-    bool with_stack = is_induced(event);
+    bool with_stack = is_asked_for(event);
     size_t padded;
     size_t reserved;
     gc_event *record;
@@ -206,6 +219,44 @@ static collection *take_free(agent *a, state *s)
     return &s->under_way[0];
 }
 
+static void drop_pending(state *s, size_t index)
+{
+    s->pending_count--;
+    memmove(&s->pending[index], &s->pending[index + 1],
+            (s->pending_count - index) * sizeof *s->pending);
+}
+
+/* A thread asks again only when what it asked for before is done. */
+static void put_pending(state *s, uint32_t thread, uint32_t stack)
+{
+    for (size_t i = 0; i < s->pending_count; i++) {
+        if (s->pending[i].thread == thread) {
+            drop_pending(s, i);
+            break;
+        }
+    }
+    if (s->pending_count == PENDING)
+        drop_pending(s, 0);
+    s->pending[s->pending_count++] = (asked){thread, stack};
+}
+
+/* The stack of who asked for the collection that starts on this thread. A collection that is done
+ * by a thread of the runtime is taken to be the oldest one asked for. */
+static uint32_t take_pending(state *s, uint32_t thread)
+{
+    size_t found = 0;
+    uint32_t stack;
+
+    if (s->pending_count == 0)
+        return 0;
+    for (size_t i = 0; i < s->pending_count; i++)
+        if (s->pending[i].thread == thread)
+            found = i;
+    stack = s->pending[found].stack;
+    drop_pending(s, found);
+    return stack;
+}
+
 static void on_start(agent *a, state *s, const gc_event *event, reader *r)
 {
     collection *c = take_free(a, s);
@@ -218,8 +269,8 @@ static void on_start(agent *a, state *s, const gc_event *event, reader *r)
     c->cells[GENERATION] = reader_u32(r);
     c->cells[REASON] = reader_u32(r);
     c->cells[KIND] = reader_u32(r);
-    c->cells[STACK] = s->induced_stack;
-    s->induced_stack = 0;
+    if (is_induced(c->cells[REASON]))
+        c->cells[STACK] = take_pending(s, event->thread);
     s->newest = c;
 }
 
@@ -318,9 +369,9 @@ static void take_record(agent *a, unsigned kind, const void *payload, size_t len
     switch (event->id) {
     case EVENT_TRIGGERED:
         if (event->frames != 0)
-            s->induced_stack =
-                names_stack_of(&a->names, (const uintptr_t *)(const void *)(bytes + padded),
-                               event->frames, true, event->cut != 0);
+            put_pending(s, event->thread,
+                        names_stack_of(&a->names, (const uintptr_t *)(const void *)(bytes + padded),
+                                       event->frames, true, event->cut != 0));
         break;
     case EVENT_SUSPEND_BEGIN:
         s->is_suspended = true;

@@ -14,6 +14,7 @@ static bool has_stacks(const section *s)
 
 const report_section REPORT_SECTIONS[] = {
     {"exceptions", NULL, section_exceptions_markdown, section_exceptions_json},
+    {"collections", NULL, section_gc_markdown, section_gc_json},
     {NULL, has_stacks, section_profile_markdown, section_profile_json},
     {NULL, NULL, section_rows_markdown, section_rows_json},
 };
@@ -153,4 +154,34 @@ void json_stack(json *j, const model *m, const model_process *p, uint32_t stack,
         json_end_object(j);
     }
     json_end_array(j);
+}
+
+void markdown_spread(sink *out, const char *what, const groups_spread *spread)
+{
+    char sum[REPORT_AMOUNT_SIZE];
+    char half[REPORT_AMOUNT_SIZE];
+    char most[REPORT_AMOUNT_SIZE];
+    char nearly[REPORT_AMOUNT_SIZE];
+    char longest[REPORT_AMOUNT_SIZE];
+
+    sink_format(out,
+                "| %s: sum | median | 90 %% | 99 %% | longest |\n|---:|---:|---:|---:|---:|\n"
+                "| %s | %s | %s | %s | %s |\n\n",
+                what, report_amount(spread->sum, "ns", sum),
+                report_amount(groups_spread_at(spread, 0.5), "ns", half),
+                report_amount(groups_spread_at(spread, 0.9), "ns", most),
+                report_amount(groups_spread_at(spread, 0.99), "ns", nearly),
+                report_amount(groups_spread_at(spread, 1), "ns", longest));
+}
+
+void json_spread(json *j, const char *key, const groups_spread *spread)
+{
+    json_begin_object_at(j, key);
+    json_put_u64(j, "count", spread->count);
+    json_put_u64(j, "sum_ns", spread->sum);
+    json_put_u64(j, "p50_ns", groups_spread_at(spread, 0.5));
+    json_put_u64(j, "p90_ns", groups_spread_at(spread, 0.9));
+    json_put_u64(j, "p99_ns", groups_spread_at(spread, 0.99));
+    json_put_u64(j, "longest_ns", groups_spread_at(spread, 1));
+    json_end_object(j);
 }

@@ -7,6 +7,7 @@
 #ifndef CLARINET_REPORT_SECTION_H
 #define CLARINET_REPORT_SECTION_H
 
+#include "analysis/groups.h"
 #include "report/json.h"
 #include "report/report.h"
 #include "report/view.h"
@@ -38,6 +39,8 @@ int section_focus_markdown(const section *s, const view *v);
 int section_focus_json(const section *s, const view *v, json *j);
 int section_exceptions_markdown(const section *s);
 int section_exceptions_json(const section *s, json *j);
+int section_gc_markdown(const section *s);
+int section_gc_json(const section *s, json *j);
 int section_rows_markdown(const section *s);
 int section_rows_json(const section *s, json *j);
 
@@ -55,5 +58,10 @@ void markdown_stack(sink *out, const model *m, const model_process *p, uint32_t 
                     size_t limit);
 /* The same as an array of {name, module, file, line}, leaf first. */
 void json_stack(json *j, const model *m, const model_process *p, uint32_t stack, size_t limit);
+
+/* A table of the quantiles of durations. */
+void markdown_spread(sink *out, const char *what, const groups_spread *spread);
+/* The same as an object {count, sum_ns, p50_ns, p90_ns, p99_ns, longest_ns}. */
+void json_spread(json *j, const char *key, const groups_spread *spread);
 
 #endif

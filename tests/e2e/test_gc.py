@@ -1,0 +1,92 @@
+"""The profiler gc: collections counted, timed and explained, against what the program itself says."""
+import re
+import subprocess
+
+
+def collections(clarinet, file="out.clarinet"):
+    done = clarinet("report", file, "-f", "json")
+    assert done.code == 0, done
+    process = done.json["processes"][0]
+    return [table for table in process["tables"] if table["name"] == "collections"][0]
+
+
+def by_caller(table):
+    """How many collections each method asked for: the frame below GC.Collect."""
+    found = {}
+    for place in table["induced_by"]:
+        names = [frame["name"] for frame in place["stack"]]
+        assert names[0] == "System.GC.Collect", place
+        found[names[1]] = found.get(names[1], 0) + place["count"]
+    return found
+
+
+def test_induced_collections_are_counted_with_their_callers(runtime, sample_command, clarinet):
+    command = sample_command("GcPressure", "--rounds", 25, "--rate", 0)
+    alone = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = clarinet("record", "-p", "gc", "-o", "out.clarinet", "--", *command)
+    assert done.code == alone.returncode == 0, done
+    assert done.out == alone.stdout
+    table = collections(clarinet)
+    assert table["induced"] == 50, table
+    assert by_caller(table) == {
+        "GcPressure.Forcer.CollectYoung": 25,
+        "GcPressure.Forcer.CollectAll": 25,
+    }
+    induced = [row for row in table["reasons"] if row["reason"] == "induced"][0]
+    assert induced["count"] == 50
+    generations = {row["generation"]: row["count"] for row in table["generations"]}
+    assert generations[2] >= 25 and generations[0] >= 25
+    assert sum(generations.values()) == table["total"] == table["pause"]["count"]
+    lines = {
+        (frame["name"], frame.get("line", 0))
+        for place in table["induced_by"] for frame in place["stack"]
+    }
+    assert all(line > 0 for name, line in lines if name.startswith("GcPressure.")), lines
+
+
+def test_count_and_pauses_agree_with_the_runtime(runtime, sample_command, clarinet):
+    command = sample_command("GcPressure", "--rounds", 100, "--rate", 0, "--count", 1)
+    done = clarinet("record", "-p", "gc", "-o", "out.clarinet", "--", *command)
+    assert done.code == 0, done
+    said = re.search(r"runtime says collections (\d+) paused (\d+)", done.out)
+    table = collections(clarinet)
+    assert table["total"] == int(said.group(1)), (table, done)
+    ours, theirs = table["pause"]["sum_ns"] / 1000, int(said.group(2))
+    assert 0.7 * theirs < ours < 1.4 * theirs, (ours, theirs)
+    spread = table["pause"]
+    assert 0 < spread["p50_ns"] <= spread["p90_ns"] <= spread["p99_ns"] <= spread["longest_ns"]
+    assert spread["longest_ns"] <= spread["sum_ns"]
+    assert table["heap_last"]["gen2"] > 0
+
+
+def test_a_running_process_is_recorded(runtime, sample, clarinet):
+    with sample("GcPressure", "--rate", 20) as patient:
+        done = clarinet("record", "-p", "gc", "-d", "1s", "-o", "out.clarinet", patient.pid)
+        assert done.code == 0, done
+        assert patient.is_running
+    assert patient.process.returncode == 0, patient
+    asked = re.search(r"asked young (\d+) all (\d+)", patient.stdout)
+    callers = by_caller(collections(clarinet))
+    assert set(callers) == {"GcPressure.Forcer.CollectYoung", "GcPressure.Forcer.CollectAll"}
+    assert all(0 < count <= int(asked.group(1)) for count in callers.values())
+
+
+def test_words_name_who_asked(newest_runtime, sample_command, clarinet):
+    command = sample_command("GcPressure", "--rounds", 3, "--rate", 0)
+    assert clarinet("record", "-p", "gc", "-o", "out.clarinet", "--", *command).code == 0
+    words = clarinet("report", "out.clarinet", "-f", "md").out
+    assert "## Garbage collections" in words
+    assert "6 collections were asked for (GC.Collect)." in words
+    assert re.search(r"GcPressure\.Forcer\.CollectAll  Program\.cs:\d+", words)
+
+
+def test_a_healthy_program_asks_for_nothing(runtime, sample_command, clarinet):
+    command = sample_command("Healthy", "--rounds", 300, "--rate", 0)
+    alone = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = clarinet("record", "-p", "gc", "-o", "out.clarinet", "--", *command,
+                    env={"DOTNET_GCgen0size": "0x100000"})  # so that there are collections
+    assert done.code == 0 and done.out == alone.stdout, done
+    table = collections(clarinet)
+    assert table["induced"] == 0 and table["induced_by"] == []
+    assert table["total"] > 0  # it allocates
+    assert "Asked for by the program" not in clarinet("report", "out.clarinet", "-f", "md").out
