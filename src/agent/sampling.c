@@ -69,13 +69,14 @@ int sampling_open(agent *a, sampling_kind kind, error *e)
             return code;
         forget_ids();
         sampling_threads_list();
+        sampling_threads_mark_managed(a);
+        sampling_fault_arm();
         a->sampling->listed_ns = os_monotonic_ns();
         for (unsigned k = 0; k < SAMPLING_KINDS; k++) {
             for (unsigned i = 0; i < SAMPLING_LOSSES; i++)
                 a->sampling->lost_before[k][i] = atomic_load(&sampling_state.lost[k][i]);
         }
     }
-    sampling_threads_mark_managed(a);
     a->sampling->users[kind] = true;
     return 0;
 }
@@ -92,6 +93,7 @@ void sampling_close(agent *a, sampling_kind kind)
     sampling_state.interval_ns[kind] = 0;
     if (has_users(s))
         return;
+    sampling_fault_disarm();
     /* A handler that is still running needs the ring: then it stays, for the next time. */
     if (sampling_disarm()) {
         ring_destroy(&sampling_state.captures);

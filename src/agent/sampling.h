@@ -158,6 +158,12 @@ bool sampling_send(sampling_thread *t, sampling_kind kind);
 /* Whether the handler is still ours; the program may have installed another one. */
 bool sampling_is_installed(void);
 
+/* ---- sampling_fault.c ---- */
+
+/* Stands before the runtime's SIGSEGV handler; before the first signal is sent. */
+void sampling_fault_arm(void);
+void sampling_fault_disarm(void);
+
 /* ---- sampling_stacks.c: alternate stacks ---- */
 
 /* Keeps some ready; own thread. */
@@ -169,6 +175,13 @@ enum { SAMPLING_STACK_SIZE = 64 << 10 };
 size_t sampling_stacks_used(void);
 
 /* ---- sampling_threads.c ---- */
+
+/* Where a thread's slot is looked for, and in how many places from there on. */
+enum { SAMPLING_PROBES = 64 };
+SIGNAL_SAFE static inline unsigned sampling_first_slot(int os_thread)
+{
+    return (unsigned)os_thread * 2654435761u % SAMPLING_THREADS;
+}
 
 /* The slot of a thread: only found, made when it is new, or made for one that has just started.
  * NULL when there is none (left). Any thread. */

@@ -17,7 +17,7 @@
 #include "agent/sampling.h"
 #include "base/os.h"
 
-enum { PROBES = 64, NOTIFY_THREAD = 4, LIST_BYTES = 16384 };
+enum { NOTIFY_THREAD = 4, LIST_BYTES = 16384 };
 
 /* The kernel's struct sigevent; libc's differ, and so do their timer ids. */
 typedef struct {
@@ -30,11 +30,6 @@ typedef struct {
 
 static void arm_timer(sampling_thread *t);
 static void meet(agent *a, uint32_t os_thread, sampling_wish wish);
-
-static unsigned first_slot(int os_thread)
-{
-    return (unsigned)os_thread * 2654435761u % SAMPLING_THREADS;
-}
 
 /* The kernel's id of the CPU clock of a thread. */
 static clockid_t clock_of(int os_thread)
@@ -54,10 +49,10 @@ uint64_t sampling_thread_clock(int os_thread)
 sampling_thread *sampling_thread_at(int os_thread, sampling_wish wish)
 {
     sampling_thread *free_slot = NULL, *found = NULL;
-    unsigned at = first_slot(os_thread);
+    unsigned at = sampling_first_slot(os_thread);
 
     lock_take(&sampling_state.guard);
-    for (unsigned i = 0; i < PROBES && found == NULL; i++) {
+    for (unsigned i = 0; i < SAMPLING_PROBES && found == NULL; i++) {
         unsigned number = (at + i) % SAMPLING_THREADS;
         sampling_thread *t = &sampling_state.threads[number];
         int owner = atomic_load_explicit(&sampling_state.owners[number], memory_order_relaxed);
