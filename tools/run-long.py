@@ -68,22 +68,31 @@ def run(step, once):
             return status
 
 
+def known_parts():
+    """What the page says so far, by step: a step that ran elsewhere keeps its part."""
+    text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    parts = text.split("\n## ")[1:]
+    return {part.split("\n", 1)[0]: "## " + part.strip() + "\n" for part in parts}
+
+
 def write_page(steps):
-    parts = [
-        "# Long runs\n\nWritten by `./dev test --long`; each part by its step in `tests/long/`.\n"
-    ]
+    parts = known_parts()
     for step in steps:
         folder = STATE / step.name
         if not (folder / "status").exists():
             continue
         result = folder / "result.md"
         status = (folder / "status").read_text().strip()
-        parts.append(
+        status = "not finished" if status == "more" else status
+        parts[step.name] = (
             f"## {step.name}\n\n{status}, at commit {(folder / 'commit').read_text().strip()}\n\n"
             + (result.read_text().strip() + "\n" if result.exists() else "no numbers yet\n")
         )
-    if len(parts) > 1:
-        PAGE.write_text("\n".join(parts), encoding="utf-8")
+    head = "# Long runs\n\nWritten by `./dev test --long`; each part by its step in `tests/long/`.\n"
+    names = {step.name for step in steps}
+    if parts:
+        kept = [parts[name] for name in sorted(parts) if name in names]
+        PAGE.write_text("\n".join([head, *kept]), encoding="utf-8")
 
 
 def main():

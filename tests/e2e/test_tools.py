@@ -121,12 +121,15 @@ def test_long_steps_resume(tmp_path):
     broken.write_text("#!/bin/sh\nexit 5\n")
     for step in (counting, broken):
         step.chmod(0o755)
+    page = tmp_path / "docs" / "long-run.md"
+    page.write_text("# Long runs\n\n## broken\n\npassed, elsewhere\n\n## gone\n\npassed\n")
     code, text = run(sys.executable, runner, "--once", "counting")
+    assert "passed, elsewhere" in page.read_text() and "gone" not in page.read_text()
     assert code == 0 and text.endswith("0 passed, 0 failed\n"), text
     code, text = run(sys.executable, runner)
     assert code == 1 and text.endswith("1 passed, 1 failed\n"), text
-    page = (tmp_path / "docs" / "long-run.md").read_text()
-    assert "three calls" in page and "failed: exit code 5" in page
+    assert "three calls" in page.read_text() and "failed: exit code 5" in page.read_text()
+    assert "elsewhere" not in page.read_text()
     assert len((tmp_path / "build/long/counting/calls").read_text().split()) == 3
 
 
