@@ -100,6 +100,18 @@ const cli_verb CLI_VERBS[] = {
      "Examples:\n"
      "  clarinet instrument explain -- dotnet run\n"
      "  clarinet instrument check /usr/local/newrelic --assembly Shop.dll\n"},
+    {"threads", "PID|NAME [--json] [--flat] [--filter TEXT] [--thread ID] [-o FILE]",
+     "show what every thread does now, and who waits for whom", verb_threads,
+     "      --json         for machines\n"
+     "      --flat         one entry a thread, even where several stand at the same place\n"
+     "      --filter TEXT  threads whose name or a method matches; * and ? are understood\n"
+     "      --thread ID    one thread, by its OS id\n"
+     "  -o, --output FILE  keep the recording\n\n"
+     "Works on a process that is stuck already. Cycles of threads that wait for each other's\n"
+     "monitors are shown first. The program stands still for about 20 us a thread.\n\n"
+     "Examples:\n"
+     "  clarinet threads Shop.Api\n"
+     "  clarinet threads 4711 --filter 'Shop.*'\n"},
     {"completion", "bash|zsh|fish", "print a shell completion script", verb_completion,
      "Examples:\n"
      "  source <(clarinet completion bash)\n"

@@ -42,6 +42,7 @@ int verb_report(int argc, char **argv);
 int verb_profilers(int argc, char **argv);
 int verb_record(int argc, char **argv);
 int verb_trace(int argc, char **argv);
+int verb_threads(int argc, char **argv);
 int verb_version(int argc, char **argv);
 
 #endif

@@ -1,0 +1,90 @@
+// Sick: two threads that wait for each other's monitor, a third queued behind them, and others that
+// wait for something else. Stuck for good before "ready" is said. Options: --seconds S.
+using System;
+using System.Threading;
+using Clarinet.Samples;
+
+namespace Stuck
+{
+    public sealed class Account
+    {
+    }
+
+    public sealed class Ledger
+    {
+    }
+
+    public static class Program
+    {
+        private static readonly Account Money = new Account();
+        private static readonly Ledger Book = new Ledger();
+        private static readonly Barrier Both = new Barrier(2);
+
+        public static int Main(string[] args)
+        {
+            Patient patient = new Patient(args);
+            Thread first = Start("payer", Pay);
+            Thread second = Start("auditor", Audit);
+
+            WaitUntilBlocked(first);
+            WaitUntilBlocked(second);
+            WaitUntilBlocked(Start("clerk", Queue));
+            WaitUntilBlocked(Start("listener", Listen));
+            WaitUntilBlocked(Start("sleeper", () => Thread.Sleep(Timeout.Infinite)));
+            WaitUntilBlocked(Start("follower", () => first.Join()));
+            patient.Ready();
+            patient.WaitForEnd();
+            Console.WriteLine("still stuck: " + (first.IsAlive && second.IsAlive));
+            return 0;
+        }
+
+        public static void Pay()
+        {
+            lock (Money)
+            {
+                Both.SignalAndWait();
+                lock (Book)
+                    Console.WriteLine("never said");
+            }
+        }
+
+        public static void Audit()
+        {
+            lock (Book)
+            {
+                Both.SignalAndWait();
+                lock (Money)
+                    Console.WriteLine("never said");
+            }
+        }
+
+        public static void Queue()
+        {
+            lock (Money)
+                Console.WriteLine("never said");
+        }
+
+        public static void Listen()
+        {
+            object signal = new object();
+
+            lock (signal)
+                Monitor.Wait(signal);
+        }
+
+        private static Thread Start(string name, ThreadStart body)
+        {
+            Thread thread = new Thread(body) { Name = name, IsBackground = true };
+
+            thread.Start();
+            return thread;
+        }
+
+        private static void WaitUntilBlocked(Thread thread)
+        {
+            while ((thread.ThreadState & ThreadState.WaitSleepJoin) == 0)
+                Thread.Sleep(1);
+            Thread.Sleep(20);
+        }
+    }
+}

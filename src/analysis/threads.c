@@ -1,0 +1,234 @@
+/* threads: see threads.h. */
+#include "analysis/threads.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+enum { WAITS_MONITOR = 1, WAITS_MONITOR_WAIT = 2, LEAVES = 6 };
+
+/* A method near the leaf tells what a thread waits for. The first row that fits wins, looked up for
+ * the leaf first. */
+static const struct {
+    const char *pattern;
+    threads_state state;
+} SIGNS[] = {
+    {"System.Threading.PortableThreadPool.WorkerThread.*", THREADS_POOL_IDLE},
+    {"System.Threading.LowLevelLifoSemaphore.*", THREADS_POOL_IDLE},
+    {"System.Threading.Thread.Join*", THREADS_JOIN},
+    {"System.Threading.Thread.Sleep*", THREADS_SLEEP},
+    {"System.Threading.Tasks.Task.*Wait*", THREADS_TASK},
+    {"System.Threading.Tasks.Task<*>.GetResultCore", THREADS_TASK},
+    {"System.Threading.SemaphoreSlim.Wait*", THREADS_SEMAPHORE},
+    {"System.Threading.Semaphore*", THREADS_SEMAPHORE},
+    {"System.Threading.ManualResetEventSlim.Wait*", THREADS_EVENT},
+    {"System.Threading.Lock.*", THREADS_LOCK},
+    {"System.Threading.Monitor.Wait*", THREADS_MONITOR_WAIT},
+    {"System.Threading.Monitor.*", THREADS_MONITOR},
+    {"System.Threading.WaitHandle.*", THREADS_EVENT},
+    {"Interop.Sys.Read", THREADS_IO},
+    {"Interop.Sys.Write", THREADS_IO},
+    {"Interop.Sys.Poll*", THREADS_IO},
+    {"Interop.Sys.Receive*", THREADS_IO},
+    {"Interop.Sys.Send*", THREADS_IO},
+    {"Interop.Sys.Accept*", THREADS_IO},
+    {"Interop.Sys.Connect*", THREADS_IO},
+    {"Interop.Sys.WaitForSocketEvents*", THREADS_IO},
+    {"Interop.Sys.WaitPid*", THREADS_IO},
+    {"System.Net.Sockets.SocketAsyncEngine.EventLoop", THREADS_IO},
+};
+
+const char *threads_state_name(threads_state state)
+{
+    static const char *const NAMES[] = {
+#define X(identifier, name) name,
+        THREADS_STATE_LIST(X)
+#undef X
+    };
+
+    return NAMES[state];
+}
+
+static const char *method_of(const threads_view *v, uint32_t stack)
+{
+    const model_frame *frame = &v->process->frames[v->process->stack_frames[stack]];
+
+    return model_text(v->model, v->process->functions[frame->function].name);
+}
+
+/* The outermost sign among the innermost frames says most: Task.Wait stands above the event it
+ * waits with. */
+static threads_state state_by_names(const threads_view *v, uint32_t stack)
+{
+    threads_state state = THREADS_RUNNING;
+
+    if (stack == 0)
+        return THREADS_NATIVE;
+    for (int depth = 0; depth < LEAVES && stack != 0;
+         depth++, stack = v->process->stack_parents[stack]) {
+        const char *method = method_of(v, stack);
+
+        for (size_t i = 0; i < sizeof SIGNS / sizeof *SIGNS; i++) {
+            if (!text_matches(method, SIGNS[i].pattern))
+                continue;
+            state = SIGNS[i].state;
+            break;
+        }
+    }
+    return state;
+}
+
+/* ---- reading the tables ---- */
+
+typedef struct {
+    const model_column *thread, *managed_id, *stack, *cpu, *waits_for, *object, *object_type,
+        *owner, *waiters, *waited, *look;
+} columns;
+
+static bool find_columns(const model *m, const model_table *t, columns *c)
+{
+    c->thread = model_find_column(m, t, "thread");
+    c->managed_id = model_find_column(m, t, "managed_id");
+    c->stack = model_find_column(m, t, "stack");
+    c->cpu = model_find_column(m, t, "cpu");
+    c->waits_for = model_find_column(m, t, "waits_for");
+    c->object = model_find_column(m, t, "object");
+    c->object_type = model_find_column(m, t, "object_type");
+    c->owner = model_find_column(m, t, "owner");
+    c->waiters = model_find_column(m, t, "waiters");
+    c->waited = model_find_column(m, t, "waited");
+    c->look = model_find_column(m, t, "look");
+    return c->thread != NULL && c->managed_id != NULL && c->stack != NULL && c->cpu != NULL &&
+           c->waits_for != NULL && c->object != NULL && c->object_type != NULL &&
+           c->owner != NULL && c->waiters != NULL && c->waited != NULL && c->look != NULL;
+}
+
+static void read_entry(threads_view *v, const columns *c, size_t row, threads_entry *entry)
+{
+    const model_thread *thread = &v->process->threads[model_cell(c->thread, row)];
+    uint64_t waits_for = model_cell(c->waits_for, row);
+
+    memset(entry, 0, sizeof *entry);
+    entry->os_id = thread->os_id;
+    entry->managed_id = model_cell(c->managed_id, row);
+    if (entry->managed_id == 0)
+        entry->managed_id = thread->managed_id;
+    entry->name = thread->name;
+    entry->stack = (uint32_t)model_cell(c->stack, row);
+    entry->cpu_ns = model_cell(c->cpu, row);
+    entry->state = waits_for == WAITS_MONITOR        ? THREADS_MONITOR
+                   : waits_for == WAITS_MONITOR_WAIT ? THREADS_MONITOR_WAIT
+                                                     : state_by_names(v, entry->stack);
+    /* Monitor.Wait is what events and tasks are made of: the names say it better. */
+    if (entry->state == THREADS_MONITOR_WAIT)
+        entry->state = state_by_names(v, entry->stack);
+    if (waits_for != 0) {
+        entry->object = model_cell(c->object, row);
+        entry->object_type = (uint32_t)model_cell(c->object_type, row);
+        entry->waiters = model_cell(c->waiters, row);
+        entry->waited_ns = model_cell(c->waited, row);
+    }
+    if (waits_for == WAITS_MONITOR)
+        entry->owner = model_cell(c->owner, row);
+}
+
+const threads_entry *threads_by_id(const threads_view *view, uint64_t os_id)
+{
+    for (size_t i = 0; i < view->count; i++)
+        if (view->entries[i].os_id == os_id)
+            return &view->entries[i];
+    return NULL;
+}
+
+/* ---- cycles ---- */
+
+static size_t index_of(const threads_view *v, uint64_t os_id)
+{
+    const threads_entry *entry = os_id == 0 ? NULL : threads_by_id(v, os_id);
+
+    return entry == NULL ? SIZE_MAX : (size_t)(entry - v->entries);
+}
+
+/* Each thread waits for one owner at most: follow it, marking with the round's number. Meeting a
+ * mark of the same round closes a cycle. */
+static int find_cycles(threads_view *v, error *e)
+{
+    size_t *mark = memory_allocate_array(v->count, sizeof *mark);
+
+    if (mark == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory for the wait graph");
+    for (size_t start = 0; start < v->count; start++) {
+        size_t at = start;
+        size_t first;
+        threads_cycle *cycles;
+        threads_cycle cycle = {NULL, 0};
+
+        while (at != SIZE_MAX && mark[at] == 0) {
+            mark[at] = start + 1;
+            at = index_of(v, v->entries[at].owner);
+        }
+        if (at == SIZE_MAX || mark[at] != start + 1)
+            continue;
+        first = at;
+        do {
+            cycle.count++;
+            at = index_of(v, v->entries[at].owner);
+        } while (at != first);
+        cycle.members = memory_allocate_array(cycle.count, sizeof *cycle.members);
+        cycles = memory_resize(v->cycles, (v->cycle_count + 1) * sizeof *cycles);
+        if (cycles != NULL)
+            v->cycles = cycles;
+        if (cycles == NULL || cycle.members == NULL) {
+            memory_free(cycle.members);
+            memory_free(mark);
+            return error_set(e, ERROR_MEMORY, "no memory for the wait graph");
+        }
+        for (size_t i = 0; i < cycle.count; i++, at = index_of(v, v->entries[at].owner))
+            cycle.members[i] = at;
+        v->cycles[v->cycle_count++] = cycle;
+    }
+    memory_free(mark);
+    return 0;
+}
+
+/* ---- public ---- */
+
+int threads_make(const model *m, const model_process *process, threads_view *view, error *e)
+{
+    const model_table *table = model_find_table(m, process, "threads", "threads");
+    const model_table *looks = model_find_table(m, process, "looks", "threads");
+    columns c;
+    uint64_t last = 0;
+
+    memset(view, 0, sizeof *view);
+    view->model = m;
+    view->process = process;
+    if (table == NULL || table->rows == 0 || !find_columns(m, table, &c))
+        return error_set(e, ERROR_NOT_FOUND, "the recording has no look at the threads");
+    for (size_t row = 0; row < table->rows; row++)
+        if (model_cell(c.look, row) > last)
+            last = model_cell(c.look, row);
+    view->entries = memory_allocate_array(table->rows, sizeof *view->entries);
+    if (view->entries == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory for %zu threads", table->rows);
+    for (size_t row = 0; row < table->rows; row++)
+        if (model_cell(c.look, row) == last)
+            read_entry(view, &c, row, &view->entries[view->count++]);
+    if (looks != NULL && looks->rows != 0) {
+        const model_column *suspension = model_find_column(m, looks, "suspension");
+
+        if (suspension != NULL)
+            view->suspension_ns = model_cell(suspension, looks->rows - 1);
+    }
+    return find_cycles(view, e);
+}
+
+void threads_free(threads_view *view)
+{
+    for (size_t i = 0; i < view->cycle_count; i++)
+        memory_free(view->cycles[i].members);
+    memory_free(view->cycles);
+    memory_free(view->entries);
+    memset(view, 0, sizeof *view);
+}
