@@ -85,6 +85,8 @@ namespace Traceable
             foreach (int n in Shapes.Iterate(list)) // 1 of Iterate, 4 of its MoveNext
                 sum += n;
             sum += Shapes.LaterAsync(i).GetAwaiter().GetResult();
+            sum += Shapes.YieldAsync(i).GetAwaiter().GetResult(); // 3 steps
+            sum += Shapes.FailAsync(i).ContinueWith(t => t.IsFaulted ? 1 : 0).Result; // 2 steps, fails
             return sum;
         }
     }
@@ -204,6 +206,19 @@ namespace Traceable
         {
             await Task.CompletedTask;
             return n & 1;
+        }
+
+        public static async ValueTask<int> YieldAsync<T>(T n)
+        {
+            await Task.Yield();
+            await Task.Yield();
+            return n is int ? 1 : 2;
+        }
+
+        public static async Task FailAsync(int n)
+        {
+            await Task.Yield();
+            throw new InvalidOperationException("number " + n);
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]

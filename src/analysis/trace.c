@@ -1,6 +1,6 @@
 /*
  * trace: see trace.h. Rows of trace_calls are totals so far, so the last row of a method in each
- * process counts; a method of several processes is added up by name, parameters and module.
+ * process counts; a method of several processes is added up by name, parameters, module and token.
  */
 #include "analysis/trace.h"
 
@@ -46,7 +46,7 @@ static void *more(work *w, void *items, size_t *capacity, size_t needed, size_t 
 static size_t result_of(work *w, const model_process *p, uint64_t method)
 {
     const model_method *from = &p->methods[method];
-    uint32_t key[3] = {from->name, from->parameters, p->modules[from->module].name};
+    uint32_t key[4] = {from->name, from->parameters, p->modules[from->module].name, from->token};
     uint64_t *place =
         table_text_at(&w->known, (const char *)key, sizeof key, (uint64_t)w->out->count);
 
@@ -106,6 +106,8 @@ static void add_calls(work *w, const model_process *p, const model_table *t, siz
     r->self_ns += cell(w->m, t, "self", row);
     r->active += cell(w->m, t, "active", row);
     r->threads += cell(w->m, t, "threads", row);
+    r->step |= cell(w->m, t, "step", row) != 0;
+    r->completions += cell(w->m, t, "completions", row);
 }
 
 /* From the end: the first row of a method is its last word. */

@@ -17,8 +17,10 @@ typedef struct {
     uint64_t self_ns;  /* without other traced methods */
     uint64_t least_ns, most_ns;
     uint64_t p50_ns, p90_ns, p99_ns, p999_ns;
-    uint64_t active;  /* calls still running at the end */
-    uint64_t threads; /* that called it */
+    uint64_t active;      /* calls still running at the end */
+    uint64_t threads;     /* that called it */
+    bool step;            /* these are the steps of an async method: what runs between awaits */
+    uint64_t completions; /* of it */
 } trace_result;
 
 typedef struct {

@@ -173,6 +173,9 @@ static json_t *result_json(const model *m, const trace_result *r)
     json_object_set_new(o, "max_ns", json_integer((json_int_t)r->most_ns));
     json_object_set_new(o, "active", json_integer((json_int_t)r->active));
     json_object_set_new(o, "threads", json_integer((json_int_t)r->threads));
+    json_object_set_new(o, "kind", json_string(r->step ? "steps" : "method"));
+    if (r->step)
+        json_object_set_new(o, "completions", json_integer((json_int_t)r->completions));
     return o;
 }
 
@@ -203,6 +206,8 @@ static void print_name(FILE *out, const model *m, const trace_result *r)
 
     text_append_cleaned(&name, model_text(m, r->name), strlen(model_text(m, r->name)));
     text_append_cleaned(&name, model_text(m, r->parameters), strlen(model_text(m, r->parameters)));
+    if (r->step)
+        buffer_format(&name, " (steps; %llu completed)", (unsigned long long)r->completions);
     fprintf(out, "%s\n", buffer_text(&name));
     buffer_free(&name);
 }

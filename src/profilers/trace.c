@@ -43,6 +43,7 @@ static const recording_column CALL_COLUMNS[] = {
     {RECORDING_DURATION, "total", "ns"}, {RECORDING_DURATION, "self", "ns"},
     {RECORDING_DURATION, "least", "ns"}, {RECORDING_DURATION, "most", "ns"},
     {RECORDING_U64, "active", ""},       {RECORDING_U64, "threads", ""},
+    {RECORDING_U64, "step", ""},         {RECORDING_U64, "completions", ""},
 };
 static const recording_column TIME_COLUMNS[] = {
     {RECORDING_METHOD_ID, "method", ""},
@@ -52,7 +53,7 @@ static const recording_column TIME_COLUMNS[] = {
 };
 static const recording_table TABLES[] = {
     {"trace_methods", "trace", METHOD_COLUMNS, 2},
-    {"trace_calls", "trace", CALL_COLUMNS, 10},
+    {"trace_calls", "trace", CALL_COLUMNS, 12},
     {"trace_times", "trace", TIME_COLUMNS, 4},
 };
 static const char *const LOSSES[] = {
@@ -123,7 +124,8 @@ static void on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
     }
     error_clear(&e);
     opened = trace_registry_module(&s->registry, &a->info, module, &e);
-    if (opened == NULL || trace_rewrite(&a->info, opened, method, &entry->probe, control, &e) != 0)
+    if (opened == NULL || trace_rewrite(&a->info, opened, method, &entry->probe,
+                                        atomic_load(&entry->step), control, &e) != 0)
         leave_alone(entry, e.message);
     else
         atomic_store(&entry->state, TRACE_PROBED);
@@ -312,6 +314,7 @@ static void add_up(const item *items, size_t count, trace_sum *sum)
         sum->threads++;
         sum->calls += b->calls;
         sum->failures += b->failures;
+        sum->completions += b->completions;
         sum->total += b->total;
         sum->self += b->self;
         if (b->minimum < sum->minimum)
@@ -349,7 +352,7 @@ static void write_times(agent *a, trace_entry *entry, const trace_sum *sum, doub
 static void write_method(agent *a, trace_entry *entry, const trace_sum *sum, double tick_ns,
                          bool last)
 {
-    uint64_t cells[10] = {os_monotonic_ns(),
+    uint64_t cells[12] = {os_monotonic_ns(),
                           name_of(a, entry),
                           sum->calls,
                           sum->failures,
@@ -358,7 +361,9 @@ static void write_method(agent *a, trace_entry *entry, const trace_sum *sum, dou
                           sum->calls == 0 ? 0 : scaled(sum->minimum, tick_ns),
                           scaled(sum->maximum, tick_ns),
                           sum->active,
-                          sum->threads};
+                          sum->threads,
+                          atomic_load(&entry->step),
+                          sum->completions};
 
     if (last || sum->calls != entry->written_calls || sum->active != entry->written_active)
         agent_row(a, SELF, TABLE_CALLS, cells);

@@ -90,13 +90,18 @@ static trace_block *make_block(trace_counters *c, trace_thread *t, uint32_t meth
     return b;
 }
 
+static inline trace_block *block_of(trace_counters *c, trace_thread *t, const trace_method *m)
+{
+    uint32_t entry = t->blocks[m->index];
+
+    return entry >> 24 == t->session && (entry & 0xFFFFFF) != 0 ? &c->pool[(entry & 0xFFFFFF) - 1]
+                                                                : make_block(c, t, m->index);
+}
+
 static void count(trace_counters *c, trace_thread *t, const trace_method *m, uint64_t time,
                   uint64_t inside, uint64_t failed)
 {
-    uint32_t entry = t->blocks[m->index];
-    trace_block *b = entry >> 24 == t->session && (entry & 0xFFFFFF) != 0
-                         ? &c->pool[(entry & 0xFFFFFF) - 1]
-                         : make_block(c, t, m->index);
+    trace_block *b = block_of(c, t, m);
 
     if (b == NULL) {
         atomic_fetch_add_explicit(&c->lost_blocks, 1, memory_order_relaxed);
@@ -189,6 +194,34 @@ void trace_leave(const trace_method *m)
 void trace_fail(const trace_method *m)
 {
     leave(m, 1);
+}
+
+void trace_leave_step(const trace_method *m, int64_t state)
+{
+    trace_thread *t = this_thread;
+    trace_block *b;
+
+    leave(m, 0);
+    if (state != -2 || t == NULL ||
+        !atomic_load_explicit(&m->counters->active, memory_order_relaxed) ||
+        t->session != atomic_load_explicit(&m->counters->session, memory_order_relaxed))
+        return;
+    b = block_of(m->counters, t, m);
+    if (b != NULL)
+        b->completions++;
+}
+
+void trace_fail_step(const trace_method *m)
+{
+    trace_thread *t = this_thread;
+    trace_block *b;
+
+    if (t == NULL || !atomic_load_explicit(&m->counters->active, memory_order_relaxed) ||
+        t->session != atomic_load_explicit(&m->counters->session, memory_order_relaxed))
+        return;
+    b = block_of(m->counters, t, m);
+    if (b != NULL)
+        b->failures++;
 }
 
 /* ---- own thread ---- */

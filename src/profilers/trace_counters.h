@@ -38,8 +38,9 @@ typedef struct {
 
 typedef struct {
     uint64_t calls, failures, total, self, minimum, maximum;
-    uint32_t method; /* index */
-    uint32_t next;   /* block of the same thread; number + 1 */
+    uint64_t completions; /* of async methods */
+    uint32_t method;      /* index */
+    uint32_t next;        /* block of the same thread; number + 1 */
     uint32_t buckets[TRACE_BUCKETS];
 } trace_block;
 
@@ -87,10 +88,14 @@ void trace_counters_sweep(trace_counters *c, bool all);
 void trace_enter(const trace_method *method);
 void trace_leave(const trace_method *method);
 void trace_fail(const trace_method *method); /* left by an exception */
+/* Of the steps of an async method: left with this state of its state machine (-2: it is complete);
+ * and its exception is being handed to its task. */
+void trace_leave_step(const trace_method *method, int64_t state);
+void trace_fail_step(const trace_method *method);
 
 /* Adds up one method over all threads. Own thread. */
 typedef struct {
-    uint64_t calls, failures, total, self, minimum, maximum;
+    uint64_t calls, failures, total, self, minimum, maximum, completions;
     uint32_t threads; /* that called it */
     uint32_t active;  /* calls that are running */
     uint64_t buckets[TRACE_BUCKETS];

@@ -27,6 +27,7 @@ typedef struct {
     ModuleID module;
     mdMethodDef token;
     atomic_bool wanted; /* in this session */
+    atomic_bool step;   /* the MoveNext of an async method */
     atomic_int state;   /* trace_state */
     char *reason;       /* set before the state becomes TRACE_LEFT_ALONE; kept for good */
     /* own thread */

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "cil/check.h"
 #include "cil/compressed.h"
+#include "cil/edit.h"
 #include "cil/encode.h"
 #include "cil/signature.h"
 #include "cil/wrap.h"
@@ -37,9 +39,26 @@ static int refused(error *e, const char *what, HRESULT hr)
                      clr_hresult_name(hr, text));
 }
 
-int trace_module_open(const clr_info *info, ModuleID module, trace_module *out, error *e)
+/* An unmanaged call without a change of the thread's mode: void (int64, …). */
+static mdToken make_signature(clr_emitter *emitter, mdToken modifier, uint32_t count)
 {
     buffer signature = BUFFER_EMPTY;
+    mdToken token = 0;
+
+    buffer_append_u8(&signature, CIL_CONVENTION_UNMANAGED);
+    cil_append_compressed(&signature, count);
+    buffer_append_u8(&signature, CIL_TYPE_OPTIONAL);
+    cil_append_compressed_token(&signature, modifier);
+    buffer_append_u8(&signature, CIL_TYPE_VOID);
+    buffer_append_fill(&signature, CIL_TYPE_I8, count);
+    if (modifier != 0 && !buffer_failed(&signature))
+        token = clr_emitter_signature(emitter, signature.data, signature.length);
+    buffer_free(&signature);
+    return token;
+}
+
+int trace_module_open(const clr_info *info, ModuleID module, trace_module *out, error *e)
+{
     mdTypeDef type = 0;
     HRESULT hr;
 
@@ -54,17 +73,9 @@ int trace_module_open(const clr_info *info, ModuleID module, trace_module *out, 
         type = clr_emitter_type(out->emitter,
                                 clr_emitter_assembly(out->emitter, "System.Private.CoreLib"),
                                 NO_TRANSITION);
-    buffer_append_u8(&signature, CIL_CONVENTION_UNMANAGED);
-    cil_append_compressed(&signature, 1);
-    buffer_append_u8(&signature, CIL_TYPE_OPTIONAL);
-    cil_append_compressed_token(&signature, type);
-    buffer_append_u8(&signature, CIL_TYPE_VOID);
-    buffer_append_u8(&signature, CIL_TYPE_I8);
-    if (type != 0 && !buffer_failed(&signature))
-        out->probe_signature =
-            clr_emitter_signature(out->emitter, signature.data, signature.length);
-    buffer_free(&signature);
-    if (out->probe_signature == 0) {
+    out->probe_signature = make_signature(out->emitter, type, 1);
+    out->step_signature = make_signature(out->emitter, type, 2);
+    if (out->probe_signature == 0 || out->step_signature == 0) {
         hr = clr_emitter_result(out->emitter);
         clr_emitter_free(out->emitter);
         out->emitter = NULL;
@@ -207,14 +218,92 @@ static int hand_over(rewriting *w, ICorProfilerFunctionControl *control, error *
     return CLR_OK(hr) ? 0 : refused(e, "the map of offsets", hr);
 }
 
+/* Is the field or method of this token called so? */
+static bool is_named(rewriting *w, mdToken token, const char *name)
+{
+    WCHAR units[32];
+    uint32_t length = 0;
+    buffer text = BUFFER_EMPTY;
+    HRESULT hr = E_FAIL;
+    bool same = false;
+
+    if (CLR_TOKEN_TYPE(token) == mdtFieldDef)
+        hr = clr_get_field(w->import, token, &text, NULL, NULL);
+    else if (CLR_TOKEN_TYPE(token) == mdtMethodDef)
+        hr = clr_get_method(w->import, token, &text, NULL);
+    else if (CLR_TOKEN_TYPE(token) == mdtMemberRef &&
+             (hr = clr_import_get_member_ref_props(w->import, token, NULL, units, 32, &length, NULL,
+                                                   NULL)) == S_OK)
+        text_append_utf16(&text, units, text_utf16_length(units, 32));
+    same = CLR_OK(hr) && strcmp(buffer_text(&text), name) == 0;
+    buffer_free(&text);
+    return same;
+}
+
+/* The token by which the state machine reads its own state; 0 = it does not. */
+static mdToken find_state_field(rewriting *w)
+{
+    for (cil_at at = cil_first(&w->body); at != CIL_END; at = cil_get(&w->body, at)->next) {
+        const cil_instruction *i = cil_get(&w->body, at);
+
+        if (i->opcode == CIL_LDFLD && i->previous != CIL_END &&
+            cil_get(&w->body, i->previous)->opcode == CIL_LDARG_0 &&
+            is_named(w, i->operand.token, "<>1__state"))
+            return i->operand.token;
+    }
+    return 0;
+}
+
+/* Before every hand-over of an exception to the task. */
+static void insert_failure_probes(rewriting *w, int64_t argument)
+{
+    for (cil_at at = cil_first(&w->body); at != CIL_END; at = cil_get(&w->body, at)->next) {
+        const cil_instruction *i = cil_get(&w->body, at);
+
+        if ((i->opcode == CIL_CALL || i->opcode == CIL_CALLVIRT) && i->offset != CIL_NEW &&
+            is_named(w, i->operand.token, "SetException"))
+            cil_insert_probe(&w->body, at, argument, (uint64_t)(uintptr_t)trace_fail_step,
+                             w->module->probe_signature);
+    }
+}
+
+/* ldarg.0; ldfld state: the second argument of the probe at the end of a step. */
+static void insert_step_probe(rewriting *w, cil_at at, int64_t argument, mdToken state)
+{
+    cil_insert_number(&w->body, at, CIL_LDC_I8, argument);
+    cil_insert(&w->body, at, CIL_LDARG_0);
+    cil_insert_token(&w->body, at, CIL_LDFLD, state);
+    cil_insert(&w->body, at, CIL_CONV_I8);
+    cil_insert_number(&w->body, at, CIL_LDC_I8, (int64_t)(intptr_t)trace_leave_step);
+    cil_insert(&w->body, at, CIL_CONV_I);
+    cil_insert_token(&w->body, at, CIL_CALLI, w->module->step_signature);
+}
+
+static void insert_probes(rewriting *w, const cil_wrap *wrap, int64_t argument, mdToken state)
+{
+    uint32_t signature = w->module->probe_signature;
+
+    cil_insert_probe(&w->body, wrap->enter, argument, (uint64_t)(uintptr_t)trace_enter, signature);
+    cil_insert_probe(&w->body, wrap->failed, argument, (uint64_t)(uintptr_t)trace_fail, signature);
+    if (state == 0) {
+        cil_insert_probe(&w->body, wrap->leave, argument, (uint64_t)(uintptr_t)trace_leave,
+                         signature);
+    } else {
+        insert_step_probe(w, wrap->leave, argument, state);
+        insert_failure_probes(w, argument);
+    }
+}
+
 int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef token,
-                  const trace_method *method, ICorProfilerFunctionControl *control, error *e)
+                  const trace_method *method, bool step, ICorProfilerFunctionControl *control,
+                  error *e)
 {
     cil_wrap_options options = {.handler = CIL_FAULT};
     cil_check_method m = {0};
     cil_wrap wrap;
     rewriting w;
     int64_t argument = (int64_t)(intptr_t)method;
+    mdToken state = 0;
     int code;
 
     memset(&w, 0, sizeof w);
@@ -226,15 +315,12 @@ int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef 
     code = read_method(&w, token, &m, e);
     if (code == 0)
         code = add_result(&w, &options, e);
+    if (code == 0 && step)
+        state = find_state_field(&w);
     if (code == 0)
         code = cil_wrap_body(&w.body, &options, &wrap, e);
     if (code == 0) {
-        cil_insert_probe(&w.body, wrap.enter, argument, (uint64_t)(uintptr_t)trace_enter,
-                         module->probe_signature);
-        cil_insert_probe(&w.body, wrap.failed, argument, (uint64_t)(uintptr_t)trace_fail,
-                         module->probe_signature);
-        cil_insert_probe(&w.body, wrap.leave, argument, (uint64_t)(uintptr_t)trace_leave,
-                         module->probe_signature);
+        insert_probes(&w, &wrap, argument, state);
         code = check(&w, &m, e);
     }
     if (code == 0)

@@ -14,14 +14,17 @@ typedef struct {
     ModuleID module;
     clr_emitter *emitter;
     mdToken probe_signature; /* StandAloneSig: unmanaged, SuppressGCTransition, void (int64) */
+    mdToken step_signature;  /* the same with two int64 */
 } trace_module;
 
 /* Opens the module's metadata for writing and makes the probes' signature. */
 int trace_module_open(const clr_info *info, ModuleID module, trace_module *out, error *e);
 
 /* Wraps the method, checks the result and gives it to the runtime, with the map of offsets. The
- * error says why a method cannot carry a probe; then it is left as it was. */
+ * error says why a method cannot carry a probe; then it is left as it was. `step`: the method is
+ * the MoveNext of an async method. */
 int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef token,
-                  const trace_method *method, ICorProfilerFunctionControl *control, error *e);
+                  const trace_method *method, bool step, ICorProfilerFunctionControl *control,
+                  error *e);
 
 #endif

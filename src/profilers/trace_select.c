@@ -4,9 +4,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/reader.h"
 #include "base/text.h"
+#include "cil/compressed.h"
 #include "clarinet/lookup.h"
 #include "clarinet/names.h"
+
+static const WCHAR ASYNC[] = u"System.Runtime.CompilerServices.AsyncStateMachineAttribute";
 
 typedef struct {
     const clr_info *info;
@@ -128,7 +132,55 @@ static bool has_attribute(void *context, const char *pattern)
     return found;
 }
 
-static void take_method(selecting *s)
+/* The MoveNext that the compiler made of an async method; 0 = it is none. */
+static mdMethodDef find_step(selecting *s, mdTypeDef type)
+{
+    const void *blob = NULL;
+    uint32_t size = 0;
+    mdTypeDef machine = 0;
+    mdMethodDef step = 0;
+    reader r;
+    const char *plus = NULL;
+    char *name;
+
+    if (clr_import_get_custom_attribute_by_name(s->import, s->token, ASYNC, &blob, &size) != S_OK)
+        return 0;
+    r = reader_of(blob, size);
+    reader_skip(&r, 2);
+    size = cil_read_compressed(&r);
+    blob = reader_bytes(&r, size);
+    name = blob == NULL ? NULL : memory_copy_text_n(blob, size);
+    if (name != NULL && strchr(name, ',') != NULL)
+        *strchr(name, ',') = '\0';
+    plus = name == NULL ? NULL : strrchr(name, '+');
+    if (plus != NULL && clr_find_type(s->import, plus + 1, type, &machine) == S_OK)
+        clr_find_method(s->import, machine, "MoveNext", &step);
+    memory_free(name);
+    return step;
+}
+
+static bool is_step(selecting *s, mdTypeDef type)
+{
+    mdFieldDef field = 0;
+
+    return strcmp(buffer_text(&s->method), "MoveNext") == 0 &&
+           clr_find_field(s->import, type, "<>t__builder", &field) == S_OK && field != 0;
+}
+
+/* The steps of an async method that is meant. */
+static void take_step(selecting *s, mdTypeDef type)
+{
+    mdMethodDef step = find_step(s, type);
+    trace_entry *entry = step == 0 ? NULL : trace_registry_add(s->registry, s->module, step);
+
+    if (entry == NULL || atomic_exchange(&entry->wanted, true))
+        return;
+    atomic_store(&entry->step, true);
+    if (atomic_load(&entry->state) != TRACE_LEFT_ALONE)
+        trace_list_add(s->out, s->module, step);
+}
+
+static void take_method(selecting *s, mdTypeDef type)
 {
     trace_entry *entry = trace_registry_add(s->registry, s->module, s->token);
     const char *reason = never(buffer_text(&s->type), buffer_text(&s->method));
@@ -141,9 +193,13 @@ static void take_method(selecting *s)
         entry->reason = memory_copy_text(reason);
     if (reason != NULL)
         atomic_store(&entry->state, TRACE_LEFT_ALONE);
-    atomic_store(&entry->wanted, true);
+    if (atomic_exchange(&entry->wanted, true))
+        return; /* as the steps of an async method that came first */
+    if (is_step(s, type))
+        atomic_store(&entry->step, true);
     if (atomic_load(&entry->state) != TRACE_LEFT_ALONE)
         trace_list_add(s->out, s->module, s->token);
+    take_step(s, type);
 }
 
 static int visit_method(void *context, mdToken token)
@@ -162,7 +218,7 @@ static int visit_method(void *context, mdToken token)
         return 1;
     subject.method = buffer_text(&s->method);
     if (cil_patterns_match(s->patterns, &subject))
-        take_method(s);
+        take_method(s, method.type);
     return 1;
 }
 

@@ -27,6 +27,12 @@ EXPECTED = {
     "Traceable.Box<T>..ctor(T)": (2, 0),
     "Traceable.Box<T>.Get()": (2, 0),
 }
+# Async methods: calls, steps and failures per round.
+ASYNC = {
+    "Traceable.Shapes.LaterAsync(int)": (1, 1, 0),
+    "Traceable.Shapes.YieldAsync<T>(T)": (1, 3, 0),
+    "Traceable.Shapes.FailAsync(int)": (1, 2, 1),
+}
 
 
 def tell(patient, line):
@@ -50,7 +56,8 @@ def wait_until_probed(clarinet_process):
 def traced(process, timeout=60):
     out, err = process.communicate(timeout=timeout)
     assert process.returncode == 0, (out, err)
-    return {row["method"]: row for row in json.loads(out)}
+    return {row["method"] + (" steps" if row["kind"] == "steps" else ""): row
+            for row in json.loads(out)}
 
 
 def test_counts_are_exact(sample, clarinet, runtime):
@@ -73,6 +80,13 @@ def test_counts_are_exact(sample, clarinet, runtime):
         assert row["state"] == "probed", row
         assert 0 <= row["min_ns"] <= row["p50_ns"] <= row["p99_ns"] <= row["max_ns"], row
         assert row["self_ns"] <= row["total_ns"], row
+    for method, (calls, steps, failures) in ASYNC.items():
+        name = method.partition("(")[0]
+        row = next(row for key, row in rows.items() if key.startswith(name) and "steps" in key)
+        assert rows[method]["calls"] == calls * ROUNDS, rows[method]
+        assert row["calls"] == steps * ROUNDS, row
+        assert row["completions"] == calls * ROUNDS, row
+        assert row["exceptions"] == failures * ROUNDS, row
     assert before == after and sum_while_traced != "0"
     lines = re.findall(r"Program\.cs:line (\d+)", trace)
     source = (ROOT / "samples" / "Traceable" / "Program.cs").read_text().splitlines()
