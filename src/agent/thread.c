@@ -12,7 +12,13 @@
 #include "agent/agent.h"
 #include "base/os.h"
 
-enum { STACK_SIZE = 1 << 20, DETACH_EXPECTED_MS = 10, FAREWELL_MS = 800 };
+enum {
+    STACK_SIZE = 1 << 20,
+    /* The runtime looks after this time whether its threads have left our code, and once more
+     * after as long again; only then it sleeps for 5 s. */
+    DETACH_EXPECTED_MS = 300,
+    FAREWELL_MS = 800,
+};
 
 static void *run(void *argument);
 
@@ -187,6 +193,7 @@ static void *run(void *argument)
     prctl(PR_SET_NAME, "clarinet", 0, 0, 0);
     a->own_thread_id = os_thread_id();
     a->next_tick_ns = os_monotonic_ns();
+    a->alone_since_ns = client_count(a) == 0 ? a->next_tick_ns : 0;
     while (atomic_load(&a->phase) == AGENT_RUNNING) {
         sleep_and_serve(a);
         keep_time(a);

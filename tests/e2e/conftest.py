@@ -99,6 +99,7 @@ def clarinet(clarinet_program, tmp_path):
 
     run.start = start
     run.program = clarinet_program
+    run.folder = tmp_path
     yield run
     for process in running:
         if process.poll() is None:
