@@ -10,6 +10,24 @@ const cli_verb CLI_VERBS[] = {
      "  -w, --watch  list again every 2 seconds until Ctrl-C (with --json: one array a line)\n\n"
      "Shows processes of all users, in containers too, as far as this user may see them.\n"
      "A process that cannot be attached to is listed with the reason.\n"},
+    {"checkup", "[-d DURATION] [-o OUT] (PID|NAME | -- CMD ARG…)",
+     "look at a program from all sides and say what is wrong with it", verb_checkup,
+     "  -d, --duration TIME     how long: 500ms, 30s, 5m; 10s without it, a command to its end\n"
+     "  -o, --output OUT        the report; by default NAME-PID-TIME.html, the recording beside "
+     "it\n"
+     "  -f, --format text|md|json  of what is printed; text without it\n"
+     "      --json[=FILE]       the same as -f json, for machines\n"
+     "      --fail-on SEVERITY  exit 3 on findings from info, warning or critical on\n"
+     "      --baseline FILE     a recording: leave out what was found in it too\n"
+     "      --thresholds FILE   lines 'name = number' instead of the built-in thresholds\n\n"
+     "Findings are sorted by severity, each with its numbers, the stack that matters and what to\n"
+     "do. Everything recorded is in OUT, one page without network access. Ctrl-C stops early and\n"
+     "tells what was seen. After -- our words go to standard error, and the command's exit code\n"
+     "is passed through.\n\n"
+     "Examples:\n"
+     "  clarinet checkup 4711\n"
+     "  clarinet checkup --json --fail-on warning shop > checkup.json\n"
+     "  clarinet checkup -- dotnet Shop.dll\n"},
     {"launch", "[--profiler LIB --clsid ID] [--env NAME=VALUE] [--sdk] -- CMD…",
      "run a program under a CLR profiler library", verb_launch,
      "      --profiler LIB    the profiler's library; the SDK's example `hello` without it\n"

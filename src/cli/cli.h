@@ -32,6 +32,7 @@ void cli_print_help(const cli_verb *verb, FILE *out);
 /* Whether colours may be used on this stream: a terminal, and NO_COLOR not set. */
 bool cli_has_colour(FILE *stream);
 
+int verb_checkup(int argc, char **argv);
 int verb_completion(int argc, char **argv);
 int verb_instrument(int argc, char **argv);
 int verb_launch(int argc, char **argv);

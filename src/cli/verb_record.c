@@ -7,13 +7,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/os.h"
 #include "catalogue/catalogue.h"
 #include "cli/cli.h"
+#include "cli/file_name.h"
 #include "cli/library.h"
 #include "diagnostics/processes.h"
 #include "session/session.h"
@@ -136,30 +136,6 @@ static int parse(int argc, char **argv, request *q, error *e)
     return 0;
 }
 
-/* NAME-PID-TIME.clarinet in the current folder. */
-static void name_file(request *q, const char *name, int process_id)
-{
-    char clean[64];
-    char when[32];
-    time_t now = time(NULL);
-    struct tm parts;
-    const char *slash = strrchr(name, '/');
-    size_t length = 0;
-
-    if (q->file[0] != '\0')
-        return;
-    for (const char *p = slash == NULL ? name : slash + 1; *p != '\0' && length < sizeof clean - 1;
-         p++)
-        clean[length++] = (char)((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
-                                         (*p >= '0' && *p <= '9') || *p == '.' || *p == '_'
-                                     ? *p
-                                     : '-');
-    clean[length] = '\0';
-    localtime_r(&now, &parts);
-    strftime(when, sizeof when, "%Y%m%d-%H%M%S", &parts);
-    snprintf(q->file, sizeof q->file, "%s-%d-%s.clarinet", clean, process_id, when);
-}
-
 static int open_stop_descriptor(sigset_t *before)
 {
     sigset_t signals;
@@ -210,7 +186,8 @@ static int record_process(request *q, error *e)
 
     if (code != 0)
         return cli_fail(e);
-    name_file(q, process.name, process.process_id);
+    if (q->file[0] == '\0')
+        file_name_make(q->file, sizeof q->file, process.name, process.process_id, ".clarinet");
     q->session.file = q->file;
     if (terminal)
         fprintf(stderr, "attaching to %s (%d)…", process.name, process.process_id);
@@ -229,7 +206,8 @@ static int record_command(request *q, error *e)
 {
     session_result result;
 
-    name_file(q, q->command[0], os_process_id());
+    if (q->file[0] == '\0')
+        file_name_make(q->file, sizeof q->file, q->command[0], os_process_id(), ".clarinet");
     q->session.file = q->file;
     if (session_record_command(&q->session, q->command, &result, e) != 0)
         return cli_fail(e);

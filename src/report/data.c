@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "report/checkup.h"
 
 bool data_strings_init(data_strings *s, const model *m)
 {
@@ -204,7 +205,7 @@ static int put_process(const model *m, const model_process *p, const report_opti
     return code;
 }
 
-static void put_top(const model *m, json *j)
+static void put_top(const model *m, const findings *found, const report_options *options, json *j)
 {
     const char *command = model_info_value(m, NULL, "command");
     const char *created = model_info_value(m, NULL, "created_unix_ns");
@@ -222,16 +223,19 @@ static void put_top(const model *m, json *j)
     json_put_text(j, "command", command == NULL ? "" : command);
     json_put_u64(j, "created", created_ns / 1000000);
     json_put_text(j, "cut", m->cut);
-    json_begin_array_at(j, "findings");
-    json_end_array(j);
+    checkup_put_findings(m, found, options, j);
 }
 
 int data_write(const model *m, const report_options *options, json *j, error *e)
 {
-    int code = 0;
+    findings found;
+    int code = findings_look(m, options->limits, &found, e);
 
+    if (code != 0)
+        return code;
     json_begin_object(j);
-    put_top(m, j);
+    put_top(m, &found, options, j);
+    findings_free(&found);
     json_begin_array_at(j, "processes");
     for (size_t i = 0; i < m->process_count && code == 0; i++)
         if (report_wants_process(m, &m->processes[i], options))

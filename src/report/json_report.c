@@ -1,5 +1,6 @@
 /* json_report: the whole report as data. The parts about tables are in section_*.c. */
 #include "base/text.h"
+#include "report/checkup.h"
 #include "report/section.h"
 
 static void put_infos(const model *m, const model_info *infos, size_t count, json *j)
@@ -121,9 +122,12 @@ static int put_process(const model *m, const model_process *p, const report_opti
 
 int report_write_json(const model *m, const report_options *options, sink *out, error *e)
 {
-    int code = 0;
+    findings found;
+    int code = findings_look(m, options->limits, &found, e);
     json j;
 
+    if (code != 0)
+        return code;
     json_init(&j, out);
     json_begin_object(&j);
     json_put_u64(&j, "version", 1);
@@ -131,6 +135,8 @@ int report_write_json(const model *m, const report_options *options, sink *out, 
     json_put_text(&j, "cut", m->cut);
     json_put_u64(&j, "damaged_chunks", m->damaged_chunks);
     put_infos(m, m->infos, m->info_count, &j);
+    checkup_put_findings(m, &found, options, &j);
+    findings_free(&found);
     json_begin_array_at(&j, "processes");
     for (size_t i = 0; i < m->process_count && code == 0; i++)
         if (report_wants_process(m, &m->processes[i], options))

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "report/checkup.h"
 #include "report/section.h"
 
 static void put_fact(sink *out, const char *name, const char *value)
@@ -159,8 +160,11 @@ static void put_totals(const model *m, const report_options *options, sink *out)
 
 int report_write_markdown(const model *m, const report_options *options, sink *out, error *e)
 {
-    int code = 0;
+    findings found;
+    int code = findings_look(m, options->limits, &found, e);
 
+    if (code != 0)
+        return code;
     if (m->cut[0] != '\0' || m->damaged_chunks != 0) {
         sink_text(out, "**Damaged recording:** ");
         markdown_text(out, m->cut[0] != '\0' ? m->cut : "some chunks could not be read");
@@ -169,6 +173,8 @@ int report_write_markdown(const model *m, const report_options *options, sink *o
     }
     if (m->process_count == 0)
         sink_text(out, "The recording is empty: no process was recorded.\n");
+    checkup_put_markdown(m, &found, options, out);
+    findings_free(&found);
     if (m->process_count > 1 && options->process == NULL)
         put_totals(m, options, out);
     for (size_t i = 0; i < m->process_count && code == 0; i++)

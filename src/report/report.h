@@ -5,6 +5,7 @@
 #ifndef CLARINET_REPORT_REPORT_H
 #define CLARINET_REPORT_REPORT_H
 
+#include "analysis/findings.h"
 #include "analysis/model.h"
 #include "analysis/profile.h"
 #include "report/sink.h"
@@ -20,6 +21,7 @@ typedef struct {
     bool threads;         /* collapsed: the thread as first frame */
     bool no_source;       /* html: leave out source text found on this machine */
     size_t top;           /* entries of each ranking; 0 = the format's own number */
+    const findings_limits *limits; /* html, md, json: of the findings; NULL = the defaults */
 } report_options;
 
 typedef struct {

@@ -1,0 +1,136 @@
+/* rule_gc: gc-pressure (time stood still, full collections, collections asked for) and long-pauses,
+ * from the table `collections`. */
+#include <stdio.h>
+
+#include "analysis/findings_rule.h"
+
+enum { INDUCED = 1, INDUCED_NOT_FORCED = 7, BACKGROUND = 1 };
+
+typedef struct {
+    size_t count;
+    size_t full;    /* blocking, generation 2 */
+    size_t induced; /* asked for by the program */
+    uint64_t pause; /* altogether, ns */
+    uint64_t longest;
+    uint64_t longest_suspending;
+    uint64_t longest_generation;
+    uint64_t longest_time;
+    uint32_t induced_stack; /* of the newest one asked for */
+} gc_sums;
+
+static uint64_t cell(const model_column *column, size_t row)
+{
+    return column == NULL ? 0 : model_cell(column, row);
+}
+
+static bool sum(const findings_context *c, gc_sums *s)
+{
+    const model_table *table = model_find_table(c->m, c->process, "collections", "gc");
+    const model_column *pause, *generation, *reason, *kind, *suspending, *time, *stack;
+
+    *s = (gc_sums){0};
+    if (table == NULL || table->rows == 0)
+        return false;
+    pause = model_find_column(c->m, table, "pause");
+    generation = model_find_column(c->m, table, "generation");
+    reason = model_find_column(c->m, table, "reason");
+    kind = model_find_column(c->m, table, "kind");
+    suspending = model_find_column(c->m, table, "suspending");
+    time = model_find_column(c->m, table, "time");
+    stack = model_find_column(c->m, table, "stack");
+    for (size_t row = 0; row < table->rows; row++) {
+        uint64_t why = cell(reason, row);
+        uint64_t length = cell(pause, row);
+
+        s->count++;
+        s->full += cell(generation, row) == 2 && cell(kind, row) != BACKGROUND;
+        s->pause += length;
+        if (why == INDUCED || why == INDUCED_NOT_FORCED) {
+            s->induced++;
+            if (stack != NULL && stack->type == RECORDING_STACK_ID && cell(stack, row) != 0)
+                s->induced_stack = stack->u32[row];
+        }
+        if (length > s->longest) {
+            s->longest = length;
+            s->longest_suspending = cell(suspending, row);
+            s->longest_generation = cell(generation, row);
+            s->longest_time = cell(time, row);
+        }
+    }
+    return true;
+}
+
+static void tell_pressure(findings_context *c, const gc_sums *s, double percent)
+{
+    bool induced = (double)s->induced / c->seconds >= findings_limit(c, THRESHOLD_GC_INDUCED);
+    uint32_t frame = findings_own_frame(c, s->induced_stack);
+    char title[FINDINGS_NAME];
+    char asked[FINDINGS_NAME + 80] = "";
+    finding *f;
+
+    if (s->induced != 0)
+        snprintf(asked, sizeof asked, ", %zu asked for by the program%s%s", s->induced,
+                 frame == 0 ? "" : " in ", findings_frame_title(c, frame, title));
+    f = findings_add(c,
+                     percent >= findings_limit(c, THRESHOLD_GC_CRITICAL) ? FINDINGS_CRITICAL
+                                                                         : FINDINGS_WARNING,
+                     "the program stood still for %.1f %% of the time: %zu collections in %.1f s, "
+                     "%zu of them blocking ones of generation 2%s",
+                     percent, s->count, c->seconds, s->full, asked);
+    findings_show_stack(c, f, s->induced_stack);
+    findings_set_place(c, f, induced ? "induced" : "");
+    if (induced)
+        findings_advise(c, f,
+                        "Take the calls of GC.Collect out: the collector knows better when. Where "
+                        "one is really needed, use GCCollectionMode.Optimized.");
+    else
+        findings_advise(c, f,
+                        "Allocate less in the hot paths, and keep less alive for a short while: "
+                        "buffers from ArrayPool, no copies of large arrays and strings. `clarinet "
+                        "record -p allocations`, where listed, shows who allocates.");
+}
+
+void findings_rule_gc(findings_context *c)
+{
+    gc_sums s;
+    double percent;
+
+    if (!sum(c, &s) || (double)s.count < findings_limit(c, THRESHOLD_GC_COUNT))
+        return;
+    percent = 100.0 * (double)s.pause / 1e9 / c->seconds;
+    if (percent >= findings_limit(c, THRESHOLD_GC_SHARE) ||
+        (double)s.full / c->seconds >= findings_limit(c, THRESHOLD_GC_GEN2) ||
+        (double)s.induced / c->seconds >= findings_limit(c, THRESHOLD_GC_INDUCED))
+        tell_pressure(c, &s, percent);
+}
+
+void findings_rule_pauses(findings_context *c)
+{
+    gc_sums s;
+    finding *f;
+    bool slow;
+
+    if (!sum(c, &s) || (double)s.longest / 1e6 < findings_limit(c, THRESHOLD_PAUSE_LONG))
+        return;
+    slow = s.longest_suspending > s.longest / 2;
+    f = findings_add(c,
+                     (double)s.longest / 1e6 >= findings_limit(c, THRESHOLD_PAUSE_CRITICAL)
+                         ? FINDINGS_CRITICAL
+                         : FINDINGS_WARNING,
+                     "a collection of generation %llu stopped every thread for %.0f ms, %.0f ms of "
+                     "it until all had stopped",
+                     (unsigned long long)s.longest_generation, (double)s.longest / 1e6,
+                     (double)s.longest_suspending / 1e6);
+    findings_show(c, f, "at %.2f s of the recording", (double)s.longest_time / 1e9);
+    findings_set_place(c, f, slow ? "suspending" : "");
+    if (slow)
+        findings_advise(c, f,
+                        "Stopping took longest: the machine had no processor free for the threads, "
+                        "or long copies of memory ran. Look at the load of the machine and at the "
+                        "container's CPU limit.");
+    else
+        findings_advise(c, f,
+                        "Keep fewer objects alive, and avoid blocking collections of generation 2: "
+                        "no GC.Collect, less churn of large objects, a memory limit that is not "
+                        "too tight.");
+}

@@ -1,0 +1,139 @@
+/*
+ * rule_pool: thread-pool-starvation and sync-over-async, from wall-clock samples.
+ *
+ * A pool worker is a thread whose stack begins in the pool's worker loop. It is blocked on a task
+ * when it waits inside of Task.Wait or of an awaiter's GetResult; it is free when it waits for work
+ * in the loop itself. Averages over the recording: time in each, divided by its length.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/findings_rule.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+typedef struct {
+    double blocked; /* workers on average */
+    double idle;
+    double all;
+    uint32_t stack; /* the heaviest blocked one */
+} pool_sums;
+
+static bool is_worker(const findings_context *c, uint32_t frame)
+{
+    return text_starts_with(findings_frame_name(c, frame),
+                            "System.Threading.PortableThreadPool.WorkerThread.WorkerThreadStart") ||
+           text_starts_with(findings_frame_name(c, frame),
+                            "System.Threading.PortableThreadPool+WorkerThread.WorkerThreadStart");
+}
+
+/* Workers run work in Dispatch; without it they wait for some. */
+static bool is_working(const findings_context *c, uint32_t frame)
+{
+    return text_starts_with(findings_frame_name(c, frame),
+                            "System.Threading.ThreadPoolWorkQueue.Dispatch");
+}
+
+static bool is_task_wait(const findings_context *c, uint32_t frame)
+{
+    const char *name = findings_frame_name(c, frame);
+
+    return text_starts_with(name, "System.Threading.Tasks.Task.SpinThenBlockingWait") ||
+           text_starts_with(name, "System.Threading.Tasks.Task.InternalWait") ||
+           text_starts_with(name, "System.Threading.Tasks.Task.WaitAll") ||
+           text_starts_with(name, "System.Threading.Tasks.Task.WaitAny");
+}
+
+static bool sum(findings_context *c, pool_sums *s)
+{
+    uint8_t *workers = NULL, *working = NULL, *waits = NULL;
+    uint64_t *weights = NULL, *waiting = NULL;
+    profile_selection other = PROFILE_ALL;
+    profile p;
+    bool done = false;
+
+    *s = (pool_sums){0};
+    if (!profile_find(c->m, c->process, "wall", &p) || p.state == NULL)
+        return false;
+    other.state = RECORDING_STATE_WAIT;
+    workers = findings_mark_stacks(c, is_worker);
+    working = findings_mark_stacks(c, is_working);
+    waits = findings_mark_stacks(c, is_task_wait);
+    weights = findings_weights(c, &p, &PROFILE_ALL);
+    waiting = findings_weights(c, &p, &other);
+    if (workers != NULL && working != NULL && waits != NULL && weights != NULL && waiting != NULL) {
+        for (size_t i = 1; i < c->process->stack_count; i++) {
+            double part = (double)weights[i] / 1e9 / c->seconds;
+
+            waits[i] = waits[i] && workers[i] && working[i];
+            s->all += workers[i] ? part : 0;
+            s->idle += workers[i] && !working[i] ? part : 0;
+            s->blocked += waits[i] ? (double)waiting[i] / 1e9 / c->seconds : 0;
+        }
+        s->stack = findings_heaviest(c, waiting, waits);
+        done = true;
+    }
+    memory_free(workers);
+    memory_free(working);
+    memory_free(waits);
+    memory_free(weights);
+    memory_free(waiting);
+    return done && s->stack != 0;
+}
+
+static double processors(const findings_context *c)
+{
+    const char *text = model_info_value(c->m, c->process, "cpus");
+
+    return text == NULL ? 1 : strtod(text, NULL);
+}
+
+static bool is_starved(const findings_context *c, const pool_sums *s)
+{
+    return s->blocked >= findings_limit(c, THRESHOLD_STARVED_WORKERS) &&
+           s->blocked >= processors(c) &&
+           s->blocked >= s->all * findings_limit(c, THRESHOLD_STARVED_SHARE) / 100 && s->idle < 0.5;
+}
+
+void findings_rule_pool(findings_context *c)
+{
+    pool_sums s;
+    char title[FINDINGS_NAME];
+    uint32_t own;
+    finding *f;
+
+    if (!sum(c, &s) || !is_starved(c, &s))
+        return;
+    own = findings_own_frame(c, s.stack);
+    f = findings_add(c, FINDINGS_CRITICAL,
+                     "on average %.1f of %.1f threads of the pool were blocked waiting for tasks, "
+                     "and hardly any was free for new work%s%s",
+                     s.blocked, s.all, own == 0 ? "" : "; most wait in ",
+                     findings_frame_title(c, own, title));
+    findings_show_stack(c, f, s.stack);
+    findings_set_place(c, f, own == 0 ? "" : findings_frame_name(c, own));
+    findings_advise(c, f,
+                    "Await instead of Task.Wait, Task.Result and GetAwaiter().GetResult() all the "
+                    "way up. Until then a higher minimum of the pool (ThreadPool.SetMinThreads) "
+                    "eases it.");
+}
+
+void findings_rule_sync(findings_context *c)
+{
+    pool_sums s;
+    char title[FINDINGS_NAME];
+    uint32_t own;
+    finding *f;
+
+    /* Starvation says the same and more. */
+    if (!sum(c, &s) || is_starved(c, &s) || s.blocked < findings_limit(c, THRESHOLD_SYNC_WORKERS))
+        return;
+    own = findings_own_frame(c, s.stack);
+    f = findings_add(
+        c, FINDINGS_WARNING,
+        "on average %.1f of %.1f threads of the pool were blocked waiting for tasks%s%s", s.blocked,
+        s.all, own == 0 ? "" : ", most of them in ", findings_frame_title(c, own, title));
+    findings_show_stack(c, f, s.stack);
+    findings_set_place(c, f, own == 0 ? "" : findings_frame_name(c, own));
+    findings_advise(c, f, "Await the task instead of blocking on it, all the way up.");
+}

@@ -1,0 +1,372 @@
+/*
+ * clarinet checkup: all low-cost profilers at once, then what is wrong, in words.
+ *
+ * One recording is made, read back, and judged by the rules of analysis/findings; the recording and
+ * its page stay. What is printed goes to stdout, in run mode (but for --json) to stderr, because
+ * stdout is the program's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "analysis/findings.h"
+#include "base/buffer.h"
+#include "base/os.h"
+#include "base/text.h"
+#include "catalogue/catalogue.h"
+#include "cli/cli.h"
+#include "cli/file_name.h"
+#include "cli/library.h"
+#include "diagnostics/processes.h"
+#include "report/checkup.h"
+#include "session/session.h"
+
+enum { STANDARD_SECONDS = 10, COMMAND_LOOK_MS = 1000, SHORTEST_LOOK_MS = 200, BAR = 20 };
+
+typedef struct {
+    catalogue_selection selection;
+    session_options session;
+    findings_limits limits;
+    const char *target;   /* PID or name; NULL in run mode */
+    char *const *command; /* NULL when attaching */
+    const char *format;   /* text, md, json */
+    const char *json_file;
+    const char *baseline;
+    bool has_fail_on;
+    findings_severity fail_on;
+    char page[512];
+    char recording[520];
+    buffer library;
+    buffer typed;
+    buffer looking; /* "cpu, wall, …" */
+} request;
+
+static bool is_terminal;
+
+static void show_progress(void *context, const session_progress *p)
+{
+    const request *q = context;
+    double elapsed = (double)p->elapsed_ns / 1e9;
+    double whole = (double)p->duration_ns / 1e9;
+    char bar[BAR + 1];
+    int done = whole > 0 ? (int)(BAR * elapsed / whole) : 0;
+
+    if (!is_terminal)
+        return;
+    done = done > BAR ? BAR : done;
+    memset(bar, '.', BAR);
+    memset(bar, '#', (size_t)done);
+    bar[BAR] = '\0';
+    if (!p->started)
+        fprintf(stderr, "\r\033[Kwaiting for the program…");
+    else if (p->stopping)
+        fprintf(stderr, "\r\033[Kthinking…");
+    else if (whole > 0)
+        fprintf(stderr, "\r\033[K[%s] %.0f of %.0f s · looking at %s", bar, elapsed, whole,
+                buffer_text(&q->looking));
+    else
+        fprintf(stderr, "\r\033[K%.0f s · looking at %s · Ctrl-C stops", elapsed,
+                buffer_text(&q->looking));
+    fflush(stderr);
+}
+
+static int take_option(request *q, int option, const char *typed, error *e)
+{
+    switch (option) {
+    case 'd':
+        if (catalogue_parse_duration(optarg, &q->session.duration_ns, e) != 0)
+            return e->code;
+        return q->session.duration_ns != 0
+                   ? 0
+                   : error_set(e, ERROR_USAGE, "a duration of 0 sees nothing");
+    case 'o':
+        if (snprintf(q->page, sizeof q->page, "%s", optarg) >= (int)sizeof q->page)
+            return error_set(e, ERROR_USAGE, "the file's name is too long");
+        return 0;
+    case 'f':
+        q->format = optarg;
+        if (text_equal(optarg, "text") || text_equal(optarg, "md") || text_equal(optarg, "json"))
+            return 0;
+        error_set(e, ERROR_USAGE, "there is no format '%s'", optarg);
+        return error_advise(e, "formats: text, md, json; html is written in any case (-o)");
+    case 'j':
+        q->format = "json";
+        q->json_file = optarg;
+        return 0;
+    case 'F':
+        q->has_fail_on = true;
+        if (findings_parse_severity(optarg, &q->fail_on))
+            return 0;
+        return error_set(e, ERROR_USAGE, "--fail-on wants info, warning or critical, not '%s'",
+                         optarg);
+    case 'b':
+        q->baseline = optarg;
+        return 0;
+    case 't':
+        return findings_limits_read(&q->limits, optarg, e);
+    default:
+        error_set(e, ERROR_USAGE, "checkup does not know the option %s", typed);
+        return error_advise(e, "`clarinet checkup --help` lists them");
+    }
+}
+
+static int parse(int argc, char **argv, request *q, error *e)
+{
+    static const struct option OPTIONS[] = {
+        {"duration", required_argument, NULL, 'd'},   {"output", required_argument, NULL, 'o'},
+        {"format", required_argument, NULL, 'f'},     {"json", optional_argument, NULL, 'j'},
+        {"fail-on", required_argument, NULL, 'F'},    {"baseline", required_argument, NULL, 'b'},
+        {"thresholds", required_argument, NULL, 't'}, {NULL, 0, NULL, 0}};
+    int option;
+    int code = 0;
+
+    q->format = "text";
+    opterr = 0;
+    optind = 1;
+    while (code == 0 && (option = getopt_long(argc, argv, "+d:o:f:", OPTIONS, NULL)) != -1)
+        code = take_option(q, option, argv[optind - 1], e);
+    if (code != 0)
+        return code;
+    if (strcmp(argv[optind - 1], "--") == 0) {
+        if (optind < argc)
+            q->command = argv + optind;
+    } else if (optind + 1 < argc) {
+        error_set(e, ERROR_USAGE, "more than one target: %s %s", argv[optind], argv[optind + 1]);
+        return error_advise(e, "options come before the target");
+    } else if (optind < argc) {
+        q->target = argv[optind];
+    }
+    if (q->command == NULL && q->target == NULL) {
+        error_set(e, ERROR_USAGE, "nobody to look at");
+        return error_advise(e, "name a PID or a process (`clarinet ps`), or a command after --");
+    }
+    return 0;
+}
+
+/* Everything cheap that the catalogue has. */
+static int choose_profilers(request *q, error *e)
+{
+    static const char *const CHEAP[] = {"cpu", "wall", "exceptions", "gc", "threads", "contention"};
+    uint64_t look_ms = COMMAND_LOOK_MS;
+    char interval[32];
+    int code = 0;
+
+    if (q->command == NULL && q->session.duration_ns == 0)
+        q->session.duration_ns = STANDARD_SECONDS * UINT64_C(1000000000);
+    for (size_t i = 0; i < sizeof CHEAP / sizeof *CHEAP && code == 0; i++) {
+        if (catalogue_find(CHEAP[i]) == NULL)
+            continue;
+        code = catalogue_add(&q->selection, CHEAP[i], e);
+        buffer_format(&q->looking, "%s%s", q->looking.length == 0 ? "" : ", ", CHEAP[i]);
+    }
+    /* The threads are looked at a dozen times: to see how long who waits, the last time shortly
+     * before the end. */
+    if (q->session.duration_ns != 0)
+        look_ms = q->session.duration_ns * 8 / 100 / 1000000;
+    look_ms = look_ms < SHORTEST_LOOK_MS ? SHORTEST_LOOK_MS : look_ms;
+    snprintf(interval, sizeof interval, "%llums", (unsigned long long)look_ms);
+    if (code == 0 && catalogue_selected_by_name(&q->selection, "threads") != NULL)
+        code = catalogue_set(&q->selection, "threads", "interval", interval, e);
+    return code;
+}
+
+/* The page's name, and the recording's beside it. */
+static void name_files(request *q, const char *name, int process_id)
+{
+    size_t length;
+
+    if (q->page[0] == '\0')
+        file_name_make(q->page, sizeof q->page, name, process_id, ".html");
+    length = strlen(q->page);
+    if (text_ends_with(q->page, ".html"))
+        length -= strlen(".html");
+    snprintf(q->recording, sizeof q->recording, "%.*s.clarinet", (int)length, q->page);
+    q->session.file = q->recording;
+}
+
+static int write_page(const request *q, const model *m, error *e)
+{
+    report_options options = {.limits = &q->limits};
+    int descriptor = open(q->page, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    sink out;
+    int code;
+
+    if (descriptor < 0) {
+        error_set_errno(e, ERROR_IO, errno, "cannot write %s", q->page);
+        return error_advise(e, "choose another place with -o");
+    }
+    sink_init(&out, descriptor);
+    code = report_write(m, report_find_format("html"), &options, &out, e);
+    sink_free(&out);
+    if (close(descriptor) != 0 && code == 0)
+        code = error_set_errno(e, ERROR_IO, errno, "cannot write %s", q->page);
+    return code;
+}
+
+static int take_off_baseline(const request *q, findings *found, error *e)
+{
+    findings known;
+    model before;
+    int code;
+
+    if (q->baseline == NULL)
+        return 0;
+    code = model_load_path(q->baseline, 0, &before, e);
+    if (code != 0)
+        return code;
+    code = findings_look(&before, &q->limits, &known, e);
+    model_free(&before);
+    if (code == 0) {
+        findings_subtract(found, &known);
+        findings_free(&known);
+    }
+    return code;
+}
+
+static int print(const request *q, const model *m, const findings *found, error *e)
+{
+    bool is_json = text_equal(q->format, "json");
+    int descriptor = q->command != NULL && !is_json ? STDERR_FILENO : STDOUT_FILENO;
+    checkup c = {
+        .m = m,
+        .list = found,
+        .limits = &q->limits,
+        .only_new = q->baseline != NULL,
+        .colour = cli_has_colour(descriptor == STDOUT_FILENO ? stdout : stderr),
+        .page = q->page,
+        .recording = q->recording,
+    };
+    sink out;
+    int code;
+
+    if (q->json_file != NULL)
+        descriptor = open(q->json_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (descriptor < 0)
+        return error_set_errno(e, ERROR_IO, errno, "cannot write %s", q->json_file);
+    fflush(NULL);
+    sink_init(&out, descriptor);
+    code = is_json                       ? checkup_write_json(&c, &out, e)
+           : text_equal(q->format, "md") ? checkup_write_markdown(&c, &out, e)
+                                         : checkup_write_text(&c, &out, e);
+    sink_free(&out);
+    if (q->json_file != NULL)
+        close(descriptor);
+    return code;
+}
+
+/* Reads the recording, judges, writes and prints. Returns the exit code so far. */
+static int judge(const request *q, int otherwise, error *e)
+{
+    findings found = {0};
+    model m;
+    int code = model_load_path(q->recording, 0, &m, e);
+
+    if (code != 0)
+        return cli_fail(e);
+    code = findings_look(&m, &q->limits, &found, e);
+    if (code == 0)
+        code = take_off_baseline(q, &found, e);
+    if (code == 0)
+        code = write_page(q, &m, e);
+    if (is_terminal)
+        fputs("\r\033[K", stderr);
+    if (code == 0)
+        code = print(q, &m, &found, e);
+    if (code == 0 && q->has_fail_on && findings_count(&found, q->fail_on) != 0)
+        otherwise = CLI_FINDINGS;
+    findings_free(&found);
+    model_free(&m);
+    return code != 0 ? cli_fail(e) : otherwise;
+}
+
+static void tell_trouble(const session_result *result)
+{
+    if (is_terminal)
+        fputs("\r\033[K", stderr);
+    if (result->trouble.code == 0)
+        return;
+    fprintf(stderr, "clarinet: %s\n", result->trouble.message);
+    if (result->trouble.advice[0] != '\0')
+        fprintf(stderr, "  %s\n", result->trouble.advice);
+}
+
+static int examine_process(request *q, error *e)
+{
+    diagnostics_process process;
+    session_result result;
+    int code = diagnostics_find_process(q->target, &process, e);
+
+    if (code != 0)
+        return cli_fail(e);
+    name_files(q, process.name, process.process_id);
+    if (is_terminal)
+        fprintf(stderr, "attaching to %s (%d)…", process.name, process.process_id);
+    code = session_record_process(&q->session, &process, &result, e);
+    diagnostics_process_free(&process);
+    if (code != 0) {
+        if (is_terminal)
+            fputs("\r\033[K", stderr);
+        return cli_fail(e);
+    }
+    tell_trouble(&result);
+    return judge(q, result.trouble.code == 0 ? CLI_DONE : CLI_FAILED, e);
+}
+
+static int examine_command(request *q, error *e)
+{
+    session_result result;
+
+    name_files(q, q->command[0], os_process_id());
+    if (session_record_command(&q->session, q->command, &result, e) != 0)
+        return cli_fail(e);
+    tell_trouble(&result);
+    if (!result.total.started) {
+        fprintf(stderr, "clarinet: no .NET process of the command could be looked at\n  is it a "
+                        ".NET program (.NET 8 or later), with DOTNET_EnableDiagnostics not 0?\n");
+        return result.exit_code;
+    }
+    return judge(q, result.exit_code, e);
+}
+
+int verb_checkup(int argc, char **argv)
+{
+    static request q; /* large; the one of this process */
+    sigset_t signals;
+    error e;
+    int code;
+
+    error_clear(&e);
+    findings_limits_init(&q.limits);
+    code = parse(argc, argv, &q, &e);
+    if (code == 0)
+        code = choose_profilers(&q, &e);
+    if (code == 0)
+        code = library_find(LIBRARY_AGENT, &q.library, &e);
+    if (code != 0)
+        return cli_fail(&e);
+    for (int i = 0; i < argc; i++)
+        buffer_format(&q.typed, "%s%s", i == 0 ? "clarinet " : " ", argv[i]);
+    is_terminal = isatty(STDERR_FILENO) != 0;
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to be told, not an end */
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    q.session.selection = &q.selection;
+    q.session.library = buffer_text(&q.library);
+    q.session.command = buffer_text(&q.typed);
+    q.session.progress = show_progress;
+    q.session.context = &q;
+    q.session.stop = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    code = q.command != NULL ? examine_command(&q, &e) : examine_process(&q, &e);
+    buffer_free(&q.library);
+    buffer_free(&q.typed);
+    buffer_free(&q.looking);
+    return code;
+}

@@ -1,0 +1,328 @@
+/* checkup: see checkup.h. */
+#include "report/checkup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/section.h"
+
+enum { WIDTH = 98 };
+
+/* ---- what all forms share ---- */
+
+/* The process the checkup is about: the first one with a finding, else the first. */
+static const model_process *main_process(const checkup *c)
+{
+    if (c->m->process_count == 0)
+        return NULL;
+    return &c->m->processes[c->list->count == 0 ? 0 : c->list->items[0].process];
+}
+
+static void write_headline(const checkup *c, char *out, size_t size)
+{
+    size_t problems = findings_count(c->list, FINDINGS_WARNING);
+    const model_process *p = main_process(c);
+    const char *name = p == NULL ? "" : model_text(c->m, p->name);
+    char who[160] = "an empty recording";
+    char count[40] = "no problem";
+
+    if (p != NULL)
+        snprintf(who, sizeof who, "%s, pid %llu%s", name[0] == '\0' ? "the process" : name,
+                 (unsigned long long)p->pid,
+                 c->m->process_count > 1 ? " and its other processes" : "");
+    if (problems != 0)
+        snprintf(count, sizeof count, "%zu problem%s", problems, problems == 1 ? "" : "s");
+    snprintf(out, size, "%s%s found in %s", c->only_new && problems != 0 ? "new: " : "", count,
+             who);
+}
+
+static bool wanted(const model *m, const finding *f, const report_options *options)
+{
+    return options == NULL || report_wants_process(m, &m->processes[f->process], options);
+}
+
+/* ---- text for a terminal ---- */
+
+typedef struct {
+    sink *out;
+    bool colour;
+} terminal;
+
+static void paint(const terminal *t, const char *code)
+{
+    if (t->colour)
+        sink_format(t->out, "\033[%sm", code);
+}
+
+/* Text of the target: what could steer a terminal becomes '?'. */
+static void put_harmless(sink *out, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)text[i];
+
+        if (byte < 0x20 || byte == 0x7f) {
+            sink_char(out, '?');
+        } else if (byte == 0xc2 && i + 1 < length && (unsigned char)text[i + 1] < 0xa0) {
+            sink_char(out, '?');
+            i++;
+        } else {
+            sink_char(out, (char)byte);
+        }
+    }
+}
+
+/* Characters, not bytes. */
+static size_t width_of(const char *text, size_t length)
+{
+    size_t width = 0;
+
+    for (size_t i = 0; i < length; i++)
+        width += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return width;
+}
+
+/* Words in lines of WIDTH columns, every line after the first indented; `at` columns are used. */
+static void put_wrapped(const terminal *t, const char *text, size_t indent, size_t at)
+{
+    while (*text != '\0') {
+        size_t length = strcspn(text, " ");
+        size_t width = width_of(text, length);
+
+        if (at > indent && at + 1 + width > WIDTH) {
+            sink_format(t->out, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (at > indent) {
+            sink_char(t->out, ' ');
+            at++;
+        }
+        put_harmless(t->out, text, length);
+        at += width;
+        text += length;
+        text += strspn(text, " ");
+    }
+    sink_char(t->out, '\n');
+}
+
+static const char *colour_of(findings_severity severity)
+{
+    return severity == FINDINGS_CRITICAL  ? "1;31"
+           : severity == FINDINGS_WARNING ? "1;33"
+           : severity == FINDINGS_OK      ? "32"
+                                          : "36";
+}
+
+static void put_finding(const checkup *c, const terminal *t, const finding *f)
+{
+    paint(t, colour_of(f->severity));
+    sink_format(t->out, "%s", findings_severity_name(f->severity));
+    paint(t, "0");
+    paint(t, "1");
+    sink_format(t->out, "  %s", f->title);
+    paint(t, "0");
+    if (c->m->process_count > 1) {
+        char title[200];
+
+        report_process_title(c->m, &c->m->processes[f->process], title, sizeof title);
+        sink_text(t->out, "  in ");
+        put_harmless(t->out, title, strlen(title));
+    }
+    sink_text(t->out, "\n  ");
+    put_wrapped(t, f->statement, 2, 2);
+    for (size_t i = 0; i < f->evidence_count; i++) {
+        const char *line = f->evidence[i];
+
+        paint(t, "2");
+        sink_text(t->out, text_ends_with(line, ":") ? "    " : "      ");
+        put_harmless(t->out, line, strlen(line));
+        paint(t, "0");
+        sink_char(t->out, '\n');
+    }
+    sink_text(t->out, "  what to do:");
+    put_wrapped(t, f->advice, 2, 13);
+    sink_format(t->out, "  more: %s\n\n", f->doc);
+}
+
+static void put_vitals(const checkup *c, const terminal *t)
+{
+    static const char *const MARKS[] = {"ok", "ok", "!", "!!", "-"};
+    findings_vital vitals[FINDINGS_VITALS];
+    const model_process *p = main_process(c);
+
+    if (p == NULL)
+        return;
+    findings_vitals(c->m, p, c->limits, vitals);
+    paint(t, "1");
+    sink_text(t->out, "Vital signs");
+    paint(t, "0");
+    sink_char(t->out, '\n');
+    for (size_t i = 0; i < FINDINGS_VITALS; i++) {
+        sink_text(t->out, "  ");
+        paint(t, colour_of(vitals[i].mark));
+        sink_format(t->out, "%-2s", MARKS[vitals[i].mark]);
+        paint(t, "0");
+        sink_format(t->out, "  %-10s  %s\n", vitals[i].name, vitals[i].text);
+    }
+    sink_format(t->out, "      %-10s  %.2f %% of one processor\n", "our cost",
+                report_own_cost_percent(p));
+}
+
+int checkup_write_text(const checkup *c, sink *out, error *e)
+{
+    terminal t = {out, c->colour};
+    char headline[300];
+
+    write_headline(c, headline, sizeof headline);
+    paint(&t, "1");
+    put_harmless(out, headline, strlen(headline));
+    paint(&t, "0");
+    sink_text(out, "\n\n");
+    for (size_t i = 0; i < c->list->count; i++)
+        put_finding(c, &t, &c->list->items[i]);
+    put_vitals(c, &t);
+    if (c->page != NULL)
+        sink_format(out, "\nreport     %s\n", c->page);
+    if (c->recording != NULL)
+        sink_format(out, "recording  %s\n", c->recording);
+    return sink_finish(out, e);
+}
+
+/* ---- markdown ---- */
+
+void checkup_put_markdown(const model *m, const findings *list, const report_options *options,
+                          sink *out)
+{
+    bool first = true;
+
+    for (size_t i = 0; i < list->count; i++) {
+        const finding *f = &list->items[i];
+
+        if (!wanted(m, f, options))
+            continue;
+        if (first)
+            sink_text(out, "# Findings\n\n");
+        first = false;
+        sink_format(out, "## %s: %s\n\n", findings_severity_name(f->severity), f->title);
+        markdown_text(out, f->statement);
+        sink_text(out, "\n\n");
+        for (size_t k = 0; k < f->evidence_count; k++) {
+            sink_text(out, "- ");
+            markdown_code(out, f->evidence[k]);
+            sink_char(out, '\n');
+        }
+        sink_format(out, "%sWhat to do: ", f->evidence_count == 0 ? "" : "\n");
+        markdown_text(out, f->advice);
+        sink_format(out, "\n\nMore: %s (`%s`)\n\n", f->doc, f->id);
+    }
+}
+
+int checkup_write_markdown(const checkup *c, sink *out, error *e)
+{
+    findings_vital vitals[FINDINGS_VITALS];
+    const model_process *p = main_process(c);
+    char headline[300];
+
+    write_headline(c, headline, sizeof headline);
+    markdown_text(out, headline);
+    sink_text(out, "\n\n");
+    checkup_put_markdown(c->m, c->list, NULL, out);
+    if (p != NULL) {
+        findings_vitals(c->m, p, c->limits, vitals);
+        sink_text(out, "# Vital signs\n\n| sign | state | |\n|---|---|---|\n");
+        for (size_t i = 0; i < FINDINGS_VITALS; i++)
+            sink_format(out, "| %s | %s | %s |\n", vitals[i].name,
+                        findings_severity_name(vitals[i].mark), vitals[i].text);
+        sink_char(out, '\n');
+    }
+    return sink_finish(out, e);
+}
+
+/* ---- JSON ---- */
+
+void checkup_put_findings(const model *m, const findings *list, const report_options *options,
+                          json *j)
+{
+    json_begin_array_at(j, "findings");
+    for (size_t i = 0; i < list->count; i++) {
+        const finding *f = &list->items[i];
+
+        if (!wanted(m, f, options))
+            continue;
+        json_begin_object(j);
+        json_put_text(j, "id", f->id);
+        json_put_text(j, "severity", findings_severity_name(f->severity));
+        json_put_text(j, "title", f->title);
+        json_put_text(j, "statement", f->statement);
+        json_begin_array_at(j, "evidence");
+        for (size_t k = 0; k < f->evidence_count; k++)
+            json_text(j, f->evidence[k]);
+        json_end_array(j);
+        json_put_text(j, "advice", f->advice);
+        json_put_text(j, "doc", f->doc);
+        json_put_text(j, "place", f->place);
+        json_put_u64(j, "pid", m->processes[f->process].pid);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+static void put_target(const checkup *c, const model_process *p, json *j)
+{
+    static const char *const KEYS[] = {"runtime_version", "architecture", "entry_assembly",
+                                       "command_line", "attach"};
+
+    json_begin_object_at(j, "target");
+    json_put_u64(j, "pid", p == NULL ? 0 : p->pid);
+    json_put_text(j, "name", p == NULL ? "" : model_text(c->m, p->name));
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS && p != NULL; i++) {
+        const char *value = model_info_value(c->m, p, KEYS[i]);
+
+        json_put_text(j, KEYS[i], value == NULL ? "" : value);
+    }
+    json_put_u64(j, "processes", c->m->process_count);
+    json_end_object(j);
+}
+
+static void put_vital_signs(const checkup *c, const model_process *p, json *j)
+{
+    findings_vital vitals[FINDINGS_VITALS];
+
+    json_begin_object_at(j, "vitals");
+    if (p != NULL) {
+        findings_vitals(c->m, p, c->limits, vitals);
+        for (size_t i = 0; i < FINDINGS_VITALS; i++) {
+            json_begin_object_at(j, vitals[i].name);
+            json_put_text(j, "mark", findings_severity_name(vitals[i].mark));
+            if (vitals[i].mark != FINDINGS_UNKNOWN)
+                json_put_f64(j, "value", vitals[i].value);
+            json_put_text(j, "unit", vitals[i].unit);
+            json_put_text(j, "text", vitals[i].text);
+            json_end_object(j);
+        }
+    }
+    json_end_object(j);
+}
+
+int checkup_write_json(const checkup *c, sink *out, error *e)
+{
+    const model_process *p = main_process(c);
+    char headline[300];
+    json j;
+
+    write_headline(c, headline, sizeof headline);
+    json_init(&j, out);
+    json_begin_object(&j);
+    json_put_u64(&j, "version", 1);
+    json_put_text(&j, "headline", headline);
+    put_target(c, p, &j);
+    json_put_f64(&j, "duration_s", p == NULL ? 0 : (double)p->duration_ns / 1e9);
+    json_put_f64(&j, "overhead_percent", p == NULL ? 0 : report_own_cost_percent(p));
+    put_vital_signs(c, p, &j);
+    checkup_put_findings(c->m, c->list, NULL, &j);
+    json_put_text(&j, "report", c->page == NULL ? "" : c->page);
+    json_put_text(&j, "recording", c->recording == NULL ? "" : c->recording);
+    json_end_object(&j);
+    sink_char(out, '\n');
+    json_free(&j);
+    return sink_finish(out, e);
+}
