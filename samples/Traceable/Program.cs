@@ -82,6 +82,7 @@ namespace Traceable
             sum += numbers[0] + Shapes.Sum(numbers);
             sum += Shapes.Recurse(9); // 10
             sum += Shapes.Large(i).D;
+            sum += Shapes.Values(i, "name " + i, true, 2.5, Guid.Empty, new DateTime(2024, 2, 29, 13, 5, 9), null, list, ref numbers[1], "hush", DayOfWeek.Friday).Length;
             foreach (int n in Shapes.Iterate(list)) // 1 of Iterate, 4 of its MoveNext
                 sum += n;
             sum += Shapes.LaterAsync(i).GetAwaiter().GetResult();
@@ -189,6 +190,11 @@ namespace Traceable
         public static int Recurse(int n)
         {
             return n == 0 ? 0 : 1 + Recurse(n - 1);
+        }
+
+        public static string Values(int id, string name, bool flag, double real, Guid guid, DateTime when, string? nothing, object thing, ref int byRef, string password, DayOfWeek day)
+        {
+            return "got " + id + name.Length + flag + real + (nothing ?? "-") + byRef + password.Length + day;
         }
 
         public static Four Large(long n)

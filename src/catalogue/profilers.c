@@ -52,6 +52,12 @@ static const catalogue_parameter TRACE[] = {
      "@Attribute, ! for not; several apart by blanks"},
     {"dry_run", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
      "only list the methods that are meant; nothing is changed"},
+    {"values", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
+     "also record single calls with their arguments and result"},
+    {"slower_than", CATALOGUE_DURATION, "0s", 0, 3600000000000, NULL,
+     "with values: only calls that took at least so long"},
+    {"rate", CATALOGUE_NUMBER, "100", 1, 10000, NULL,
+     "with values: at most so many calls a second"},
     END_OF_PARAMETERS,
 };
 

@@ -36,7 +36,10 @@ typedef struct {
     const char *json_file; /* NULL = stdout, or stderr in run mode */
     FILE *out;             /* the program's own output stays apart from ours */
     bool dry_run;
-    bool all; /* every method, not only the first ones */
+    bool all;                /* every method, not only the first ones */
+    bool values;             /* single calls with their values */
+    const char *slower_than; /* NULL = all */
+    const char *rate;
     buffer patterns;
     buffer library;
     buffer typed;
@@ -56,6 +59,9 @@ static int parse_options(int argc, char **argv, request *q, error *e)
                                             {"json", optional_argument, NULL, 'j'},
                                             {"dry-run", no_argument, NULL, 'n'},
                                             {"all", no_argument, NULL, 'a'},
+                                            {"args", no_argument, NULL, 'v'},
+                                            {"slower-than", required_argument, NULL, 's'},
+                                            {"rate", required_argument, NULL, 'r'},
                                             {NULL, 0, NULL, 0}};
     int option;
     int code = 0;
@@ -71,6 +77,12 @@ static int parse_options(int argc, char **argv, request *q, error *e)
             q->dry_run = true;
         else if (option == 'a')
             q->all = true;
+        else if (option == 'v')
+            q->values = true;
+        else if (option == 's')
+            q->values = true, q->slower_than = optarg;
+        else if (option == 'r')
+            q->rate = optarg;
         else if (option != 'o')
             code = error_set(e, ERROR_USAGE, "trace does not know the option %s", argv[optind - 1]);
         else if (snprintf(q->file, sizeof q->file, "%s", optarg) >= (int)sizeof q->file)
@@ -116,6 +128,12 @@ static int parse(int argc, char **argv, request *q, error *e)
         code = catalogue_set(&q->selection, "trace", "methods", buffer_text(&q->patterns), e);
     if (code == 0)
         code = catalogue_set(&q->selection, "trace", "dry_run", q->dry_run ? "true" : "false", e);
+    if (code == 0)
+        code = catalogue_set(&q->selection, "trace", "values", q->values ? "true" : "false", e);
+    if (code == 0 && q->slower_than != NULL)
+        code = catalogue_set(&q->selection, "trace", "slower_than", q->slower_than, e);
+    if (code == 0 && q->rate != NULL)
+        code = catalogue_set(&q->selection, "trace", "rate", q->rate, e);
     return code;
 }
 
@@ -179,6 +197,69 @@ static json_t *result_json(const model *m, const trace_result *r)
     return o;
 }
 
+/* Visits the single calls of a recording, oldest first within each process. */
+typedef struct {
+    uint32_t name; /* string */
+    uint64_t time, duration, thread;
+    bool failed;
+    uint32_t values;
+} single_call;
+
+static void each_call(const model *m, void *context,
+                      void (*visit)(void *context, const model *m, const single_call *c))
+{
+    for (size_t n = 0; n < m->process_count; n++) {
+        const model_process *p = &m->processes[n];
+        const model_table *t = model_find_table(m, p, "trace_events", "trace");
+        const model_column *columns[6];
+        static const char *const names[6] = {"time",     "thread", "method",
+                                             "duration", "failed", "values"};
+
+        for (size_t k = 0; t != NULL && k < 6; k++) {
+            columns[k] = model_find_column(m, t, names[k]);
+            if (columns[k] == NULL)
+                t = NULL;
+        }
+        for (size_t row = 0; t != NULL && row < t->rows; row++) {
+            single_call c = {p->methods[model_cell(columns[2], row)].name,
+                             model_cell(columns[0], row),
+                             model_cell(columns[3], row),
+                             p->threads[model_cell(columns[1], row)].os_id,
+                             model_cell(columns[4], row) != 0,
+                             (uint32_t)model_cell(columns[5], row)};
+
+            visit(context, m, &c);
+        }
+    }
+}
+
+static void print_call(void *context, const model *m, const single_call *c)
+{
+    const request *q = context;
+    buffer text = BUFFER_EMPTY;
+    char time[32];
+
+    text_append_cleaned(&text, model_text(m, c->name), strlen(model_text(m, c->name)));
+    buffer_append_text(&text, c->failed ? " failed: " : ": ");
+    text_append_cleaned(&text, model_text(m, c->values), strlen(model_text(m, c->values)));
+    fprintf(q->out, "%10.3f s %9s  %s\n", (double)c->time / 1e9, duration_text(c->duration, time),
+            buffer_text(&text));
+    buffer_free(&text);
+}
+
+static void add_call(void *context, const model *m, const single_call *c)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "method", clean_text(model_text(m, c->name)));
+    json_object_set_new(o, "time_ns", json_integer((json_int_t)c->time));
+    json_object_set_new(o, "thread", json_integer((json_int_t)c->thread));
+    json_object_set_new(o, "duration_ns", json_integer((json_int_t)c->duration));
+    json_object_set_new(o, "failed", json_boolean(c->failed));
+    json_object_set_new(o, "values", clean_text(model_text(m, c->values)));
+    json_array_append_new(context, o);
+}
+
 static int print_json(const request *q, const model *m, const trace_results *results, error *e)
 {
     json_t *array = json_array();
@@ -192,6 +273,15 @@ static int print_json(const request *q, const model *m, const trace_results *res
 
     for (size_t n = 0; n < results->count; n++)
         json_array_append_new(array, result_json(m, &results->items[n]));
+    if (q->values) {
+        json_t *both = json_object();
+
+        json_object_set_new(both, "methods", array);
+        array = json_array();
+        each_call(m, array, add_call);
+        json_object_set_new(both, "calls", array);
+        array = both;
+    }
     json_dumpf(array, out, JSON_INDENT(2));
     fputc('\n', out);
     json_decref(array);
@@ -276,6 +366,8 @@ static int show(const request *q, const char *file, error *e)
         print_left_alone(q, &m, &results);
         fprintf(q->out, "\n%zu methods meant; nothing was changed\n", results.count);
     } else {
+        if (q->values)
+            each_call(&m, (void *)(uintptr_t)q, print_call);
         print_rows(q, &m, &results);
         print_left_alone(q, &m, &results);
     }

@@ -18,6 +18,7 @@
 #include "cil/pattern.h"
 #include "profilers/trace_registry.h"
 #include "profilers/trace_select.h"
+#include "profilers/trace_values.h"
 
 enum {
     SELF = ENGINE_INDEX_trace,
@@ -29,9 +30,12 @@ enum {
     LOSS_DEPTH,
     LOSS_THREADS,
     LOSS_METHODS,
+    LOSS_EVENTS,
+    EVENTS = 50000, /* single calls of one session */
+    TICKS_A_SECOND = 10,
 };
 
-enum { TABLE_METHODS, TABLE_CALLS, TABLE_TIMES };
+enum { TABLE_METHODS, TABLE_CALLS, TABLE_TIMES, TABLE_EVENTS };
 
 static const recording_column METHOD_COLUMNS[] = {
     {RECORDING_METHOD_ID, "method", ""},
@@ -51,10 +55,16 @@ static const recording_column TIME_COLUMNS[] = {
     {RECORDING_DURATION, "to", "ns"},
     {RECORDING_U64, "count", ""},
 };
+static const recording_column EVENT_COLUMNS[] = {
+    {RECORDING_TIME, "time", ""},        {RECORDING_THREAD_ID, "thread", ""},
+    {RECORDING_METHOD_ID, "method", ""}, {RECORDING_DURATION, "duration", "ns"},
+    {RECORDING_U64, "failed", ""},       {RECORDING_STRING_ID, "values", ""},
+};
 static const recording_table TABLES[] = {
     {"trace_methods", "trace", METHOD_COLUMNS, 2},
     {"trace_calls", "trace", CALL_COLUMNS, 12},
     {"trace_times", "trace", TIME_COLUMNS, 4},
+    {"trace_events", "trace", EVENT_COLUMNS, 6},
 };
 static const char *const LOSSES[] = {
     "ring full",
@@ -62,6 +72,7 @@ static const char *const LOSSES[] = {
     "call not counted: more than 512 traced calls inside each other",
     "thread not counted: no memory",
     "method not traced: more than 262,144, or no memory",
+    "call not shown by itself: more than 50,000",
 };
 
 /* The patterns of one session. Callbacks may still read the last ones: kept until the end. */
@@ -69,11 +80,23 @@ typedef struct wanted {
     struct wanted *before;
     cil_patterns patterns;
     bool dry_run;
+    bool values;
+    int rate; /* single calls a second */
 } wanted;
+
+/* A single call in the ring; its values follow. */
+typedef struct {
+    uint64_t start, time; /* ticks */
+    uint32_t method;
+    uint32_t thread;
+    uint32_t failed;
+    uint32_t length;
+} call;
 
 typedef struct {
     trace_registry registry;
     _Atomic(wanted *) wanted;
+    uint64_t events;
     bool asked; /* this session's request for what is loaded was made */
     uint64_t next_write_ns;
     uint64_t lost[5]; /* as told to the agent */
@@ -114,7 +137,9 @@ static void on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
 {
     state *s = state_of(a);
     trace_entry *entry = trace_registry_find(&s->registry, module, method);
+    const wanted *w = atomic_load(&s->wanted);
     const trace_module *opened;
+    unsigned flags = 0;
     error e;
 
     if (entry == NULL || !atomic_load(&entry->wanted)) {
@@ -122,13 +147,34 @@ static void on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
             trace_registry_add_inliner(&s->registry, module, method);
         return;
     }
+    if (atomic_load(&entry->step))
+        flags |= TRACE_STEP;
+    if (w != NULL && w->values)
+        flags |= TRACE_WITH_VALUES;
     error_clear(&e);
     opened = trace_registry_module(&s->registry, &a->info, module, &e);
-    if (opened == NULL || trace_rewrite(&a->info, opened, method, &entry->probe,
-                                        atomic_load(&entry->step), control, &e) != 0)
+    if (opened == NULL ||
+        trace_rewrite(&a->info, opened, method, &entry->probe, flags, control, &e) != 0)
         leave_alone(entry, e.message);
     else
         atomic_store(&entry->state, TRACE_PROBED);
+}
+
+/* In the probe of a call that was slow enough: into the ring. */
+static void sink(void *context, const trace_method *method, const trace_thread *thread,
+                 uint64_t start_ticks, uint64_t time, bool failed, const uint8_t *values,
+                 size_t length)
+{
+    agent *a = context;
+    size_t size = sizeof(call) + length;
+    call *c = agent_reserve(a, SELF, size);
+
+    if (c == NULL)
+        return;
+    *c = (call){start_ticks, time, method->index, thread->thread_id, failed, (uint32_t)length};
+    if (length != 0)
+        memcpy(c + 1, values, length);
+    agent_commit(a, SELF, c, size, 0, size);
 }
 
 static void on_rejit_error(agent *a, ModuleID module, mdMethodDef method, HRESULT status)
@@ -177,11 +223,26 @@ static int start(agent *a, error *e)
         return error_set(e, ERROR_MEMORY, "no memory for the tracer's counters");
     s->asked = false;
     s->next_write_ns = 0;
+    s->events = 0;
+    s->registry.counters.sink = NULL;
     memset(s->lost, 0, sizeof s->lost);
     atomic_store(&s->lost_methods, 0);
     trace_registry_end_session(&s->registry);
     trace_counters_sweep(&s->registry.counters, true);
     return 0;
+}
+
+/* Single calls are wanted, at least this long. */
+static void want_calls(agent *a, state *s, uint64_t slower_than_ns)
+{
+    trace_counters *c = &s->registry.counters;
+
+    if (!agent_enter_runtime(a) ||
+        clr_info_get_string_layout2(&a->info, &c->string_length, &c->string_start) != S_OK)
+        return;
+    c->slower_than = (uint64_t)((double)slower_than_ns / trace_measure_tick_ns());
+    c->sink_context = a;
+    c->sink = sink;
 }
 
 static void configure(agent *a)
@@ -201,8 +262,12 @@ static void configure(agent *a)
         memory_free(w);
         return;
     }
+    w->values = catalogue_number(user, "values") != 0;
+    w->rate = (int)catalogue_number(user, "rate");
     w->before = atomic_load(&s->wanted);
     atomic_store(&s->wanted, w);
+    if (w->values)
+        want_calls(a, s, catalogue_number(user, "slower_than"));
     trace_counters_start(&s->registry.counters);
 }
 
@@ -434,10 +499,37 @@ static void tell_losses(agent *a, state *s)
 
 static void record(agent *a, unsigned kind, const void *payload, size_t length)
 {
-    (void)a;
-    (void)kind;
-    (void)payload;
-    (void)length;
+    state *s = state_of(a);
+    const trace_counters *counters = &s->registry.counters;
+    const call *c = payload;
+    trace_entry *entry;
+    buffer text = BUFFER_EMPTY;
+    uint64_t cells[6];
+
+    if (kind != 0 || length < sizeof *c || c->length > length - sizeof *c ||
+        c->method >= s->registry.count)
+        return;
+    if (s->events++ >= EVENTS) {
+        agent_lose(a, SELF, LOSS_EVENTS, 1);
+        return;
+    }
+    entry = trace_registry_at(&s->registry, c->method);
+    if (entry->parameters == NULL) {
+        trace_parameter_names(&a->info, entry->module, entry->token, &text);
+        entry->parameters = memory_copy_text(buffer_text(&text));
+        buffer_clear(&text);
+    }
+    trace_values_text((const uint8_t *)(c + 1), c->length,
+                      entry->parameters == NULL ? "" : entry->parameters, false, &text);
+    cells[0] = counters->first_ns +
+               (uint64_t)((double)(c->start - counters->first_ticks) * trace_tick_ns(counters));
+    cells[1] = c->thread;
+    cells[2] = name_of(a, entry);
+    cells[3] = scaled(c->time, trace_tick_ns(counters));
+    cells[4] = c->failed;
+    cells[5] = names_intern(&a->names, buffer_text(&text), text.length);
+    agent_row(a, SELF, TABLE_EVENTS, cells);
+    buffer_free(&text);
 }
 
 static void drain(agent *a, bool last)
@@ -445,8 +537,13 @@ static void drain(agent *a, bool last)
     state *s = state_of(a);
     uint64_t now = os_monotonic_ns();
 
+    const wanted *w = atomic_load(&s->wanted);
+
     if (!s->asked)
         ask(a, s);
+    if (w != NULL && w->values)
+        atomic_store(&s->registry.counters.allowance,
+                     w->rate >= TICKS_A_SECOND ? w->rate / TICKS_A_SECOND : 1);
     if (!last && now < s->next_write_ns)
         return;
     s->next_write_ns = now + WRITE_INTERVAL_NS;
@@ -460,9 +557,9 @@ const engine ENGINE_trace = {
     .name = "trace",
     .mask_low = COR_PRF_ENABLE_REJIT | COR_PRF_MONITOR_MODULE_LOADS,
     .tables = TABLES,
-    .table_count = 3,
+    .table_count = 4,
     .losses = LOSSES,
-    .loss_count = 5,
+    .loss_count = 6,
     .start = start,
     .stop = stop,
     .configure = configure,

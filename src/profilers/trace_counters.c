@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "cil/signature.h"
 
 /* One pointer, so that it fits the loader's static surplus; the rest is on the thread's mapping. */
 static _Thread_local trace_thread *this_thread __attribute__((tls_model("initial-exec")));
@@ -131,7 +132,105 @@ static bool find_frame(trace_thread *t, const trace_method *m)
     return false;
 }
 
+/* Hands a call to the sink while the allowance lasts. */
+static void offer(trace_counters *c, const trace_thread *t, const trace_frame *f, uint64_t time,
+                  bool failed)
+{
+    if (atomic_load_explicit(&c->allowance, memory_order_relaxed) <= 0 ||
+        atomic_fetch_sub_explicit(&c->allowance, 1, memory_order_relaxed) <= 0)
+        return;
+    c->sink(c->sink_context, f->method, t, f->start, time, failed, t->values + f->values,
+            t->values_used - f->values);
+}
+
+static void put_value(trace_thread *t, uint8_t number, uint8_t kind, const void *bytes,
+                      size_t length)
+{
+    uint8_t *p = t->values + t->values_used;
+
+    if (t->values_used + 4 + length > TRACE_VALUES)
+        return;
+    p[0] = number;
+    p[1] = kind;
+    p[2] = (uint8_t)length;
+    p[3] = (uint8_t)(length >> 8);
+    if (length != 0)
+        memcpy(p + 4, bytes, length);
+    t->values_used += (uint32_t)(4 + length);
+}
+
+/* No collection can run while a probe does, so the object stays where it is. */
+static void put_string(const trace_counters *c, trace_thread *t, uint8_t number, uintptr_t object)
+{
+    uint32_t length;
+
+    memcpy(&length, (const void *)(object + c->string_length), sizeof length);
+    if (length > TRACE_STRING_UNITS)
+        put_value(t, number, TRACE_KIND_CUT_STRING, (const void *)(object + c->string_start),
+                  TRACE_STRING_UNITS * 2);
+    else
+        put_value(t, number, CIL_TYPE_STRING, (const void *)(object + c->string_start),
+                  (size_t)length * 2);
+}
+
+/* Bytes of a value of this kind; 0 = only whether it is null can be told. */
+static size_t size_of_kind(uint8_t kind)
+{
+    switch (kind) {
+    case CIL_TYPE_BOOLEAN:
+    case CIL_TYPE_I1:
+    case CIL_TYPE_U1:
+        return 1;
+    case CIL_TYPE_CHAR:
+    case CIL_TYPE_I2:
+    case CIL_TYPE_U2:
+        return 2;
+    case CIL_TYPE_I4:
+    case CIL_TYPE_U4:
+    case CIL_TYPE_R4:
+        return 4;
+    case CIL_TYPE_I8:
+    case CIL_TYPE_U8:
+    case CIL_TYPE_R8:
+    case CIL_TYPE_INT_PTR:
+    case CIL_TYPE_UINT_PTR:
+    case TRACE_KIND_DATE_TIME:
+    case TRACE_KIND_TIME_SPAN:
+        return 8;
+    case TRACE_KIND_GUID:
+        return 16;
+    default:
+        return 0;
+    }
+}
+
 /* ---- the probes ---- */
+
+void trace_value(const trace_method *m, int64_t what, int64_t address)
+{
+    trace_counters *c = m->counters;
+    trace_thread *t = this_thread;
+    uint8_t number = (uint8_t)what;
+    uint8_t kind = (uint8_t)(what >> 8);
+    size_t size = size_of_kind(kind);
+    uintptr_t object;
+
+    if (!atomic_load_explicit(&c->active, memory_order_relaxed) || c->sink == NULL || t == NULL ||
+        t->depth == 0 || t->depth > TRACE_DEPTH || t->frames[t->depth - 1].method != m ||
+        (uint64_t)address < 4096)
+        return;
+    if (size != 0) {
+        put_value(t, number, kind, (const void *)(uintptr_t)address, size);
+        return;
+    }
+    memcpy(&object, (const void *)(uintptr_t)address, sizeof object);
+    if (object == 0)
+        put_value(t, number, TRACE_KIND_NULL, NULL, 0);
+    else if (kind == CIL_TYPE_STRING)
+        put_string(c, t, number, object);
+    else
+        put_value(t, number, CIL_TYPE_OBJECT, NULL, 0);
+}
 
 void trace_enter(const trace_method *m)
 {
@@ -148,6 +247,7 @@ void trace_enter(const trace_method *m)
     if (t->session != session) {
         t->session = session;
         t->depth = 0;
+        t->values_used = 0;
         t->first_block = 0;
     }
     if (t->depth >= TRACE_DEPTH) {
@@ -157,6 +257,7 @@ void trace_enter(const trace_method *m)
     f = &t->frames[t->depth];
     f->method = m;
     f->inside = 0;
+    f->values = t->values_used;
     __atomic_store_n(&t->depth, t->depth + 1, __ATOMIC_RELEASE);
     f->start = ticks();
 }
@@ -184,6 +285,9 @@ static inline void leave(const trace_method *m, uint64_t failed)
     if (t->depth > 0)
         t->frames[t->depth - 1].inside += time;
     count(c, t, m, time, f->inside, failed);
+    if (c->sink != NULL && time >= c->slower_than)
+        offer(c, t, f, time, failed != 0);
+    t->values_used = f->values;
 }
 
 void trace_leave(const trace_method *m)
@@ -329,4 +433,14 @@ double trace_tick_ns(const trace_counters *c)
     uint64_t ns = os_monotonic_ns() - c->first_ns;
 
     return passed == 0 ? 1.0 : (double)ns / (double)passed;
+}
+
+double trace_measure_tick_ns(void)
+{
+    uint64_t ns = os_monotonic_ns();
+    uint64_t from = ticks();
+
+    while (os_monotonic_ns() - ns < 2000000) {
+    }
+    return (double)(os_monotonic_ns() - ns) / (double)(ticks() - from);
 }

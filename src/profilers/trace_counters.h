@@ -26,6 +26,18 @@ enum {
     TRACE_OCTAVES = 36,
     TRACE_BUCKETS = TRACE_OCTAVES << TRACE_SUB_BITS,
     TRACE_POOL_BYTES = 10 << 20,
+    TRACE_VALUES = 8 << 10,   /* bytes of values that a thread keeps for its running calls */
+    TRACE_STRING_UNITS = 100, /* of a text value; the rest is cut */
+    TRACE_RESULT = 255,       /* the number of the result among the arguments */
+};
+
+/* Kinds of values: elements of signatures (cil/signature.h), and these value types. */
+enum {
+    TRACE_KIND_NULL = 0x7F,
+    TRACE_KIND_GUID = 0x80,
+    TRACE_KIND_DATE_TIME,
+    TRACE_KIND_TIME_SPAN,
+    TRACE_KIND_CUT_STRING, /* a string that goes on */
 };
 
 typedef struct trace_counters trace_counters;
@@ -48,6 +60,7 @@ typedef struct {
     const trace_method *method;
     uint64_t start;
     uint64_t inside; /* ticks of traced calls made by this one */
+    uint32_t values; /* where its values begin */
 } trace_frame;
 
 typedef struct trace_thread {
@@ -57,7 +70,9 @@ typedef struct trace_thread {
     uint32_t depth;
     uint32_t first_block; /* number + 1 */
     bool retired;         /* its thread is gone; own thread's */
+    uint32_t values_used;
     trace_frame frames[TRACE_DEPTH];
+    uint8_t values[TRACE_VALUES];   /* per value: number, kind, u16 length, bytes */
     uint32_t blocks[TRACE_METHODS]; /* session << 24 | number + 1 */
 } trace_thread;
 
@@ -72,6 +87,13 @@ struct trace_counters {
     atomic_uint_fast64_t lost_blocks; /* calls not counted: the pool is used up */
     atomic_uint_fast64_t lost_depth;  /* calls not counted: too deep */
     atomic_uint_fast64_t lost_threads;
+    /* Single calls with their values; NULL = not wanted. Called in the probe: must not wait. */
+    void (*sink)(void *context, const trace_method *method, const trace_thread *thread,
+                 uint64_t start, uint64_t time, bool failed, const uint8_t *values, size_t length);
+    void *sink_context;
+    uint64_t slower_than; /* ticks */
+    atomic_int allowance; /* calls that may still go to the sink; refilled by the own thread */
+    uint32_t string_length, string_start; /* offsets in a String object */
     /* clock, own thread */
     uint64_t first_ticks, first_ns;
 };
@@ -93,6 +115,10 @@ void trace_fail(const trace_method *method); /* left by an exception */
 void trace_leave_step(const trace_method *method, int64_t state);
 void trace_fail_step(const trace_method *method);
 
+/* A value of the method that was just entered, or its result just before it is left: `what` is
+ * its number and kind << 8, `address` where it lies. */
+void trace_value(const trace_method *method, int64_t what, int64_t address);
+
 /* Adds up one method over all threads. Own thread. */
 typedef struct {
     uint64_t calls, failures, total, self, minimum, maximum, completions;
@@ -107,6 +133,8 @@ void trace_counters_each(trace_counters *c, void *context,
 
 /* Ticks to nanoseconds, as measured since the session's start. */
 double trace_tick_ns(const trace_counters *c);
+/* The same without a session: looks at both clocks for a moment. */
+double trace_measure_tick_ns(void);
 /* The lower bound of a bucket, in ticks. */
 uint64_t trace_bucket_ticks(unsigned bucket);
 

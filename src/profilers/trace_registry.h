@@ -32,7 +32,8 @@ typedef struct {
     char *reason;       /* set before the state becomes TRACE_LEFT_ALONE; kept for good */
     /* own thread */
     uint32_t name;
-    int told; /* the state that was written, + 1 */
+    char *parameters; /* names of its parameters, when values were asked for; kept */
+    int told;         /* the state that was written, + 1 */
     uint64_t written_calls;
     uint32_t written_active;
 } trace_entry;

@@ -12,7 +12,10 @@
 #include "cil/signature.h"
 #include "cil/wrap.h"
 #include "clarinet/lookup.h"
+#include "clarinet/names.h"
 #include "clarinet/profiler.h"
+
+enum { MOST_ARGUMENTS = 16 };
 
 #define NO_TRANSITION "System.Runtime.CompilerServices.CallConvSuppressGCTransition"
 
@@ -75,7 +78,8 @@ int trace_module_open(const clr_info *info, ModuleID module, trace_module *out, 
                                 NO_TRANSITION);
     out->probe_signature = make_signature(out->emitter, type, 1);
     out->step_signature = make_signature(out->emitter, type, 2);
-    if (out->probe_signature == 0 || out->step_signature == 0) {
+    out->value_signature = make_signature(out->emitter, type, 3);
+    if (out->probe_signature == 0 || out->step_signature == 0 || out->value_signature == 0) {
         hr = clr_emitter_result(out->emitter);
         clr_emitter_free(out->emitter);
         out->emitter = NULL;
@@ -279,11 +283,92 @@ static void insert_step_probe(rewriting *w, cil_at at, int64_t argument, mdToken
     cil_insert_token(&w->body, at, CIL_CALLI, w->module->step_signature);
 }
 
-static void insert_probes(rewriting *w, const cil_wrap *wrap, int64_t argument, mdToken state)
+/* The kind under which trace_value shall see a type; 0 = it cannot. */
+static uint8_t kind_of(rewriting *w, uint32_t type)
+{
+    static const struct {
+        const char *name;
+        uint8_t kind;
+    } known[] = {{"System.Guid", TRACE_KIND_GUID},
+                 {"System.DateTime", TRACE_KIND_DATE_TIME},
+                 {"System.TimeSpan", TRACE_KIND_TIME_SPAN}};
+    const cil_type *t = &w->signature.types[cil_type_skip_modifiers(&w->signature, type)];
+    buffer name = BUFFER_EMPTY;
+    uint8_t kind = 0;
+
+    switch (t->element) {
+    case CIL_TYPE_VALUETYPE:
+        clr_append_type_path(w->import, t->token, &name);
+        for (size_t n = 0; n < sizeof known / sizeof known[0]; n++)
+            if (strcmp(buffer_text(&name), known[n].name) == 0)
+                kind = known[n].kind;
+        buffer_free(&name);
+        return kind;
+    case CIL_TYPE_GENERIC: /* a class or a value: the next node tells */
+        return t[1].element == CIL_TYPE_CLASS ? CIL_TYPE_OBJECT : 0;
+    case CIL_TYPE_CLASS:
+    case CIL_TYPE_VECTOR:
+    case CIL_TYPE_ARRAY:
+        return CIL_TYPE_OBJECT;
+    case CIL_TYPE_VARIABLE:
+    case CIL_TYPE_METHOD_VARIABLE:
+    case CIL_TYPE_VOID:
+    case CIL_TYPE_TYPED_REFERENCE:
+        return 0;
+    case CIL_TYPE_POINTER:
+    case CIL_TYPE_FUNCTION:
+        return CIL_TYPE_UINT_PTR;
+    default:
+        return t->element;
+    }
+}
+
+/* The address of a value goes to trace_value; a by-ref is its address already. */
+static void insert_value(rewriting *w, cil_at at, int64_t argument, uint32_t type, uint32_t number,
+                         uint32_t variable)
+{
+    uint32_t bare = cil_type_skip_modifiers(&w->signature, type);
+    bool by_ref = w->signature.types[bare].element == CIL_TYPE_BYREF;
+    bool result = number == TRACE_RESULT;
+    uint8_t kind = kind_of(w, by_ref ? bare + 1 : bare);
+
+    if (kind == 0)
+        return;
+    cil_insert_number(&w->body, at, CIL_LDC_I8, argument);
+    cil_insert_number(&w->body, at, CIL_LDC_I8, number | (int64_t)kind << 8);
+    if (by_ref)
+        cil_insert_number(&w->body, at, result ? CIL_LDLOC : CIL_LDARG, variable);
+    else
+        cil_insert_number(&w->body, at, result ? CIL_LDLOCA : CIL_LDARGA, variable);
+    cil_insert(&w->body, at, CIL_CONV_U);
+    cil_insert(&w->body, at, CIL_CONV_U8);
+    cil_insert_number(&w->body, at, CIL_LDC_I8, (int64_t)(intptr_t)trace_value);
+    cil_insert(&w->body, at, CIL_CONV_I);
+    cil_insert_token(&w->body, at, CIL_CALLI, w->module->value_signature);
+}
+
+static void insert_arguments(rewriting *w, cil_at at, int64_t argument)
+{
+    uint32_t first = cil_signature_has_this(w->signature.convention) ? 1 : 0;
+    uint32_t number = 0;
+
+    for (uint32_t t = cil_signature_first(&w->signature);
+         t < w->signature.type_count && number < MOST_ARGUMENTS;
+         t = cil_signature_after(&w->signature, t), number++)
+        insert_value(w, at, argument, t, number, first + number);
+}
+
+static void insert_probes(rewriting *w, const cil_wrap *wrap, const cil_wrap_options *options,
+                          int64_t argument, mdToken state, bool values)
 {
     uint32_t signature = w->module->probe_signature;
 
     cil_insert_probe(&w->body, wrap->enter, argument, (uint64_t)(uintptr_t)trace_enter, signature);
+    if (values) {
+        insert_arguments(w, wrap->enter, argument);
+        if (options->has_result)
+            insert_value(w, wrap->leave, argument, 0, TRACE_RESULT, options->result_local);
+    }
     cil_insert_probe(&w->body, wrap->failed, argument, (uint64_t)(uintptr_t)trace_fail, signature);
     if (state == 0) {
         cil_insert_probe(&w->body, wrap->leave, argument, (uint64_t)(uintptr_t)trace_leave,
@@ -295,7 +380,7 @@ static void insert_probes(rewriting *w, const cil_wrap *wrap, int64_t argument, 
 }
 
 int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef token,
-                  const trace_method *method, bool step, ICorProfilerFunctionControl *control,
+                  const trace_method *method, unsigned flags, ICorProfilerFunctionControl *control,
                   error *e)
 {
     cil_wrap_options options = {.handler = CIL_FAULT};
@@ -315,12 +400,12 @@ int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef 
     code = read_method(&w, token, &m, e);
     if (code == 0)
         code = add_result(&w, &options, e);
-    if (code == 0 && step)
+    if (code == 0 && flags & TRACE_STEP)
         state = find_state_field(&w);
     if (code == 0)
         code = cil_wrap_body(&w.body, &options, &wrap, e);
     if (code == 0) {
-        insert_probes(&w, &wrap, argument, state);
+        insert_probes(&w, &wrap, &options, argument, state, (flags & TRACE_WITH_VALUES) != 0);
         code = check(&w, &m, e);
     }
     if (code == 0)

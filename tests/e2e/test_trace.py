@@ -218,3 +218,46 @@ def test_every_method_can_carry_a_probe(sample_command, clarinet, runtime, tmp_p
     assert sum(row["calls"] for row in rows) > 10_000
     left_alone = {state for state in states if state.startswith("left alone")}
     assert not any("IL_" in state or "refused" in state for state in left_alone), left_alone
+
+
+def test_values_of_single_calls(sample, clarinet, runtime):
+    with sample("Traceable") as patient:
+        process = clarinet.start("trace", "--json", "--args", "--rate", "10000", patient.pid,
+                                 "Traceable.Shapes::Values", "Traceable.Shapes::Throw",
+                                 "Traceable.Shapes::First")
+        wait_until_probed(process)
+        checksum = rounds(patient, 20)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, (out, err)
+        assert rounds(patient, 20) == checksum
+    assert patient.process.returncode == 0, patient
+    calls = json.loads(out)["calls"]
+    values = [call["values"] for call in calls if call["method"].endswith(".Values")]
+    assert values == [
+        f'id={n}, name="name {n}", flag=true, real=2.5, '
+        "guid=00000000-0000-0000-0000-000000000000, when=2024-02-29 13:05:09, nothing=null, "
+        'thing={…}, byRef=0, password=*** → "got ' + f'{n}{len(f"name {n}")}True2.5-04Friday"'
+        for n in range(20)
+    ], values
+    failed = [call for call in calls if call["method"].endswith(".Throw")]
+    assert [call["values"] for call in failed] == [f"n={n}" for n in range(20)], failed
+    assert all(call["failed"] and call["duration_ns"] > 0 for call in failed), failed
+    times = [call["time_ns"] for call in calls]
+    assert times == sorted(times) or len(set(call["thread"] for call in calls)) > 1
+    firsts = [call["values"] for call in calls if call["method"].endswith(".First")]
+    assert firsts == ["→ 0"] * 20, firsts
+
+
+def test_slow_calls_only(sample, clarinet, newest_runtime):
+    with sample("Traceable") as patient:
+        process = clarinet.start("trace", "--json", "--slower-than", "1h", patient.pid,
+                                 "Traceable.Shapes::Values")
+        wait_until_probed(process)
+        rounds(patient, 20)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, (out, err)
+    answer = json.loads(out)
+    assert answer["calls"] == [] and answer["methods"][0]["calls"] == 20, answer
