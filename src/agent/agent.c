@@ -122,6 +122,7 @@ static void go(agent *a)
     a->stays = false;
     a->mask_low = a->mask_high = 0;
     a->alone_since_ns = 0;
+    a->soon_ns = 0;
     atomic_store(&a->started, 0);
     atomic_store(&a->finished, 0);
     atomic_store(&a->phase, AGENT_IDLE);

@@ -27,6 +27,7 @@ enum {
     AGENT_CLIENTS = 8,
     AGENT_RING_SIZE = 1 << 20,
     AGENT_TICK_MS = 100,   /* rounds of the own thread while something records */
+    AGENT_SOON_MS = 10,    /* from a first event to its round */
     AGENT_GRACE_MS = 2000, /* for the tool to connect, to say hello, to start */
     AGENT_FIRST_SLAB = 16 << 10,
 };
@@ -88,7 +89,9 @@ struct agent {
     int own_thread_id;
     int wake; /* eventfd */
     atomic_bool waking;
-    atomic_uint tick; /* counts rounds; callbacks refill their allowances by it */
+    atomic_bool has_news; /* woken by agent_wake, not by a ring that fills */
+    uint64_t soon_ns;     /* a round before the next tick; 0 = none */
+    atomic_uint tick;     /* counts rounds; callbacks refill their allowances by it */
     ring events;
     events pipe;
     names names;

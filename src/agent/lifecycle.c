@@ -37,6 +37,7 @@ SIGNAL_SAFE void agent_wake(agent *a)
     if (atomic_load_explicit(&a->waking, memory_order_relaxed) ||
         atomic_exchange_explicit(&a->waking, true, memory_order_relaxed))
         return;
+    atomic_store_explicit(&a->has_news, true, memory_order_relaxed);
     saved = errno;
     if (write(a->wake, &one, sizeof one) < 0)
         atomic_store_explicit(&a->waking, false, memory_order_relaxed);

@@ -68,12 +68,24 @@ static int time_to_sleep(const agent *a, uint64_t now)
 
     if (somebody_records(a))
         wait = until(a->next_tick_ns, now);
+    if (a->soon_ns != 0)
+        wait = sooner(wait, until(a->soon_ns, now));
     for (size_t i = 0; i < AGENT_CLIENTS; i++)
         if (a->clients[i].state == CLIENT_GREETING || a->clients[i].state == CLIENT_LEAVING)
             wait = sooner(wait, until(a->clients[i].deadline_ns, now));
     if (a->alone_since_ns != 0 && !a->stays)
         wait = sooner(wait, until(a->alone_since_ns + (uint64_t)AGENT_GRACE_MS * 1000000, now));
     return wait;
+}
+
+/* Somebody woke us: a ring that fills is emptied now; a first event may wait a moment for what
+ * belongs to it. */
+static void heed_wake(agent *a)
+{
+    if (atomic_exchange(&a->has_news, false))
+        a->soon_ns = os_monotonic_ns() + (uint64_t)AGENT_SOON_MS * 1000000;
+    else
+        agent_round(a, false);
 }
 
 static void sleep_and_serve(agent *a)
@@ -113,7 +125,7 @@ static void sleep_and_serve(agent *a)
             client_open(a, descriptor);
     }
     if (polled[0].revents != 0 && somebody_records(a))
-        agent_round(a, false);
+        heed_wake(a);
 }
 
 /* Ticks, deadlines. */
@@ -126,6 +138,10 @@ static void keep_time(agent *a)
 
         if ((c->state == CLIENT_GREETING || c->state == CLIENT_LEAVING) && now >= c->deadline_ns)
             client_close(a, c);
+    }
+    if (a->soon_ns != 0 && now >= a->soon_ns) {
+        a->soon_ns = 0;
+        agent_round(a, false);
     }
     if (somebody_records(a) && now >= a->next_tick_ns) {
         a->next_tick_ns = now + (uint64_t)AGENT_TICK_MS * 1000000;

@@ -485,8 +485,12 @@ static void take_record(agent *a, unsigned kind, const void *payload, size_t len
 static void drain(agent *a, bool last)
 {
     state *s = state_of(a);
+    size_t ready = last ? s->held_count : s->held_old;
 
-    emit_held(a, s, last ? s->held_count : s->held_old);
+    /* in order: what was there a round ago, and whatever after it is known to be caught */
+    while (ready < s->held_count && (s->held[ready].cells[FLAGS] & FLAG_CAUGHT) != 0)
+        ready++;
+    emit_held(a, s, ready);
     s->held_old = s->held_count;
     for (size_t i = 0; i < CLASSES; i++) {
         uint64_t count;
