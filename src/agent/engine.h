@@ -21,7 +21,7 @@
 #include "recording/encode.h"
 
 /* Every profiler, in the order of their start. X(name) stands for an `engine ENGINE_name`. */
-#define ENGINE_LIST(X) X(cpu) X(wall) X(exceptions) X(gc) X(trace) X(threads)
+#define ENGINE_LIST(X) X(cpu) X(wall) X(exceptions) X(gc) X(trace) X(threads) X(contention)
 
 enum {
 #define X(name) ENGINE_INDEX_##name,
@@ -41,6 +41,8 @@ typedef struct {
      * COR_PRF_HIGH_MONITOR_EVENT_PIPE. They come to on_event. */
     const events_wish *wishes;
     size_t wish_count;
+    /* How many of them, from the first on, are wanted now (after configure); NULL = all. */
+    size_t (*count_wishes)(agent *a);
     /* Its tables in the recording; table k of engine i has the id 16 i + k + 1. */
     const recording_table *tables;
     size_t table_count;

@@ -66,7 +66,11 @@ static void collect_wishes(agent *a, events *wanted)
 {
     memset(wanted, 0, sizeof *wanted);
     for (unsigned i = 0; i < ENGINE_COUNT; i++) {
-        for (size_t k = 0; agent_is_active(a, i) && k < ENGINES[i]->wish_count; k++) {
+        size_t count = !agent_is_active(a, i)             ? 0
+                       : ENGINES[i]->count_wishes != NULL ? ENGINES[i]->count_wishes(a)
+                                                          : ENGINES[i]->wish_count;
+
+        for (size_t k = 0; k < count; k++) {
             const events_wish *w = &ENGINES[i]->wishes[k];
 
             wanted->keywords[w->provider] |= w->keywords;

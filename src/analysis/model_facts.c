@@ -102,6 +102,7 @@ bool model_load_profilers(model *m, model_process *p, reader *r)
     while (recording_next_profiler(r, &record)) {
         model_profiler *profiler;
         uint32_t name;
+        uint32_t note;
 
         if (!model_add_string(m, record.name, &name))
             return false;
@@ -110,8 +111,10 @@ bool model_load_profilers(model *m, model_process *p, reader *r)
             return true;
         }
         profiler = profiler_of(m, p, name);
-        if (profiler == NULL || !model_add_string(m, record.note, &profiler->note))
+        if (profiler == NULL || !model_add_string(m, record.note, &note))
             return false;
+        if (note != 0)
+            profiler->note = note; /* what was said at the start holds after the stop */
         profiler->state = record.state <= RECORDING_FAILED ? (uint32_t)record.state : 0;
         if (record.state == RECORDING_STARTED)
             profiler->start = record.time;

@@ -67,6 +67,15 @@ static const catalogue_parameter THREADS[] = {
     END_OF_PARAMETERS,
 };
 
+static const catalogue_parameter CONTENTION[] = {
+    {"stacks", CATALOGUE_NUMBER, "100", 1, 100000, NULL,
+     "stacks per second and thread for each lock type; the rest is counted and timed without one"},
+    {"depth", CATALOGUE_NUMBER, "64", 1, 512, NULL, "frames kept of each stack, from the wait up"},
+    {"waits", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
+     "also waits for events, semaphores and other handles, and Monitor.Wait (.NET 9 and later)"},
+    END_OF_PARAMETERS,
+};
+
 const catalogue_profiler CATALOGUE[] = {
     {"cpu", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a02",
      "where processor time goes: stacks with lines, native code and the runtime included",
@@ -92,5 +101,9 @@ const catalogue_profiler CATALOGUE[] = {
      "every thread at one moment: stack, CPU time, the monitor it waits for and who owns it",
      "the program stands still for about 20 us a thread",
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, THREADS},
+    {"contention", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a10",
+     "waits for locks: who waited, for whom, how long, type of the lock, stack",
+     "nothing while no thread waits; 1 to 3 us per wait, taken while it waits",
+     CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, CONTENTION},
     {NULL, NULL, NULL, NULL, 0, false, NULL},
 };

@@ -15,6 +15,7 @@ static bool has_stacks(const section *s)
 const report_section REPORT_SECTIONS[] = {
     {"exceptions", NULL, section_exceptions_markdown, section_exceptions_json},
     {"collections", NULL, section_gc_markdown, section_gc_json},
+    {"waits", NULL, section_contention_markdown, section_contention_json},
     {NULL, has_stacks, section_profile_markdown, section_profile_json},
     {NULL, NULL, section_rows_markdown, section_rows_json},
 };

@@ -41,6 +41,8 @@ int section_exceptions_markdown(const section *s);
 int section_exceptions_json(const section *s, json *j);
 int section_gc_markdown(const section *s);
 int section_gc_json(const section *s, json *j);
+int section_contention_markdown(const section *s);
+int section_contention_json(const section *s, json *j);
 int section_rows_markdown(const section *s);
 int section_rows_json(const section *s, json *j);
 

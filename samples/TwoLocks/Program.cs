@@ -1,0 +1,239 @@
+// Sick: two locks that are held long, with a thread waiting for each. In a round the owner takes
+// the lock, lets the waiter try, and holds it for a known time while the waiter waits: `Ledger` for
+// --ledger ms (20), `Stock` for --stock ms (5). Nobody else waits. Prints how many waits there were
+// and, measured by the waiters themselves, how long they were.
+// Options: --rounds N (0 = until the end), --seconds S, --count 1 prints the measured waiting time,
+// --gc 1 lets a third thread force collections all the time, --storm T lets T threads fight for one
+// lock object, which is replaced by a new one now and then, as fast as they can. --modern 1: the
+// ledger is guarded by a System.Threading.Lock where the runtime has it (.NET 9 and later).
+using System;
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+using System.Threading;
+using Clarinet.Samples;
+
+namespace TwoLocks
+{
+    public sealed class Ledger
+    {
+        public long Entries;
+    }
+
+    public sealed class Stock
+    {
+        public long Entries;
+    }
+
+    public sealed class Till
+    {
+        public long Entries;
+    }
+
+    public static class Program
+    {
+        public static int Main(string[] args)
+        {
+            Patient patient = new Patient(args);
+            Pair<Ledger> ledger = new Pair<Ledger>("ledger", patient.Number("ledger", 20));
+
+            if (patient.Number("modern", 0) != 0)
+                ledger.UseModernLock();
+            Pair<Stock> stock = new Pair<Stock>("stock", patient.Number("stock", 5));
+            int storm = patient.Number("storm", 0);
+            bool forced = patient.Number("gc", 0) != 0;
+            Thread collector = new Thread(() => Collect(patient)) { IsBackground = true };
+            long fought = 0;
+
+            patient.Ready();
+            if (forced)
+                collector.Start();
+            if (storm > 0)
+            {
+                fought = Storm.Run(patient, storm);
+            }
+            else
+            {
+                ledger.Start(patient);
+                stock.Start(patient);
+                ledger.Join();
+                stock.Join();
+            }
+            Console.WriteLine("all well");
+            if (patient.Number("count", 0) != 0)
+            {
+                Console.WriteLine($"ledger waits {ledger.Waits} ns {ledger.WaitedNs}");
+                Console.WriteLine($"stock waits {stock.Waits} ns {stock.WaitedNs}");
+                Console.WriteLine($"entered {fought}");
+                Console.WriteLine($"contended {Monitor.LockContentionCount}");
+            }
+            return 0;
+        }
+
+        private static void Collect(Patient patient)
+        {
+            while (!patient.IsOver)
+            {
+                GC.KeepAlive(new byte[5000]);
+                GC.Collect(0);
+            }
+        }
+    }
+
+    // An owner and a waiter that meet once a round.
+    public sealed class Pair<T>
+        where T : class, new()
+    {
+        private readonly T gate = new T();
+        private readonly Barrier meeting = new Barrier(2);
+        private readonly ManualResetEventSlim held = new ManualResetEventSlim();
+        private readonly int hold;
+        private readonly Thread owner;
+        private readonly Thread waiter;
+        private volatile bool over;
+        private Action? enter; // of a System.Threading.Lock
+        private Action? exit;
+        private Patient? patient;
+        private int limit;
+
+        public Pair(string name, int hold)
+        {
+            this.hold = hold;
+            owner = new Thread(Own) { Name = name + "-owner" };
+            waiter = new Thread(Wait) { Name = name + "-waiter" };
+        }
+
+        public long Waits { get; private set; }
+
+        public long WaitedNs { get; private set; }
+
+        // The samples are built for .NET 8, which has no such type.
+        public void UseModernLock()
+        {
+            Type? type = Type.GetType("System.Threading.Lock");
+
+            if (type == null)
+                return;
+            object modern = Activator.CreateInstance(type)!;
+
+            enter = type.GetMethod("Enter")!.CreateDelegate<Action>(modern);
+            exit = type.GetMethod("Exit")!.CreateDelegate<Action>(modern);
+        }
+
+        public void Start(Patient whose)
+        {
+            patient = whose;
+            limit = whose.Number("rounds", 0);
+            owner.Start();
+            waiter.Start();
+        }
+
+        public void Join()
+        {
+            owner.Join();
+            waiter.Join();
+        }
+
+        private void Own()
+        {
+            for (int round = 0; !over; round++)
+            {
+                Hold();
+                over = patient!.IsOver || (limit != 0 && round + 1 >= limit);
+                meeting.SignalAndWait();
+                held.Reset();
+                meeting.SignalAndWait();
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private void Hold()
+        {
+            if (enter != null)
+            {
+                enter();
+                held.Set();
+                Thread.Sleep(hold);
+                exit!();
+                return;
+            }
+            lock (gate)
+            {
+                held.Set();
+                Thread.Sleep(hold);
+            }
+        }
+
+        private void Wait()
+        {
+            bool last = false;
+
+            while (!last)
+            {
+                held.Wait();
+                Enter();
+                meeting.SignalAndWait();
+                last = over;
+                meeting.SignalAndWait();
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private void Enter()
+        {
+            long start = Stopwatch.GetTimestamp();
+
+            if (enter != null)
+            {
+                enter();
+                WaitedNs += (long)Stopwatch.GetElapsedTime(start).TotalNanoseconds;
+                Waits++;
+                exit!();
+                return;
+            }
+            lock (gate)
+            {
+                WaitedNs += (long)Stopwatch.GetElapsedTime(start).TotalNanoseconds;
+                Waits++;
+            }
+        }
+    }
+
+    // Many threads, one lock, held a little each time.
+    public static class Storm
+    {
+        private static volatile Till gate = new Till();
+        private static long entries;
+
+        public static long Run(Patient patient, int count)
+        {
+            Thread[] threads = new Thread[count];
+
+            for (int i = 0; i < count; i++)
+            {
+                threads[i] = new Thread(() => Fight(patient)) { Name = "storm-" + (i + 1) };
+                threads[i].Start();
+            }
+            foreach (Thread thread in threads)
+                thread.Join();
+            return entries;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Fight(Patient patient)
+        {
+            while (!patient.IsOver)
+            {
+                lock (gate)
+                {
+                    long entered = Interlocked.Increment(ref entries);
+
+                    Thread.SpinWait(200);
+                    if (entered % 16 == 0)
+                        Thread.Sleep(0);
+                    if (entered % 64 == 0)
+                        gate = new Till();
+                }
+            }
+        }
+    }
+}
