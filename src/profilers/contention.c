@@ -64,7 +64,7 @@ static const recording_column WAIT_COLUMNS[COLUMNS] = {
 };
 static const recording_table TABLES[] = {{"waits", "contention", WAIT_COLUMNS, COLUMNS}};
 static const char *const LOSSES[] = {
-    "ring full (the wait is counted without a stack)",
+    "ring full",
     "wait not timed: more than 2048 threads waited at once",
     "wait not counted: more than 1024 lock types",
     "wait not counted: it began before the recording",
