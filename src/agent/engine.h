@@ -21,7 +21,7 @@
 #include "recording/encode.h"
 
 /* Every profiler, in the order of their start. X(name) stands for an `engine ENGINE_name`. */
-#define ENGINE_LIST(X) X(cpu) X(wall) X(exceptions) X(gc) X(trace) X(threads) X(contention)
+#define ENGINE_LIST(X) X(cpu) X(wall) X(exceptions) X(gc) X(trace) X(threads) X(contention) X(heap)
 
 enum {
 #define X(name) ENGINE_INDEX_##name,
@@ -73,6 +73,10 @@ typedef struct {
     void (*on_collection_started)(agent *a);
     void (*on_collection_finished)(agent *a);
     void (*on_event)(agent *a, const events_event *event);
+    /* The same before the event's provider is asked for (which the runtime refuses while a session
+     * is being made): true = it is this engine's alone. */
+    bool (*on_raw_event)(agent *a, uint32_t id, const uint8_t *metadata, uint32_t metadata_length,
+                         const uint8_t *data, uint32_t length);
     void (*on_suspend_started)(agent *a, COR_PRF_SUSPEND_REASON reason);
     void (*on_suspend_finished)(agent *a);
     void (*on_resume_finished)(agent *a);

@@ -203,6 +203,10 @@ void events_deliver(agent *a, EVENTPIPE_PROVIDER provider, uint32_t id, uint32_t
 {
     events_event event;
 
+    for (unsigned i = 0; i < ENGINE_COUNT; i++)
+        if (ENGINES[i]->on_raw_event != NULL && agent_is_active(a, i) &&
+            ENGINES[i]->on_raw_event(a, id, metadata, metadata_length, data, length))
+            return;
     event.provider = provider_of(a, provider);
     event.handle = provider;
     event.id = id;

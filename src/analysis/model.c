@@ -33,6 +33,7 @@ static void free_process(model_process *p)
         memory_free(p->profilers[i].parameters);
     memory_free(p->profilers);
     memory_free(p->infos);
+    model_heap_free(p->heap);
     memory_free(p->modules);
     memory_free(p->methods);
     memory_free(p->frames);

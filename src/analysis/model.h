@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/model_heap.h"
 #include "analysis/strings.h"
 #include "base/error.h"
 #include "base/table.h"
@@ -150,6 +151,7 @@ typedef struct {
     size_t profiler_count, profiler_capacity;
     recording_cost cost;
     bool has_cost;
+    model_heap *heap; /* NULL = no snapshot was recorded */
     model_function *functions;
     size_t function_count, function_capacity;
     model_place *places;

@@ -294,6 +294,8 @@ static int load_chunk(model *m, model_process *p, const recording_chunk *chunk, 
         return model_load_profilers(m, p, r) ? 0 : ERROR_MEMORY;
     case RECORDING_END:
         return model_load_ends(m, p, r) ? 0 : ERROR_MEMORY;
+    case RECORDING_HEAP:
+        return model_load_heap(m, p, r) ? 0 : ERROR_MEMORY;
     default:
         m->unknown_chunks++;
         return 0;

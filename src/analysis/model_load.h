@@ -24,6 +24,9 @@ bool model_load_profilers(model *m, model_process *p, reader *r);
 bool model_load_costs(model_process *p, reader *r);
 bool model_load_ends(model *m, model_process *p, reader *r);
 
+/* A HEAP chunk; false: no memory. */
+bool model_load_heap(model *m, model_process *p, reader *r);
+
 bool model_add_string(model *m, recording_text text, uint32_t *index);
 /* The index behind an id; 0 for id 0 and (counted) for an id that was not defined. */
 uint32_t model_ids_get(model *m, const model_ids *ids, uint64_t id);

@@ -57,6 +57,21 @@ const cli_verb CLI_VERBS[] = {
      "Examples:\n"
      "  clarinet trace -d 10s 1234 'Shop.Orders::Place*'\n"
      "  clarinet trace -n shop '[Shop]*' '!*::get_*'\n"},
+    {"heap", "PID|FILE [--type NAME [--paths]] [-o FILE] | diff BEFORE AFTER",
+     "show what fills the memory and what keeps it alive", verb_heap,
+     "  -o, --output FILE  keep the snapshot\n"
+     "      --top N        rows of each table; 25 without it\n"
+     "      --by ORDER     retained, bytes or count\n"
+     "      --type NAME    only these types; * and ? are understood\n"
+     "      --paths        the shortest ways from roots to the objects of --type\n"
+     "      --json         one object, for machines\n\n"
+     "A snapshot forces one full garbage collection; the program stands still meanwhile, about\n"
+     "0.1 s per million objects. Retained is what would be freed if these objects went.\n"
+     "diff shows the growth between two snapshots, by type.\n\n"
+     "Examples:\n"
+     "  clarinet heap 1234\n"
+     "  clarinet heap shop.clarinet --type 'Shop.Order' --paths\n"
+     "  clarinet heap diff before.clarinet after.clarinet\n"},
     {"il", "ASSEMBLY [TYPE::METHOD] [--list] [--check]", "show the CIL of an assembly's methods",
      verb_il,
      "      --list   names only\n"

@@ -37,6 +37,7 @@ int verb_completion(int argc, char **argv);
 int verb_instrument(int argc, char **argv);
 int verb_launch(int argc, char **argv);
 int verb_ps(int argc, char **argv);
+int verb_heap(int argc, char **argv);
 int verb_il(int argc, char **argv);
 int verb_diff(int argc, char **argv);
 int verb_report(int argc, char **argv);

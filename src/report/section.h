@@ -43,6 +43,11 @@ int section_gc_markdown(const section *s);
 int section_gc_json(const section *s, json *j);
 int section_contention_markdown(const section *s);
 int section_contention_json(const section *s, json *j);
+int section_heap_markdown(const section *s);
+int section_heap_json(const section *s, json *j);
+/* Of tables that another section uses. */
+int section_nothing_markdown(const section *s);
+int section_nothing_json(const section *s, json *j);
 int section_rows_markdown(const section *s);
 int section_rows_json(const section *s, json *j);
 

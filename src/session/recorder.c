@@ -325,6 +325,9 @@ static void take(recorder *r, peer *p, const recording_chunk *chunk)
             symbolize_take(p->symbols, chunk);
         if (recording_writer_append_received(r->writer, chunk, p->index, &e) != 0)
             file_failed(r, &e);
+        if (r->options->enough != NULL && !r->stopping &&
+            r->options->enough(r->options->context, chunk))
+            recorder_stop(r, "stopped");
     }
 }
 

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "catalogue/catalogue.h"
 #include "diagnostics/processes.h"
+#include "recording/decode.h"
 
 typedef struct {
     bool started;         /* at least one process records, or has recorded */
@@ -36,6 +37,8 @@ typedef struct {
     int stop;             /* a descriptor; readable = stop and keep all; -1 = none */
     /* Called a few times a second; may be NULL. */
     void (*progress)(void *context, const session_progress *progress);
+    /* Called for every chunk of an agent; true: nothing more is wanted, stop. May be NULL. */
+    bool (*enough)(void *context, const recording_chunk *chunk);
     void *context;
 } session_options;
 

@@ -1,0 +1,87 @@
+// A cache that nobody empties: a static list that holds every entry ever made. The number of objects
+// is known: --entries N (20000) makes N entries, each with a body of 100 bytes, and N / 10 labels
+// that point to themselves. What is dropped again (--dropped N, 5000) must not be found.
+using System;
+using System.Collections.Generic;
+using System.Runtime.CompilerServices;
+using Clarinet.Samples;
+
+namespace LeakyCache
+{
+    public sealed class Entry
+    {
+        public byte[] Body = new byte[100];
+        public long Number;
+
+        public Entry(long number)
+        {
+            Number = number;
+        }
+    }
+
+    public sealed class Label
+    {
+        public Label Self;
+
+        public Label()
+        {
+            Self = this;
+        }
+    }
+
+    public sealed class Dropped
+    {
+        public byte[] Body = new byte[50];
+    }
+
+    public static class Store
+    {
+        public static readonly List<Entry> Entries = new List<Entry>();
+        public static Label[] Labels = Array.Empty<Label>();
+    }
+
+    public static class Program
+    {
+        public static int Main(string[] args)
+        {
+            Patient patient = new Patient(args);
+            int entries = patient.Number("entries", 20000);
+
+            Fill(entries);
+            Drop(patient.Number("dropped", 5000));
+            Console.WriteLine($"entries {Store.Entries.Count}");
+            patient.Ready();
+            patient.WaitForEnd();
+            Console.WriteLine($"sum {Sum()}");
+            return 0;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Fill(int count)
+        {
+            for (int i = 0; i < count; i++)
+                Store.Entries.Add(new Entry(i));
+            Store.Labels = new Label[count / 10];
+            for (int i = 0; i < Store.Labels.Length; i++)
+                Store.Labels[i] = new Label();
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Drop(int count)
+        {
+            List<Dropped> dropped = new List<Dropped>();
+
+            for (int i = 0; i < count; i++)
+                dropped.Add(new Dropped());
+        }
+
+        private static long Sum()
+        {
+            long sum = 0;
+
+            foreach (Entry entry in Store.Entries)
+                sum += entry.Number + entry.Body.Length;
+            return sum;
+        }
+    }
+}

@@ -1,0 +1,78 @@
+/*
+ * heap_stream: the way of a heap snapshot out of the target: a short queue of blocks between the
+ * thread that walks the heap (while the program stands still) and the agent's own thread, which
+ * writes them to the session's socket as HEAP chunks. The graph is never kept.
+ *
+ * Invariant: a block belongs to one side at a time. The walking thread waits for a free block at
+ * most HEAP_STREAM_PATIENCE_MS; then, or when the socket is gone, the snapshot is abandoned and
+ * everything that still comes is thrown away at once, so that the program goes on.
+ *
+ * Thread rules: one writer at a time (the caller sees to that), one reader.
+ */
+#ifndef CLARINET_AGENT_HEAP_STREAM_H
+#define CLARINET_AGENT_HEAP_STREAM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    HEAP_STREAM_BLOCKS = 16,
+    HEAP_STREAM_BLOCK_SIZE = 256 << 10,
+    HEAP_STREAM_PATIENCE_MS = 5000,
+};
+
+typedef struct {
+    uint8_t *memory; /* all blocks */
+    size_t lengths[HEAP_STREAM_BLOCKS];
+    atomic_int written; /* blocks handed over so far */
+    atomic_int taken;   /* blocks given back so far */
+    atomic_int done;    /* no further block comes */
+    atomic_int abandoned;
+    /* the writer's */
+    uint8_t *at;    /* NULL = no block in hand */
+    uint8_t *limit; /* of the block in hand */
+    unsigned section;
+    uint64_t attempt;
+} heap_stream;
+
+/* false when there is no memory. */
+bool heap_stream_open(heap_stream *s);
+void heap_stream_close(heap_stream *s);
+
+/* ---- the writer ---- */
+
+/* Room for `bytes` (at most 256) in a block of this section and attempt; NULL: abandoned. */
+uint8_t *heap_stream_room(heap_stream *s, unsigned section, uint64_t attempt, size_t bytes);
+/* Hands over the block in hand. */
+void heap_stream_flush(heap_stream *s);
+/* After the last block. */
+void heap_stream_finish(heap_stream *s);
+
+static inline uint8_t *heap_stream_put_varint(uint8_t *at, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *at++ = (uint8_t)(value | 0x80);
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+static inline uint64_t heap_stream_zigzag(int64_t value)
+{
+    return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+}
+
+/* ---- the reader ---- */
+
+/* The next block as a whole chunk, waiting a moment for it; NULL: none now. */
+const uint8_t *heap_stream_next(heap_stream *s, size_t *length);
+/* Gives that block back. */
+void heap_stream_release(heap_stream *s);
+static inline bool heap_stream_is_over(heap_stream *s)
+{
+    return atomic_load(&s->done) != 0 && atomic_load(&s->written) == atomic_load(&s->taken);
+}
+void heap_stream_abandon(heap_stream *s);
+
+#endif

@@ -1,0 +1,358 @@
+/* heap: see heap.h. */
+#include "analysis/heap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/array.h"
+#include "analysis/heap_graph.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+static int no_memory(error *e)
+{
+    return error_set(e, ERROR_MEMORY, "no memory to analyse the snapshot");
+}
+
+const model_process *heap_find(const model *m)
+{
+    for (size_t i = 0; i < m->process_count; i++)
+        if (m->processes[i].heap != NULL)
+            return &m->processes[i];
+    return NULL;
+}
+
+void heap_free(heap *h)
+{
+    memory_free(h->first);
+    memory_free(h->targets);
+    memory_free(h->type);
+    memory_free(h->own);
+    memory_free(h->retained);
+    memory_free(h->towards_root);
+    dominators_free(&h->tree);
+    table_u64_free(&h->root_of);
+    table_u64_free(&h->functions);
+    table_u64_free(&h->statics);
+    memory_free(h->types);
+    memory_free(h->holders);
+    memset(h, 0, sizeof *h);
+}
+
+/* ---- names ---- */
+
+static bool load_names(heap *h, const char *table, const char *key, const char *value,
+                       table_u64 *names)
+{
+    const model_table *t = model_find_table(h->m, h->p, table, "heap");
+    const model_column *keys = t == NULL ? NULL : model_find_column(h->m, t, key);
+    const model_column *values = t == NULL ? NULL : model_find_column(h->m, t, value);
+
+    for (size_t i = 0; keys != NULL && values != NULL && i < t->rows; i++) {
+        uint64_t name = model_cell(values, i);
+
+        if (values->type == RECORDING_METHOD_ID && values->u32 != NULL)
+            name = h->p->methods[name].name;
+        if (name != 0 && !table_u64_put(names, model_cell(keys, i), name))
+            return false;
+    }
+    return true;
+}
+
+static uint32_t add_type(heap *h, table_u64 *by_name, uint32_t name)
+{
+    uint64_t *at = table_u64_at(by_name, name, h->type_count);
+
+    if (at == NULL)
+        return UINT32_MAX;
+    if (*at == h->type_count) {
+        if (!array_reserve(&h->types, &h->type_capacity, h->type_count + 1, sizeof *h->types))
+            return UINT32_MAX;
+        h->types[h->type_count++].name = name;
+    }
+    return (uint32_t)*at;
+}
+
+/* number -> type, number -> size; types of the same name are one. */
+static bool load_types(heap *h, table_u64 *numbers, table_u64 *sizes)
+{
+    const model_table *t = model_find_table(h->m, h->p, "heap_types", "heap");
+    const model_column *number = t == NULL ? NULL : model_find_column(h->m, t, "number");
+    const model_column *size = t == NULL ? NULL : model_find_column(h->m, t, "size");
+    const model_column *name = t == NULL ? NULL : model_find_column(h->m, t, "name");
+    table_u64 by_name;
+    bool good = true;
+
+    table_u64_init(&by_name);
+    good = add_type(h, &by_name, 0) == 0; /* what has no name */
+    for (size_t i = 0; good && number != NULL && size != NULL && name != NULL && i < t->rows; i++) {
+        uint32_t type =
+            add_type(h, &by_name, name->u32 == NULL ? 0 : (uint32_t)model_cell(name, i));
+
+        good = type != UINT32_MAX && table_u64_put(numbers, model_cell(number, i), type) &&
+               table_u64_put(sizes, model_cell(number, i), model_cell(size, i));
+    }
+    table_u64_free(&by_name);
+    return good;
+}
+
+static bool fill_objects(heap *h)
+{
+    const model_heap *s = h->snapshot;
+    table_u64 numbers, sizes;
+    bool good;
+
+    table_u64_init(&numbers);
+    table_u64_init(&sizes);
+    good = load_types(h, &numbers, &sizes);
+    for (size_t i = 0; good && i < s->object_count; i++) {
+        uint64_t type = 0, size = s->sizes[i];
+        heap_type *t;
+
+        table_u64_get(&numbers, s->types[i], &type);
+        if (size == 0)
+            table_u64_get(&sizes, s->types[i], &size);
+        if (size < HEAP_LEAST_SIZE)
+            size = HEAP_LEAST_SIZE;
+        h->type[i + 1] = (uint32_t)type;
+        h->own[i + 1] = size;
+        t = &h->types[type];
+        t->count++;
+        t->bytes += size;
+        if (size > t->largest)
+            t->largest = size;
+        h->bytes += size;
+    }
+    h->objects = s->object_count;
+    table_u64_free(&numbers);
+    table_u64_free(&sizes);
+    return good;
+}
+
+/* ---- retained by type ---- */
+
+/* Walks the dominator tree with a count of open types: what an object retains counts for its type
+ * unless another one of the type above it has counted it already. */
+static bool sum_types(heap *h)
+{
+    uint32_t *child = memory_allocate_array(h->nodes, sizeof *child);
+    uint32_t *sibling = memory_allocate_array(h->nodes, sizeof *sibling);
+    uint32_t *open = memory_allocate_array(h->type_count, sizeof *open);
+    uint32_t at = 0;
+    bool good = child != NULL && sibling != NULL && open != NULL;
+
+    for (uint32_t i = 1; good && i < h->tree.reached; i++) {
+        uint32_t node = h->tree.order[i];
+
+        sibling[node] = child[h->tree.dominator[node]];
+        child[h->tree.dominator[node]] = node;
+    }
+    while (good) {
+        if (child[at] != 0) {
+            at = child[at];
+        } else {
+            while (at != 0 && sibling[at] == 0) {
+                open[h->type[at]]--;
+                at = h->tree.dominator[at];
+            }
+            if (at == 0)
+                break;
+            open[h->type[at]]--;
+            at = sibling[at];
+        }
+        if (open[h->type[at]]++ == 0)
+            h->types[h->type[at]].retained += h->retained[at];
+    }
+    memory_free(child);
+    memory_free(sibling);
+    memory_free(open);
+    return good;
+}
+
+/* ---- holders ---- */
+
+static int compare_holders(const void *a, const void *b)
+{
+    const heap_holder *x = a, *y = b;
+
+    if (x->retained != y->retained)
+        return x->retained > y->retained ? -1 : 1;
+    return x->root < y->root ? -1 : x->root > y->root;
+}
+
+/* Roots that mean the same to a person are one: by kind and id, handles by kind alone. */
+static uint64_t meaning_of(const heap *h, uint32_t root)
+{
+    const model_heap_root *r;
+
+    if (root == HEAP_SEVERAL_ROOTS)
+        return 0;
+    r = &h->snapshot->roots[root];
+    if (r->kind == RECORDING_ROOT_STATIC || r->kind == RECORDING_ROOT_STACK)
+        return table_hash_u64(r->id) ^ r->kind;
+    return 1 + r->kind * 16 + (r->flags & 15);
+}
+
+static bool find_holders(heap *h)
+{
+    table_u64 known;
+    bool good = true;
+
+    table_u64_init(&known);
+    for (uint32_t node = 1; good && node < h->nodes; node++) {
+        uint64_t root = HEAP_SEVERAL_ROOTS;
+        uint64_t *at;
+
+        if (h->tree.dominator[node] != 0)
+            continue;
+        table_u64_get(&h->root_of, node, &root);
+        at = table_u64_at(
+            &known, table_hash_u64(meaning_of(h, (uint32_t)root)) ^ (uint64_t)h->type[node] << 17,
+            h->holder_count);
+        good = at != NULL &&
+               (*at < h->holder_count || array_reserve(&h->holders, &h->holder_capacity,
+                                                       h->holder_count + 1, sizeof *h->holders));
+        if (!good)
+            break;
+        if (*at == h->holder_count)
+            h->holders[h->holder_count++] = (heap_holder){(uint32_t)root, h->type[node], 0, 0};
+        h->holders[*at].count++;
+        h->holders[*at].retained += h->retained[node];
+    }
+    table_u64_free(&known);
+    if (good && h->holder_count != 0)
+        qsort(h->holders, h->holder_count, sizeof *h->holders, compare_holders);
+    return good;
+}
+
+/* ---- all of it ---- */
+
+static int analyse(heap *h, error *e)
+{
+    dominators_graph graph;
+    int code;
+
+    h->type = memory_allocate_array(h->nodes, sizeof *h->type);
+    h->own = memory_allocate_array(h->nodes, sizeof *h->own);
+    h->retained = memory_allocate_array(h->nodes, sizeof *h->retained);
+    h->towards_root = memory_allocate_array(h->nodes, sizeof *h->towards_root);
+    if (h->type == NULL || h->own == NULL || h->retained == NULL || h->towards_root == NULL ||
+        !fill_objects(h))
+        return no_memory(e);
+    graph = (dominators_graph){h->nodes, h->first, h->targets};
+    code = dominators_compute(&graph, &h->tree, e);
+    if (code != 0)
+        return code;
+    dominators_retained(&h->tree, h->own, h->retained);
+    code = dominators_shortest(&graph, NULL, h->towards_root, e);
+    if (code != 0)
+        return code;
+    for (uint32_t node = 1; node < h->nodes; node++) {
+        if (h->tree.dominator[node] == DOMINATORS_NONE) {
+            h->unreachable++;
+            h->unreachable_bytes += h->own[node];
+        }
+    }
+    return sum_types(h) && find_holders(h) ? 0 : no_memory(e);
+}
+
+int heap_build(const model *m, const model_process *p, heap *h, error *e)
+{
+    const model_heap *s = p->heap;
+    int code;
+
+    memset(h, 0, sizeof *h);
+    if (s == NULL || !s->ended) {
+        error_set(e, ERROR_CORRUPT, "%s",
+                  s == NULL ? "there is no heap snapshot in the recording"
+                            : "the heap snapshot was cut off before its end");
+        return error_advise(e, "take one with: clarinet heap PID -o FILE");
+    }
+    if (s->trouble != 0) {
+        error_set(e, ERROR_CORRUPT, "the heap snapshot is not whole: %s",
+                  model_text(m, s->trouble));
+        return error_advise(e, "take another one with: clarinet heap PID -o FILE");
+    }
+    h->m = m;
+    h->p = p;
+    h->snapshot = s;
+    if (!load_names(h, "heap_functions", "function", "method", &h->functions) ||
+        !load_names(h, "heap_statics", "slot", "name", &h->statics)) {
+        heap_free(h);
+        return no_memory(e);
+    }
+    code = heap_graph_build(h, e);
+    if (code == 0)
+        code = analyse(h, e);
+    if (code != 0)
+        heap_free(h);
+    return code;
+}
+
+const char *heap_root_kind(uint32_t kind)
+{
+    static const char *const KINDS[RECORDING_ROOT_KINDS] = {
+        "stack", "finalizer queue", "handle", "other", "static field", "dependent handle"};
+
+    return KINDS[kind < RECORDING_ROOT_KINDS ? kind : RECORDING_ROOT_OTHER];
+}
+
+void heap_root_text(const heap *h, uint32_t root, buffer *out)
+{
+    const model_heap_root *r;
+    uint64_t name;
+
+    if (root == HEAP_SEVERAL_ROOTS) {
+        buffer_append_text(out, "several roots together");
+        return;
+    }
+    r = &h->snapshot->roots[root];
+    if (r->kind == RECORDING_ROOT_STATIC && table_u64_get(&h->statics, r->id, &name))
+        buffer_format(out, "static field %s", model_text(h->m, (uint32_t)name));
+    else if (r->kind == RECORDING_ROOT_STATIC)
+        buffer_format(out, "static field %s", model_text(h->m, r->name));
+    else if (r->kind == RECORDING_ROOT_STACK && r->id == 0)
+        buffer_append_text(out, "thread statics");
+    else if (r->kind == RECORDING_ROOT_STACK && table_u64_get(&h->functions, r->id, &name))
+        buffer_format(out, "stack of %s", model_text(h->m, (uint32_t)name));
+    else if (r->kind == RECORDING_ROOT_HANDLE)
+        buffer_append_text(out, (r->flags & RECORDING_ROOT_PINNED) != 0    ? "pinned handle"
+                                : (r->flags & RECORDING_ROOT_COUNTED) != 0 ? "counted handle"
+                                                                           : "strong handle");
+    else
+        buffer_append_text(out, heap_root_kind(r->kind));
+}
+
+typedef struct {
+    const heap *h;
+    heap_order order;
+} sorting;
+
+static int compare_types(const void *a, const void *b, void *context)
+{
+    const sorting *s = context;
+    const heap_type *x = &s->h->types[*(const uint32_t *)a];
+    const heap_type *y = &s->h->types[*(const uint32_t *)b];
+    uint64_t p = s->order == HEAP_BY_RETAINED ? x->retained
+                 : s->order == HEAP_BY_BYTES  ? x->bytes
+                                              : x->count;
+    uint64_t q = s->order == HEAP_BY_RETAINED ? y->retained
+                 : s->order == HEAP_BY_BYTES  ? y->bytes
+                                              : y->count;
+
+    if (p != q)
+        return p > q ? -1 : 1;
+    return strcmp(model_text(s->h->m, x->name), model_text(s->h->m, y->name));
+}
+
+uint32_t *heap_sorted_types(const heap *h, heap_order order)
+{
+    uint32_t *sorted = memory_allocate_array(h->type_count, sizeof *sorted);
+    sorting s = {h, order};
+
+    for (uint32_t i = 0; sorted != NULL && i < h->type_count; i++)
+        sorted[i] = i;
+    if (sorted != NULL)
+        qsort_r(sorted, h->type_count, sizeof *sorted, compare_types, &s);
+    return sorted;
+}

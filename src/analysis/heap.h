@@ -1,0 +1,104 @@
+/*
+ * heap: what fills the memory and what keeps it alive, worked out of a recorded snapshot: the graph
+ * with one node per object, types, dominators, retained sizes, shortest paths to roots.
+ *
+ * Node 0 stands for all roots together; object i of the snapshot is node i + 1. Weak handles keep
+ * nothing alive. A dependent handle is an edge from its key to its value. A reference to something
+ * that is no object is counted and left out.
+ *
+ * Thread rules: a heap that was built is not changed; the model must stay.
+ */
+#ifndef CLARINET_ANALYSIS_HEAP_H
+#define CLARINET_ANALYSIS_HEAP_H
+
+#include "analysis/dominators.h"
+#include "analysis/model.h"
+#include "base/table.h"
+
+enum { HEAP_LEAST_SIZE = 24 }; /* of an object, whatever the events say of an empty string */
+
+typedef struct {
+    uint32_t name; /* string */
+    uint64_t count;
+    uint64_t bytes;
+    uint64_t retained; /* what goes when all of them go, each object counted once */
+    uint64_t largest;
+} heap_type;
+
+/* Objects that nothing but a root keeps alive, by that root. */
+typedef struct {
+    uint32_t root; /* index into the snapshot's roots, or HEAP_SEVERAL_ROOTS */
+    uint32_t type; /* of the objects */
+    uint64_t count;
+    uint64_t retained;
+} heap_holder;
+
+#define HEAP_SEVERAL_ROOTS UINT32_MAX
+
+typedef struct {
+    const model *m;
+    const model_process *p;
+    const model_heap *snapshot;
+    uint32_t nodes;
+    uint64_t *first; /* nodes + 1 */
+    uint32_t *targets;
+    uint32_t *type; /* by node; index into types */
+    uint64_t *own;
+    uint64_t *retained;
+    uint32_t *towards_root;
+    dominators tree;
+    table_u64 root_of;            /* node to the most telling root */
+    table_u64 functions, statics; /* id to string + 1 */
+    heap_type *types;             /* not sorted */
+    size_t type_count, type_capacity;
+    heap_holder *holders; /* by retained bytes */
+    size_t holder_count, holder_capacity;
+    uint64_t objects, bytes, references;
+    uint64_t unknown_references;
+    uint64_t unreachable, unreachable_bytes;
+    uint64_t root_counts[RECORDING_ROOT_KINDS];
+    uint64_t weak_roots;
+} heap;
+
+/* The process of the recording with a snapshot, NULL when there is none. */
+const model_process *heap_find(const model *m);
+/* Fails when the snapshot is not whole. */
+int heap_build(const model *m, const model_process *p, heap *h, error *e);
+void heap_free(heap *h);
+
+/* "static field Shop.Cache.items", "stack of Shop.Program.Main", "pinned handle", … */
+void heap_root_text(const heap *h, uint32_t root, buffer *out);
+const char *heap_root_kind(uint32_t kind);
+static inline const char *heap_type_name(const heap *h, uint32_t type)
+{
+    return model_text(h->m, h->types[type].name);
+}
+
+typedef enum { HEAP_BY_RETAINED, HEAP_BY_BYTES, HEAP_BY_COUNT } heap_order;
+/* The types in order, largest first; to be freed. NULL without memory. */
+uint32_t *heap_sorted_types(const heap *h, heap_order order);
+
+/* The shortest ways from roots to the objects of some types, merged by the types on the way. */
+typedef struct {
+    uint32_t parent; /* 0 = a root */
+    uint32_t type;   /* of the objects on this step */
+    uint32_t root;   /* of a first step; else 0 */
+    bool repeated;   /* several of the type in a row */
+    uint64_t count;  /* objects asked for that end here */
+    uint64_t bytes;  /* theirs */
+    uint64_t below;  /* objects asked for that end here or further on */
+    uint64_t bytes_below;
+} heap_step;
+
+typedef struct {
+    heap_step *steps; /* steps[0] is empty; parents come first */
+    size_t count, capacity;
+    uint64_t objects, bytes;
+    uint64_t without_path; /* not reachable */
+} heap_paths;
+
+/* `wanted` has one entry per type. */
+int heap_find_paths(const heap *h, const uint8_t *wanted, heap_paths *paths, error *e);
+void heap_paths_free(heap_paths *paths);
+
+#endif

@@ -1,0 +1,326 @@
+/*
+ * clarinet heap PID | FILE, clarinet heap diff A B: what fills the memory of a program and what
+ * keeps it alive. Takes a snapshot with the profiler `heap`, or reads one.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/os.h"
+#include "base/text.h"
+#include "catalogue/catalogue.h"
+#include "cli/cli.h"
+#include "cli/library.h"
+#include "diagnostics/processes.h"
+#include "report/heap_report.h"
+#include "report/report.h"
+#include "session/session.h"
+
+enum { ROWS = 25 };
+
+typedef struct {
+    heap_report_options report;
+    bool json;
+    bool diff;
+    const char *names[2]; /* PID, process or file; two files with diff */
+    char file[512];       /* the recording; "" = a temporary one */
+    bool temporary;
+    catalogue_selection selection;
+    session_options session;
+    buffer library;
+    buffer typed;
+} request;
+
+static int usage(error *e, const char *what)
+{
+    error_set(e, ERROR_USAGE, "%s", what);
+    return error_advise(e, "for example: clarinet heap 1234, or: clarinet heap diff a.clarinet "
+                           "b.clarinet");
+}
+
+static int take_order(const char *value, heap_order *order, error *e)
+{
+    static const char *const NAMES[] = {"retained", "bytes", "count"};
+
+    for (int i = 0; i < 3; i++) {
+        if (text_equal(NAMES[i], value)) {
+            *order = (heap_order)i;
+            return 0;
+        }
+    }
+    return error_set(e, ERROR_USAGE, "--by wants retained, bytes or count, not '%s'", value);
+}
+
+static int take_option(request *q, int option, const char *name, error *e)
+{
+    uint64_t top;
+
+    switch (option) {
+    case 'o':
+        if (snprintf(q->file, sizeof q->file, "%s", optarg) >= (int)sizeof q->file)
+            return error_set(e, ERROR_USAGE, "the file's name is too long");
+        return 0;
+    case 't':
+        if (!text_to_u64(optarg, &top) || top == 0 || top > 1000000)
+            return error_set(e, ERROR_USAGE, "--top wants a number from 1 to 1000000, not '%s'",
+                             optarg);
+        q->report.top = (size_t)top;
+        return 0;
+    case 'b':
+        return take_order(optarg, &q->report.order, e);
+    case 'y':
+        q->report.type = optarg;
+        return 0;
+    case 'p':
+        q->report.paths = true;
+        return 0;
+    case 'j':
+        q->json = true;
+        return 0;
+    default:
+        error_set(e, ERROR_USAGE, "heap does not know the option %s", name);
+        return error_advise(e, "`clarinet heap --help` lists the options");
+    }
+}
+
+static int parse(int argc, char **argv, request *q, error *e)
+{
+    static const struct option OPTIONS[] = {{"output", required_argument, NULL, 'o'},
+                                            {"top", required_argument, NULL, 't'},
+                                            {"by", required_argument, NULL, 'b'},
+                                            {"type", required_argument, NULL, 'y'},
+                                            {"paths", no_argument, NULL, 'p'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {NULL, 0, NULL, 0}};
+    int option;
+    int count;
+
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, "o:", OPTIONS, NULL)) != -1) {
+        int code = take_option(q, option, argv[optind - 1], e);
+
+        if (code != 0)
+            return code;
+    }
+    if (q->report.top == 0)
+        q->report.top = q->json ? 1000000 : ROWS;
+    q->diff = optind < argc && text_equal(argv[optind], "diff");
+    if (q->diff)
+        optind++;
+    count = argc - optind;
+    if (count == 0)
+        return usage(e, "no process and no file is named");
+    if (q->diff && count != 2)
+        return usage(e, "diff compares two snapshots");
+    if (!q->diff && count != 1)
+        return usage(e, "heap takes one process or one file");
+    if (q->report.paths && q->report.type == NULL)
+        return error_set(e, ERROR_USAGE, "--paths needs --type NAME: the paths to these objects");
+    for (int i = 0; i < count; i++)
+        q->names[i] = argv[optind + i];
+    return 0;
+}
+
+/* ---- reading ---- */
+
+static int load(const char *path, model *m, heap *h, error *e)
+{
+    const model_process *p;
+    int code = model_load_path(path, 0, m, e);
+
+    if (code != 0)
+        return code;
+    p = heap_find(m);
+    if (p == NULL) {
+        error_set(e, ERROR_NOT_FOUND, "there is no heap snapshot in %s", path);
+        code = error_advise(e, "take one with: clarinet heap PID -o FILE");
+    } else {
+        code = heap_build(m, p, h, e);
+    }
+    if (code != 0)
+        model_free(m);
+    return code;
+}
+
+static int write_one(const request *q, const heap *h, sink *out, error *e)
+{
+    char title[200];
+    json j;
+    int code;
+
+    if (q->json) {
+        json_init(&j, out);
+        json_begin_object(&j);
+        json_put_u64(&j, "pid", h->p->pid);
+        json_put_text(&j, "name", model_text(h->m, h->p->name));
+        code = heap_report_json(h, &q->report, &j, e);
+        json_end_object(&j);
+        sink_char(out, '\n');
+        json_free(&j);
+        return code;
+    }
+    report_process_title(h->m, h->p, title, sizeof title);
+    sink_format(out, "%s: ", title);
+    return heap_report_text(h, &q->report, out, e);
+}
+
+static int write_diff(const request *q, const heap *a, const heap *b, sink *out, error *e)
+{
+    json j;
+    int code;
+
+    if (!q->json)
+        return heap_report_diff(a, b, q->report.top, out, e);
+    json_init(&j, out);
+    json_begin_object(&j);
+    code = heap_report_diff_json(a, b, q->report.top, &j, e);
+    json_end_object(&j);
+    sink_char(out, '\n');
+    json_free(&j);
+    return code;
+}
+
+static int show(const request *q, const char *file, error *e)
+{
+    model m[2];
+    heap h[2];
+    sink out;
+    int code = load(file, &m[0], &h[0], e);
+
+    if (code != 0)
+        return code;
+    sink_init(&out, 1);
+    if (q->diff) {
+        code = load(q->names[1], &m[1], &h[1], e);
+        if (code == 0) {
+            code = write_diff(q, &h[0], &h[1], &out, e);
+            heap_free(&h[1]);
+            model_free(&m[1]);
+        }
+    } else {
+        code = write_one(q, &h[0], &out, e);
+    }
+    if (code == 0)
+        code = sink_finish(&out, e);
+    sink_free(&out);
+    heap_free(&h[0]);
+    model_free(&m[0]);
+    return code;
+}
+
+/* ---- taking ---- */
+
+/* The snapshot's END has come. */
+static bool is_enough(void *context, const recording_chunk *chunk)
+{
+    (void)context;
+    return chunk->kind == RECORDING_HEAP && chunk->length > 0 &&
+           chunk->payload[0] == RECORDING_HEAP_END;
+}
+
+static int open_stop_descriptor(void)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int choose_file(request *q, error *e)
+{
+    const char *folder = getenv("TMPDIR");
+    int descriptor;
+
+    q->session.file = q->file;
+    if (q->file[0] != '\0')
+        return 0;
+    snprintf(q->file, sizeof q->file, "%s/clarinet-heap-XXXXXX",
+             folder != NULL && folder[0] == '/' ? folder : "/tmp");
+    descriptor = mkstemp(q->file);
+    if (descriptor < 0) {
+        error_set_errno(e, ERROR_IO, errno, "no temporary file can be made in %s", q->file);
+        return error_advise(e, "keep the snapshot with -o FILE in another folder");
+    }
+    close(descriptor);
+    q->temporary = true;
+    return 0;
+}
+
+static int take(request *q, error *e)
+{
+    diagnostics_process process;
+    session_result result;
+    int code = diagnostics_find_process(q->names[0], &process, e);
+
+    if (code == 0) {
+        code = session_record_process(&q->session, &process, &result, e);
+        diagnostics_process_free(&process);
+    }
+    if (code == 0 && result.trouble.code != 0) {
+        *e = result.trouble;
+        code = e->code;
+    }
+    return code;
+}
+
+static int take_and_show(request *q, int argc, char **argv, error *e)
+{
+    int code = library_find(LIBRARY_AGENT, &q->library, e);
+
+    if (code == 0)
+        code = catalogue_add(&q->selection, "heap", e);
+    if (code == 0)
+        code = choose_file(q, e);
+    if (code != 0)
+        return code;
+    for (int i = 0; i < argc; i++)
+        buffer_format(&q->typed, "%s%s", i == 0 ? "clarinet " : " ", argv[i]);
+    q->session.selection = &q->selection;
+    q->session.library = buffer_text(&q->library);
+    q->session.command = buffer_text(&q->typed);
+    q->session.stop = open_stop_descriptor();
+    q->session.enough = is_enough;
+    code = take(q, e);
+    if (code == 0)
+        code = show(q, q->file, e);
+    if (q->temporary)
+        unlink(q->file);
+    buffer_free(&q->library);
+    buffer_free(&q->typed);
+    return code;
+}
+
+/* A number is a process; anything else that can be opened is a file. */
+static bool is_file(const char *name)
+{
+    struct stat status;
+    uint64_t number;
+
+    return !text_to_u64(name, &number) && stat(name, &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+int verb_heap(int argc, char **argv)
+{
+    static request q; /* large; the one of this process */
+    error e;
+    int code;
+
+    error_clear(&e);
+    code = parse(argc, argv, &q, &e);
+    if (code == 0 && (q.diff || is_file(q.names[0]) || text_equal(q.names[0], "-")))
+        code = show(&q, q.names[0], &e);
+    else if (code == 0)
+        code = take_and_show(&q, argc, argv, &e);
+    return code == 0 ? CLI_DONE : cli_fail(&e);
+}

@@ -1,0 +1,327 @@
+/*
+ * heap: one snapshot of the heap for the session that asks: every object with its type, size and
+ * references, and the roots.
+ *
+ * The runtime's heap-dump events bring objects and roots (one full collection, the program stands
+ * still meanwhile); agent/heap_walk turns them into records, agent/heap_stream takes them to the
+ * socket. When the program runs again, the types and the methods of stack roots are named, and
+ * the record END says how it went.
+ *
+ * Thread rules: a thread of its own starts and stops the event session (which makes a managed
+ * thread of its caller); the agent's own thread writes to the socket meanwhile and serves nobody
+ * else.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "agent/agent.h"
+#include "agent/heap_walk.h"
+#include "base/memory.h"
+#include "base/os.h"
+
+enum {
+    SELF = ENGINE_INDEX_heap,
+    LOSS_REFERENCES = 0,
+    LOSS_ABANDONED,
+    TABLE_TYPES = 0,
+    TABLE_FUNCTIONS,
+    QUIET_MS = 50,       /* without an event: a second walk is over */
+    LONGEST_QUIET = 100, /* times QUIET_MS */
+    EVENT_LEVEL = 5,
+};
+/* Heap dump and the collection that brings it. Not the GC keyword: its events would come to other
+ * engines a second time. */
+#define KEYWORDS UINT64_C(0x900000)
+
+typedef struct {
+    heap_walk walk;
+    agent *agent;
+    bool wanted; /* the session waits for its snapshot */
+    HRESULT result;
+    uint64_t session_ns; /* how long the runtime took to make the session, and the dump in it */
+} heap;
+
+static const recording_column TYPE_COLUMNS[] = {
+    {RECORDING_U64, "number", ""},
+    {RECORDING_U64, "class", ""},
+    {RECORDING_U64, "size", "bytes"},
+    {RECORDING_STRING_ID, "name", ""},
+};
+static const recording_column FUNCTION_COLUMNS[] = {
+    {RECORDING_U64, "function", ""},
+    {RECORDING_METHOD_ID, "method", ""},
+};
+static const recording_table TABLES[] = {
+    {"heap_types", "heap", TYPE_COLUMNS, 4},
+    {"heap_functions", "heap", FUNCTION_COLUMNS, 2},
+};
+static const char *const LOSSES[] = {
+    "references that are none",
+    "snapshot abandoned",
+};
+
+/* ---- the thread of the event session ---- */
+
+/* Another walk may still be under way on another thread: let it end. */
+static void wait_until_quiet(heap *h)
+{
+    uint64_t before;
+
+    if (h->walk.attempt < 2)
+        return;
+    for (int i = 0; i < LONGEST_QUIET; i++) {
+        before = h->walk.event_count;
+        os_sleep_ms(QUIET_MS);
+        lock_take(&h->walk.guard);
+        if (before == h->walk.event_count)
+            i = LONGEST_QUIET;
+        lock_give(&h->walk.guard);
+    }
+}
+
+static void *run_session(void *context)
+{
+    heap *h = context;
+    clr_eventpipe_source source = {
+        .name = "Microsoft-Windows-DotNETRuntime", .keywords = KEYWORDS, .level = EVENT_LEVEL};
+    EVENTPIPE_SESSION session;
+    uint64_t start = os_monotonic_ns();
+
+    atomic_store(&h->walk.is_open, true);
+    h->result = clr_eventpipe_start(&h->agent->info, &source, 1, &session);
+    h->session_ns = os_monotonic_ns() - start;
+    if (h->result == S_OK) {
+        wait_until_quiet(h);
+        atomic_store(&h->walk.is_open, false);
+        clr_eventpipe_stop(&h->agent->info, session);
+    }
+    atomic_store(&h->walk.is_open, false);
+    lock_take(&h->walk.guard);
+    heap_stream_finish(&h->walk.stream);
+    lock_give(&h->walk.guard);
+    return NULL;
+}
+
+/* ---- own thread ---- */
+
+/* Writes all to the socket, as long as it takes something now and then. */
+static bool send_all(int descriptor, const uint8_t *bytes, size_t length)
+{
+    while (length != 0) {
+        ssize_t n = send(descriptor, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n > 0) {
+            bytes += n;
+            length -= (size_t)n;
+            continue;
+        }
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            struct pollfd polled = {descriptor, POLLOUT, 0};
+
+            if (poll(&polled, 1, HEAP_STREAM_PATIENCE_MS) > 0)
+                continue;
+        }
+        return false;
+    }
+    return true;
+}
+
+/* What was to be sent before the snapshot. */
+static bool send_pending(client *c)
+{
+    bool sent = send_all(c->descriptor, c->out.pending.data + c->out.pending_sent,
+                         c->out.pending.length - c->out.pending_sent);
+
+    if (sent) {
+        buffer_clear(&c->out.pending);
+        c->out.pending_sent = 0;
+    }
+    return sent;
+}
+
+static void pump(heap *h, client *c)
+{
+    heap_stream *s = &h->walk.stream;
+
+    while (!heap_stream_is_over(s)) {
+        size_t length;
+        const uint8_t *chunk = heap_stream_next(s, &length);
+
+        if (chunk == NULL)
+            continue;
+        if (atomic_load(&s->abandoned) == 0 && !send_all(c->descriptor, chunk, length)) {
+            heap_stream_abandon(s);
+            /* half a chunk may be out: nothing sensible can follow it */
+            shutdown(c->descriptor, SHUT_RDWR);
+        }
+        heap_stream_release(s);
+    }
+}
+
+static void name_types(agent *a, heap *h)
+{
+    for (size_t i = 0; i < h->walk.type_count; i++) {
+        const heap_walk_type *type = &h->walk.types[i];
+        uint64_t cells[4] = {i, type->class_id, type->size,
+                             names_of_class(&a->names, type->class_id)};
+
+        agent_row(a, SELF, TABLE_TYPES, cells);
+    }
+    for (size_t i = 0; i < h->walk.functions.capacity; i++) {
+        const table_u64_slot *slot = &h->walk.functions.slots[i];
+        uint64_t cells[2];
+
+        if (!slot->used)
+            continue;
+        cells[0] = slot->key;
+        cells[1] = names_of_function(&a->names, (FunctionID)slot->key);
+        agent_row(a, SELF, TABLE_FUNCTIONS, cells);
+    }
+}
+
+static void put_end(client *c, const heap *h, const char *trouble)
+{
+    buffer *out = &c->out.pending;
+    size_t chunk = recording_begin_chunk(out, RECORDING_HEAP, 0);
+
+    buffer_append_varint(out, RECORDING_HEAP_END);
+    buffer_append_varint(out, h->walk.attempt);
+    buffer_append_varint(out, trouble[0] == '\0' ? 0 : 1);
+    buffer_append_varint(out, h->walk.objects);
+    buffer_append_varint(out, h->walk.references);
+    buffer_append_varint(out, h->walk.roots);
+    buffer_append_varint(out, h->walk.last_ns - h->walk.first_ns);
+    buffer_append_varint(out, h->session_ns);
+    buffer_append_blob(out, trouble, strlen(trouble));
+    recording_end_chunk(out, chunk);
+}
+
+static const char *trouble_of(heap *h, char *text)
+{
+    if (h->result != S_OK)
+        return clr_hresult_name(h->result, text);
+    if (h->walk.failed)
+        return "the agent has no memory left";
+    if (atomic_load(&h->walk.stream.abandoned) != 0)
+        return "the records could not be sent fast enough";
+    if (h->walk.attempt == 0 || !h->walk.has_nodes)
+        return "the runtime sent no objects";
+    return "";
+}
+
+static bool run_aside(heap *h, pthread_t *thread)
+{
+    sigset_t all, before;
+    bool started;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    started = pthread_create(thread, NULL, run_session, h) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+static void take_snapshot(agent *a, heap *h, client *c)
+{
+    char text[CLR_HRESULT_TEXT];
+    const char *trouble;
+    pthread_t thread;
+
+    h->agent = a;
+    h->result = E_FAIL;
+    h->session_ns = 0;
+    if (!heap_walk_open(&h->walk, &a->info)) {
+        put_end(c, h, "the agent has no memory left");
+        return;
+    }
+    if (run_aside(h, &thread)) {
+        pump(h, c);
+        pthread_join(thread, NULL);
+    }
+    trouble = trouble_of(h, text);
+    agent_lose(a, SELF, LOSS_REFERENCES, h->walk.bad_references);
+    if (trouble[0] != '\0')
+        agent_lose(a, SELF, LOSS_ABANDONED, 1);
+    else
+        name_types(a, h);
+    output_gather(&c->out);
+    put_end(c, h, trouble);
+    heap_walk_close(&h->walk);
+}
+
+static void drain(agent *a, bool last)
+{
+    heap *h = a->engines[SELF].state;
+
+    if (!h->wanted || last || atomic_load(&a->phase) != AGENT_RUNNING || !agent_enter_runtime(a))
+        return;
+    for (size_t i = 0; i < AGENT_CLIENTS; i++) {
+        client *c = &a->clients[i];
+
+        if ((c->engines & 1ull << SELF) == 0 || c->state != CLIENT_RECORDING)
+            continue;
+        h->wanted = false;
+        if (send_pending(c))
+            take_snapshot(a, h, c);
+    }
+}
+
+static int start(agent *a, error *e)
+{
+    heap *h = a->engines[SELF].state;
+
+    if (atomic_load(&a->mask_deferred))
+        return error_set(e, ERROR_UNSUPPORTED,
+                         "a heap snapshot is taken of a running program, not from its start");
+    if (h == NULL) {
+        h = memory_allocate_array(1, sizeof *h);
+        if (h == NULL)
+            return error_set(e, ERROR_MEMORY, "the agent has no memory left");
+        a->engines[SELF].state = h;
+    }
+    h->wanted = true;
+    return 0;
+}
+
+static void stop(agent *a)
+{
+    heap *h = a->engines[SELF].state;
+
+    h->wanted = false;
+}
+
+static void destroy(agent *a)
+{
+    memory_free(a->engines[SELF].state);
+}
+
+static bool on_raw_event(agent *a, uint32_t id, const uint8_t *metadata, uint32_t metadata_length,
+                         const uint8_t *data, uint32_t length)
+{
+    heap *h = a->engines[SELF].state;
+
+    if (h == NULL || !heap_walk_wants(id, metadata, metadata_length))
+        return false;
+    heap_walk_take(&h->walk, id, data, length);
+    return true;
+}
+
+const engine ENGINE_heap = {
+    .name = "heap",
+    .mask_high = COR_PRF_HIGH_MONITOR_EVENT_PIPE,
+    .tables = TABLES,
+    .table_count = 2,
+    .losses = LOSSES,
+    .loss_count = 2,
+    .start = start,
+    .stop = stop,
+    .drain = drain,
+    .destroy = destroy,
+    .on_raw_event = on_raw_event,
+};

@@ -1,0 +1,396 @@
+/* heap_report: see heap_report.h. */
+#include "report/heap_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/report.h"
+#include "report/section.h"
+
+static int no_memory(error *e)
+{
+    return error_set(e, ERROR_MEMORY, "no memory for the report");
+}
+
+static const char *bytes_text(uint64_t bytes, char text[REPORT_AMOUNT_SIZE])
+{
+    return report_amount(bytes, "bytes", text);
+}
+
+/* Control characters in a name would move a terminal's cursor. */
+static void put_clean(sink *out, const char *text)
+{
+    for (; *text != '\0'; text++)
+        sink_char(out, (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
+}
+
+static const char *name_of(const heap *h, uint32_t type)
+{
+    const char *name = heap_type_name(h, type);
+
+    return name[0] == '\0' ? "(unknown type)" : name;
+}
+
+static bool is_wanted(const heap *h, uint32_t type, const heap_report_options *o)
+{
+    return o->type == NULL || text_matches(name_of(h, type), o->type);
+}
+
+/* The types that make up most of what a holder keeps, besides its own. */
+static void put_verdict(const heap *h, sink *out)
+{
+    char total[REPORT_AMOUNT_SIZE], part[REPORT_AMOUNT_SIZE];
+    buffer root = BUFFER_EMPTY;
+    const heap_holder *first = h->holder_count == 0 ? NULL : &h->holders[0];
+
+    sink_format(out, "%llu objects, %s", (unsigned long long)h->objects,
+                bytes_text(h->bytes, total));
+    if (h->unreachable != 0)
+        sink_format(out, " (%llu of them, %s, hang on no root: literals and type objects, mostly)",
+                    (unsigned long long)h->unreachable, bytes_text(h->unreachable_bytes, part));
+    sink_text(out, ".");
+    if (first != NULL && first->retained != 0) {
+        heap_root_text(h, first->root, &root);
+        sink_format(out, " The largest part, %s (%.0f %%), is kept alive by ",
+                    bytes_text(first->retained, part), report_percent(first->retained, h->bytes));
+        put_clean(out, buffer_text(&root));
+        sink_text(out, ": ");
+        if (first->count != 1)
+            sink_format(out, "%llu x ", (unsigned long long)first->count);
+        put_clean(out, name_of(h, first->type));
+        sink_text(out, ".");
+    }
+    sink_char(out, '\n');
+    buffer_free(&root);
+}
+
+static void put_types(const heap *h, const heap_report_options *o, const uint32_t *sorted,
+                      sink *out)
+{
+    size_t shown = 0, left = 0;
+
+    sink_format(out, "\n%12s %6s %12s %11s %10s  %s\n", "retained", "%", "own bytes", "objects",
+                "largest", "type");
+    for (size_t i = 0; i < h->type_count; i++) {
+        const heap_type *t = &h->types[sorted[i]];
+        char a[REPORT_AMOUNT_SIZE], b[REPORT_AMOUNT_SIZE], c[REPORT_AMOUNT_SIZE];
+
+        if (t->count == 0 || !is_wanted(h, sorted[i], o))
+            continue;
+        if (shown == o->top) {
+            left++;
+            continue;
+        }
+        shown++;
+        sink_format(out, "%12s %6.1f %12s %11llu %10s  ", bytes_text(t->retained, a),
+                    report_percent(t->retained, h->bytes), bytes_text(t->bytes, b),
+                    (unsigned long long)t->count, bytes_text(t->largest, c));
+        put_clean(out, name_of(h, sorted[i]));
+        sink_char(out, '\n');
+    }
+    if (shown == 0)
+        sink_text(out, "no type of that name is on the heap\n");
+    if (left != 0)
+        sink_format(out, "%zu more types (--top shows more)\n", left);
+}
+
+static void put_holders(const heap *h, const heap_report_options *o, sink *out)
+{
+    sink_format(out, "\n%12s %6s %11s  %s\n", "retained", "%", "objects", "kept alive by");
+    for (size_t i = 0; i < h->holder_count && i < o->top; i++) {
+        const heap_holder *one = &h->holders[i];
+        buffer root = BUFFER_EMPTY;
+        char text[REPORT_AMOUNT_SIZE];
+
+        heap_root_text(h, one->root, &root);
+        sink_format(out, "%12s %6.1f %11llu  ", bytes_text(one->retained, text),
+                    report_percent(one->retained, h->bytes), (unsigned long long)one->count);
+        put_clean(out, buffer_text(&root));
+        sink_text(out, " -> ");
+        put_clean(out, name_of(h, one->type));
+        sink_char(out, '\n');
+        buffer_free(&root);
+    }
+}
+
+/* ---- paths ---- */
+
+typedef struct {
+    const heap_paths *paths;
+    uint32_t *sorted; /* steps, by parent, then by bytes */
+    uint32_t *first;  /* by step: where its children begin in `sorted`; count + 1 entries */
+} path_tree;
+
+static int compare_steps(const void *a, const void *b, void *context)
+{
+    const heap_paths *p = context;
+    uint32_t m = *(const uint32_t *)a, n = *(const uint32_t *)b;
+    const heap_step *x = &p->steps[m], *y = &p->steps[n];
+
+    if (x->parent != y->parent)
+        return x->parent < y->parent ? -1 : 1;
+    if (x->below != y->below)
+        return x->below > y->below ? -1 : 1;
+    return m < n ? -1 : m > n;
+}
+
+static bool tree_init(path_tree *t, const heap_paths *paths)
+{
+    t->paths = paths;
+    t->sorted = memory_allocate_array(paths->count + 1, sizeof *t->sorted);
+    t->first = memory_allocate_array(paths->count + 2, sizeof *t->first);
+    if (t->sorted == NULL || t->first == NULL)
+        return false;
+    for (uint32_t i = 1; i < paths->count; i++) {
+        t->sorted[i - 1] = i;
+        t->first[paths->steps[i].parent + 1]++;
+    }
+    qsort_r(t->sorted, paths->count - 1, sizeof *t->sorted, compare_steps, (void *)paths);
+    for (size_t i = 1; i <= paths->count; i++)
+        t->first[i] += t->first[i - 1];
+    return true;
+}
+
+static void tree_free(path_tree *t)
+{
+    memory_free(t->sorted);
+    memory_free(t->first);
+}
+
+/* Depth is bounded by heap_paths (64 steps). */
+static void put_step(const heap *h, const path_tree *t, uint32_t step, size_t depth, size_t top,
+                     sink *out)
+{
+    const heap_step *s = &t->paths->steps[step];
+    buffer root = BUFFER_EMPTY;
+
+    sink_format(out, "%11llu  %*s", (unsigned long long)s->below, (int)(2 * depth), "");
+    if (depth == 0) {
+        heap_root_text(h, s->root, &root);
+        put_clean(out, buffer_text(&root));
+        sink_text(out, " -> ");
+    }
+    put_clean(out, name_of(h, s->type));
+    sink_text(out, s->repeated ? " (several in a row)\n" : "\n");
+    buffer_free(&root);
+    for (uint32_t i = t->first[step], shown = 0; i < t->first[step + 1] && shown < top;
+         i++, shown++)
+        put_step(h, t, t->sorted[i], depth + 1, top, out);
+}
+
+static int find_paths(const heap *h, const heap_report_options *o, heap_paths *paths,
+                      path_tree *tree, error *e)
+{
+    uint8_t *wanted = memory_allocate_array(h->type_count, 1);
+    int code = 0;
+
+    memset(tree, 0, sizeof *tree);
+    memset(paths, 0, sizeof *paths);
+    if (wanted == NULL)
+        return no_memory(e);
+    for (uint32_t i = 0; i < h->type_count; i++)
+        wanted[i] = is_wanted(h, i, o);
+    code = heap_find_paths(h, wanted, paths, e);
+    if (code == 0 && !tree_init(tree, paths))
+        code = no_memory(e);
+    memory_free(wanted);
+    return code;
+}
+
+static int put_paths(const heap *h, const heap_report_options *o, sink *out, error *e)
+{
+    heap_paths paths;
+    path_tree tree;
+    int code = find_paths(h, o, &paths, &tree, e);
+
+    if (code == 0) {
+        sink_format(out, "\n%11s  %s\n", "objects", "shortest way from a root");
+        for (uint32_t i = tree.first[0], shown = 0; i < tree.first[1] && shown < o->top;
+             i++, shown++)
+            put_step(h, &tree, tree.sorted[i], 0, o->top, out);
+        if (paths.without_path != 0)
+            sink_format(out, "%11llu  (no root: literals, or objects that wait to be collected)\n",
+                        (unsigned long long)paths.without_path);
+    }
+    tree_free(&tree);
+    heap_paths_free(&paths);
+    return code;
+}
+
+int heap_report_text(const heap *h, const heap_report_options *o, sink *out, error *e)
+{
+    uint32_t *sorted = heap_sorted_types(h, o->order);
+
+    if (sorted == NULL)
+        return no_memory(e);
+    put_verdict(h, out);
+    put_types(h, o, sorted, out);
+    memory_free(sorted);
+    if (o->type == NULL)
+        put_holders(h, o, out);
+    return o->paths ? put_paths(h, o, out, e) : 0;
+}
+
+/* ---- markdown ---- */
+
+int heap_report_markdown(const heap *h, const heap_report_options *o, sink *out, error *e)
+{
+    uint32_t *sorted = heap_sorted_types(h, o->order);
+    char a[REPORT_AMOUNT_SIZE], b[REPORT_AMOUNT_SIZE];
+    sink verdict;
+
+    if (sorted == NULL)
+        return no_memory(e);
+    sink_init(&verdict, -1);
+    put_verdict(h, &verdict);
+    markdown_text(out, buffer_text(&verdict.pending));
+    sink_free(&verdict);
+    sink_text(out,
+              "\n\n| retained | % | own bytes | objects | type |\n|---:|---:|---:|---:|---|\n");
+    for (size_t i = 0, shown = 0; i < h->type_count && shown < o->top; i++) {
+        const heap_type *t = &h->types[sorted[i]];
+
+        if (t->count == 0)
+            continue;
+        shown++;
+        sink_format(out, "| %s | %.1f | %s | %llu | ", bytes_text(t->retained, a),
+                    report_percent(t->retained, h->bytes), bytes_text(t->bytes, b),
+                    (unsigned long long)t->count);
+        markdown_cell(out, name_of(h, sorted[i]));
+        sink_text(out, " |\n");
+    }
+    memory_free(sorted);
+    sink_text(out, "\n### Kept alive by\n\n| retained | % | objects | root | type |\n"
+                   "|---:|---:|---:|---|---|\n");
+    for (size_t i = 0; i < h->holder_count && i < o->top; i++) {
+        const heap_holder *one = &h->holders[i];
+        buffer root = BUFFER_EMPTY;
+
+        heap_root_text(h, one->root, &root);
+        sink_format(out, "| %s | %.1f | %llu | ", bytes_text(one->retained, a),
+                    report_percent(one->retained, h->bytes), (unsigned long long)one->count);
+        markdown_cell(out, buffer_text(&root));
+        sink_text(out, " | ");
+        markdown_cell(out, name_of(h, one->type));
+        sink_text(out, " |\n");
+        buffer_free(&root);
+    }
+    sink_char(out, '\n');
+    return 0;
+}
+
+/* ---- data ---- */
+
+static void json_root(const heap *h, uint32_t root, json *j)
+{
+    buffer text = BUFFER_EMPTY;
+
+    heap_root_text(h, root, &text);
+    json_put_text(j, "root", buffer_text(&text));
+    buffer_free(&text);
+}
+
+static void json_types(const heap *h, const heap_report_options *o, const uint32_t *sorted, json *j)
+{
+    json_begin_array_at(j, "types");
+    for (size_t i = 0, shown = 0; i < h->type_count && shown < o->top; i++) {
+        const heap_type *t = &h->types[sorted[i]];
+
+        if (t->count == 0 || !is_wanted(h, sorted[i], o))
+            continue;
+        shown++;
+        json_begin_object(j);
+        json_put_text(j, "type", name_of(h, sorted[i]));
+        json_put_u64(j, "count", t->count);
+        json_put_u64(j, "bytes", t->bytes);
+        json_put_u64(j, "retained", t->retained);
+        json_put_u64(j, "largest", t->largest);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+static void json_roots(const heap *h, const heap_report_options *o, json *j)
+{
+    json_begin_array_at(j, "roots");
+    for (uint32_t kind = 0; kind < RECORDING_ROOT_KINDS; kind++) {
+        json_begin_object(j);
+        json_put_text(j, "kind", heap_root_kind(kind));
+        json_put_u64(j, "count", h->root_counts[kind]);
+        json_end_object(j);
+    }
+    json_begin_object(j);
+    json_put_text(j, "kind", "weak handle");
+    json_put_u64(j, "count", h->weak_roots);
+    json_end_object(j);
+    json_end_array(j);
+    json_begin_array_at(j, "holders");
+    for (size_t i = 0; i < h->holder_count && i < o->top; i++) {
+        json_begin_object(j);
+        json_root(h, h->holders[i].root, j);
+        json_put_text(j, "type", name_of(h, h->holders[i].type));
+        json_put_u64(j, "count", h->holders[i].count);
+        json_put_u64(j, "retained", h->holders[i].retained);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+static void json_step(const heap *h, const path_tree *t, uint32_t step, size_t depth, json *j)
+{
+    const heap_step *s = &t->paths->steps[step];
+
+    json_begin_object(j);
+    if (depth == 0)
+        json_root(h, s->root, j);
+    json_put_text(j, "type", name_of(h, s->type));
+    json_put_bool(j, "repeated", s->repeated);
+    json_put_u64(j, "objects", s->below);
+    json_put_u64(j, "bytes", s->bytes_below);
+    json_begin_array_at(j, "next");
+    for (uint32_t i = t->first[step]; i < t->first[step + 1]; i++)
+        json_step(h, t, t->sorted[i], depth + 1, j);
+    json_end_array(j);
+    json_end_object(j);
+}
+
+static int json_paths(const heap *h, const heap_report_options *o, json *j, error *e)
+{
+    heap_paths paths;
+    path_tree tree;
+    int code = find_paths(h, o, &paths, &tree, e);
+
+    if (code == 0) {
+        json_begin_array_at(j, "paths");
+        for (uint32_t i = tree.first[0], shown = 0; i < tree.first[1] && shown < o->top;
+             i++, shown++)
+            json_step(h, &tree, tree.sorted[i], 0, j);
+        json_end_array(j);
+        json_put_u64(j, "without_path", paths.without_path);
+    }
+    tree_free(&tree);
+    heap_paths_free(&paths);
+    return code;
+}
+
+int heap_report_json(const heap *h, const heap_report_options *o, json *j, error *e)
+{
+    uint32_t *sorted = heap_sorted_types(h, o->order);
+
+    if (sorted == NULL)
+        return no_memory(e);
+    json_put_u64(j, "objects", h->objects);
+    json_put_u64(j, "bytes", h->bytes);
+    json_put_u64(j, "references", h->references);
+    json_put_u64(j, "unknown_references", h->unknown_references);
+    json_put_u64(j, "unreachable", h->unreachable);
+    json_put_u64(j, "unreachable_bytes", h->unreachable_bytes);
+    json_put_u64(j, "walk_ns", h->snapshot->walk_ns);
+    json_put_u64(j, "session_ns", h->snapshot->session_ns);
+    json_types(h, o, sorted, j);
+    memory_free(sorted);
+    json_roots(h, o, j);
+    return o->paths ? json_paths(h, o, j, e) : 0;
+}

@@ -1,0 +1,27 @@
+/* heap_report: a heap snapshot as text, markdown and data; used by `heap` and by the reports. */
+#ifndef CLARINET_REPORT_HEAP_REPORT_H
+#define CLARINET_REPORT_HEAP_REPORT_H
+
+#include "analysis/heap.h"
+#include "report/json.h"
+#include "report/sink.h"
+
+typedef struct {
+    size_t top; /* types, holders, paths */
+    heap_order order;
+    const char *type; /* only types of this name (* and ? understood); NULL = all */
+    bool paths;       /* of these types */
+} heap_report_options;
+
+/* For a terminal: the verdict, types, paths. */
+int heap_report_text(const heap *h, const heap_report_options *o, sink *out, error *e);
+/* The same for a markdown report, without a heading. */
+int heap_report_markdown(const heap *h, const heap_report_options *o, sink *out, error *e);
+/* Members of an object that is open. */
+int heap_report_json(const heap *h, const heap_report_options *o, json *j, error *e);
+
+/* Growth by type from a to b. */
+int heap_report_diff(const heap *a, const heap *b, size_t top, sink *out, error *e);
+int heap_report_diff_json(const heap *a, const heap *b, size_t top, json *j, error *e);
+
+#endif

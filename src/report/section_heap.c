@@ -1,0 +1,56 @@
+/* section_heap: a heap snapshot in a report. Its types carry it; the other tables only name. */
+#include "report/heap_report.h"
+#include "report/section.h"
+
+static heap_report_options options_of(const section *s)
+{
+    return (heap_report_options){.top = section_top(s, 30), .order = HEAP_BY_RETAINED};
+}
+
+int section_heap_markdown(const section *s)
+{
+    heap_report_options o = options_of(s);
+    error trouble;
+    heap h;
+    int code;
+
+    sink_text(s->out, "## Heap\n\n");
+    if (heap_build(s->m, s->process, &h, &trouble) != 0) {
+        markdown_text(s->out, trouble.message);
+        sink_text(s->out, ".\n\n");
+        return 0;
+    }
+    code = heap_report_markdown(&h, &o, s->out, s->e);
+    heap_free(&h);
+    return code;
+}
+
+int section_heap_json(const section *s, json *j)
+{
+    heap_report_options o = options_of(s);
+    error trouble;
+    heap h;
+    int code;
+
+    o.top = section_top(s, 1000);
+    if (heap_build(s->m, s->process, &h, &trouble) != 0) {
+        json_put_text(j, "trouble", trouble.message);
+        return 0;
+    }
+    code = heap_report_json(&h, &o, j, s->e);
+    heap_free(&h);
+    return code;
+}
+
+int section_nothing_markdown(const section *s)
+{
+    (void)s;
+    return 0;
+}
+
+int section_nothing_json(const section *s, json *j)
+{
+    (void)s;
+    (void)j;
+    return 0;
+}

@@ -1,0 +1,161 @@
+"""clarinet heap: exact counts, what keeps objects alive, nothing changed in the program."""
+import os
+import signal
+import time
+import urllib.request
+
+import pytest
+
+ENTRIES = 20000
+
+
+def types(result):
+    assert result.code == 0, result
+    return {row["type"]: row for row in result.json["types"]}
+
+
+def step(steps, name):
+    """The step of paths with this type."""
+    found = [one for one in steps if one["type"] == name]
+    assert len(found) == 1, (name, steps)
+    return found[0]
+
+
+def test_counts_are_exact(sample, clarinet, runtime, tmp_path):
+    file = tmp_path / "leak.clarinet"
+    with sample("LeakyCache", "--entries", ENTRIES) as patient:
+        found = types(clarinet("heap", "--json", "-o", file, patient.pid))
+        again = types(clarinet("heap", "--json", patient.pid))
+    assert patient.process.returncode == 0, patient
+    total = sum(range(ENTRIES)) + 100 * ENTRIES
+    assert patient.stdout == f"entries {ENTRIES}\nready\nsum {total}\n"
+    assert patient.stderr == ""
+    for rows in found, again:
+        assert rows["LeakyCache.Entry"]["count"] == ENTRIES
+        assert rows["LeakyCache.Entry"]["bytes"] == ENTRIES * 32
+        # each keeps its body of 100 bytes: 24 + 100
+        assert rows["LeakyCache.Entry"]["retained"] == ENTRIES * (32 + 124)
+        assert rows["LeakyCache.Label"]["count"] == ENTRIES // 10
+        assert rows["LeakyCache.Label"]["retained"] == ENTRIES // 10 * 24
+        assert "LeakyCache.Dropped" not in rows
+        held = rows["System.Collections.Generic.List<LeakyCache.Entry>"]
+        assert held["count"] == 1
+        assert held["retained"] >= ENTRIES * (32 + 124 + 8)
+
+
+def test_the_path_names_the_static_field(sample, clarinet, runtime, tmp_path):
+    file = tmp_path / "leak.clarinet"
+    with sample("LeakyCache", "--entries", ENTRIES) as patient:
+        assert clarinet("heap", "-o", file, patient.pid).code == 0
+    done = clarinet("heap", file, "--json", "--type", "LeakyCache.Entry", "--paths")
+    assert done.code == 0, done
+    root = step(done.json["paths"], "System.Collections.Generic.List<LeakyCache.Entry>")
+    assert root["root"].endswith("Entries"), root
+    assert root["objects"] == ENTRIES
+    array = step(root["next"], "LeakyCache.Entry[]")
+    assert step(array["next"], "LeakyCache.Entry")["objects"] == ENTRIES
+    text = clarinet("heap", file)
+    assert text.code == 0 and "Entries" in text.out, text
+    report = clarinet("report", file, "-f", "md")
+    assert report.code == 0 and "## Heap" in report.out, report
+    assert "Entries" in report.out, report
+    data = clarinet("report", file, "-f", "json").json
+    table = [t for t in data["processes"][0]["tables"] if t["name"] == "heap_types"][0]
+    assert {row["type"]: row["count"] for row in table["types"]}["LeakyCache.Entry"] == ENTRIES
+
+
+def test_growth(sample, clarinet, newest_runtime, tmp_path):
+    files = []
+    for entries in 1000, 4000:
+        with sample("LeakyCache", "--entries", entries) as patient:
+            files.append(tmp_path / f"{entries}.clarinet")
+            assert clarinet("heap", "-o", files[-1], patient.pid).code == 0
+    rows = types(clarinet("heap", "diff", "--json", *files))
+    assert rows["LeakyCache.Entry"]["count"] == 3000
+    assert rows["LeakyCache.Entry"]["bytes"] == 3000 * 32
+    assert rows["LeakyCache.Entry"]["count_after"] == 4000
+    text = clarinet("heap", "diff", *files)
+    assert text.code == 0 and "LeakyCache.Entry" in text.out, text
+    back = types(clarinet("heap", "diff", "--json", *reversed(files)))
+    assert back["LeakyCache.Entry"]["count"] == -3000
+
+
+def test_healthy_holds_nothing_of_its_own(sample, clarinet, newest_runtime):
+    with sample("Healthy", "--threads", 2) as patient:
+        done = clarinet("heap", "--json", patient.pid)
+    assert done.code == 0, done
+    assert done.json["unknown_references"] == 0, done
+    assert done.json["bytes"] < 4 << 20
+
+
+def test_a_web_service_keeps_serving(web_service, clarinet):
+    for _ in range(3):
+        done = clarinet("heap", "--json", web_service.pid)
+        rows = types(done)
+        assert done.json["unknown_references"] == 0
+        assert rows["string"]["count"] > 500
+        assert any("Kestrel" in name for name in rows)
+        with urllib.request.urlopen(web_service.url + "/health", timeout=20) as answer:
+            assert answer.read() == b"ok"
+    assert web_service.finish() == 0, web_service
+
+
+def test_dotnet_build(dotnet_build_project, start_program, clarinet):
+    build = start_program(dotnet_build_project.build, dotnet_build_project.env, ready=None)
+    found = None
+    deadline = time.monotonic() + 60
+    while found is None and build.is_running and time.monotonic() < deadline:
+        done = clarinet("heap", "--json", build.pid)
+        if done.code == 0 and done.json["objects"] > 20000:
+            found = done.json
+    assert found is not None, build
+    assert found["unknown_references"] == 0
+    assert build.wait() == 0, build
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.1, 0.15])
+def test_a_killed_tool_does_no_harm(sample, clarinet, runtime, delay):
+    with sample("LeakyCache", "--entries", 400000) as patient:
+        process = clarinet.start("heap", patient.pid)
+        time.sleep(delay)
+        process.kill()
+        process.wait()
+        time.sleep(0.5)
+        rows = types(clarinet("heap", "--json", patient.pid))
+        assert rows["LeakyCache.Entry"]["count"] == 400000
+    assert patient.process.returncode == 0, patient
+
+
+def test_a_stopped_tool_costs_the_snapshot_only(sample, clarinet, newest_runtime, tmp_path):
+    """A tool that does not read: the program waits for it a few seconds at most."""
+    with sample("LeakyCache", "--entries", 2000000) as patient:
+        file = tmp_path / "stopped.clarinet"
+        process = clarinet.start("heap", "-o", file, patient.pid)
+        while process.poll() is None and not (file.exists() and file.stat().st_size > 4096):
+            time.sleep(0.001)
+        process.send_signal(signal.SIGSTOP)
+        assert patient.finish(timeout=40) == 0, patient
+        process.send_signal(signal.SIGCONT)
+        process.communicate(timeout=40)
+
+
+def test_bad_input(clarinet, tmp_path):
+    assert clarinet("heap").code == 2
+    assert clarinet("heap", "diff", "a").code == 2
+    assert clarinet("heap", "--by", "size", "1").code == 2
+    assert clarinet("heap", "--paths", "1").code == 2
+    empty = tmp_path / "empty.clarinet"
+    empty.write_bytes(b"nothing")
+    done = clarinet("heap", empty)
+    assert done.code == 1 and "clarinet:" in done.err, done
+
+
+def test_a_cut_snapshot_is_said(sample, clarinet, newest_runtime, tmp_path):
+    file = tmp_path / "whole.clarinet"
+    with sample("LeakyCache", "--entries", ENTRIES) as patient:
+        assert clarinet("heap", "-o", file, patient.pid).code == 0
+    cut = tmp_path / "cut.clarinet"
+    cut.write_bytes(file.read_bytes()[: os.path.getsize(file) // 2])
+    done = clarinet("heap", cut)
+    assert done.code == 1, done
+    assert "heap snapshot" in done.err, done
