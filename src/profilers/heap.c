@@ -25,7 +25,8 @@
 
 enum {
     SELF = ENGINE_INDEX_heap,
-    LOSS_REFERENCES = 0,
+    LOSS_RING = 0, /* every engine's; this one puts nothing there */
+    LOSS_REFERENCES,
     LOSS_ABANDONED,
     TABLE_TYPES = 0,
     TABLE_FUNCTIONS,
@@ -60,6 +61,7 @@ static const recording_table TABLES[] = {
     {"heap_functions", "heap", FUNCTION_COLUMNS, 2},
 };
 static const char *const LOSSES[] = {
+    "ring full",
     "references that are none",
     "snapshot abandoned",
 };
@@ -318,7 +320,7 @@ const engine ENGINE_heap = {
     .tables = TABLES,
     .table_count = 2,
     .losses = LOSSES,
-    .loss_count = 2,
+    .loss_count = 3,
     .start = start,
     .stop = stop,
     .drain = drain,
