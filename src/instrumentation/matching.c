@@ -97,6 +97,7 @@ static bool consider(instrumentation *root, const points *set, const method_modu
         t->arguments = (p != NULL ? p->arguments : 0) | own;
         t->generation = root->generation;
         t->active = true;
+        root->has_targets = true;
         if (!atomic_exchange(&t->announced, true))
             announce(root, module, &f);
     }

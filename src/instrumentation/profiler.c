@@ -27,6 +27,9 @@ enum {
 static const uint32_t REFERENCE_MASK_HIGH_BITS =
     (uint32_t)COR_PRF_USE_PROFILE_IMAGES | (uint32_t)COR_PRF_DISABLE_ALL_NGEN_IMAGES;
 
+/* Stands for a module in the table of targets: its methods have all been looked at. */
+enum { WHOLE_MODULE = 0 };
+
 instrumentation instrumentation_root;
 
 /* ---- start-up ---- */
@@ -253,6 +256,7 @@ static void on_module_load_finished(void *context, ModuleID module, HRESULT stat
         return;
     memset(&found, 0, sizeof found);
     matching_scan_module(root, module, &found);
+    targets_add(&root->targets, module, WHOLE_MODULE);
     if (root->light_mask) { /* precompiled callers that have the method inlined come along */
         size_t count = found.count;
 
@@ -279,8 +283,11 @@ static void on_jit_compilation_started(void *context, FunctionID function, BOOL 
     method_list list;
 
     (void)is_safe_to_block;
+    /* All methods of a module were looked at when it was loaded; only what came another way is not
+     * known yet. */
     if (!root->started ||
         !CLR_OK(clr_info_get_function_info(&root->info, function, NULL, &module, &method)) ||
+        targets_find(&root->targets, module, WHOLE_MODULE) != NULL ||
         targets_find(&root->targets, module, method) != NULL ||
         !matching_scan_method(root, module, method))
         return;
@@ -299,7 +306,7 @@ static void on_jit_inlining(void *context, FunctionID caller, FunctionID callee,
 
     (void)caller;
     *inline_it = 1;
-    if (!root->started ||
+    if (!root->started || !root->has_targets ||
         !CLR_OK(clr_info_get_function_info(&root->info, callee, NULL, &module, &method)))
         return;
     t = targets_find(&root->targets, module, method);

@@ -37,7 +37,8 @@ typedef struct {
     _Atomic(uint32_t) generation; /* counts replacements of the points */
     retired *old_points;
     targets targets;
-    home_live_file *live; /* in force */
+    _Atomic(bool) has_targets; /* until then no call needs to be looked at */
+    home_live_file *live;      /* in force */
     size_t live_count;
     home_live_file *collected; /* by AddCustomInstrumentation */
     size_t collected_count;

@@ -1,0 +1,154 @@
+"""The instrumentation agent: cost of a call, of a start, of an excluded process, of many points.
+
+Every figure is processor time (user and system), runs interleaved in random order. The empty profiler
+is one of a few lines, built here with the SDK, that sets the same event mask and does nothing.
+"""
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = Path(os.environ.get("CLARINET_BUILD", ROOT / "build"))
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "15"))
+CALLS = {"bare": 50_000_000, "cached": 5_000_000, "reference": 100_000}
+CLSID = "{36032161-FFC0-4B61-B559-F6C5D41BAE5A}"
+EMPTY_CLSID = "{5C4E1D0A-7B52-4C0E-8E64-2A7C1F0B9D11}"
+EMPTY = """
+#include "clarinet/clarinet.h"
+static HRESULT on_start(void *context, const clr_info *info)
+{
+    (void)context;
+    return clr_info_set_event_mask2(info, 0xB0040224u, 0x8);
+}
+static const clr_profiler_callbacks callbacks = {.initialize = on_start};
+CLR_PROFILER("%s", callbacks, NULL)
+""" % EMPTY_CLSID
+POINT = """<extension><instrumentation><tracerFactory><match assemblyName="Shapes"
+className="Shapes.Parameters"><exactMethodMatcher methodName="One"/></match></tracerFactory>
+</instrumentation></extension>"""
+
+
+def runtimes():
+    done = subprocess.run([ROOT / "dev", "runtimes"], stdout=subprocess.PIPE, text=True, check=True)
+    folder = Path(done.stdout.splitlines()[-1])
+    rows = (ROOT / "tools/runtimes/versions").read_text().splitlines()
+    return [(row.split()[1], folder / "dotnet") for row in rows if row.endswith("aspnetcore")]
+
+
+def build_programs():
+    out = BUILD / "instrumentation"
+    for name in ["TestAgent/TestAgent.csproj", "Shapes/Shapes.csproj"]:
+        subprocess.run(
+            ["dotnet", "build", "-nologo", "-v", "q", f"-p:ClarinetOutput={out}/",
+             str(ROOT / "tests/instrumentation" / name)],
+            check=True, stdout=subprocess.DEVNULL,
+        )
+    return out
+
+
+def build_empty(folder):
+    source = folder / "empty.c"
+    source.write_text(EMPTY)
+    library = folder / "libempty.so"
+    subprocess.run(
+        ["cc", "-std=gnu11", "-O2", "-shared", "-fPIC", f"-I{ROOT}/include", "-o", library, source,
+         BUILD / "libclarinet_sdk.a"], check=True,
+    )
+    return library
+
+
+def make_home(folder, out, extension):
+    home = folder / f"home-{len(list(folder.iterdir()))}"
+    (home / "extensions").mkdir(parents=True)
+    shutil.copy(out / "TestAgent/NewRelic.Agent.Core.dll", home)
+    (home / "newrelic.config").write_text("<configuration><log level='error'/></configuration>")
+    (home / "extensions/points.xml").write_text(extension)
+    return home
+
+
+def profiler(library, clsid, home=None, **more):
+    variables = {"CORECLR_ENABLE_PROFILING": "1", "CORECLR_PROFILER": clsid,
+                 "CORECLR_PROFILER_PATH": str(library), "CLARINET_TEST_AGENT_MODE": "empty", **more}
+    if home:
+        variables["CORECLR_NEW_RELIC_HOME"] = str(home)
+    return variables
+
+
+def run(command, env):
+    """(processor seconds, output)"""
+    process = subprocess.Popen(command, env={**os.environ, **env}, stdout=subprocess.PIPE, text=True)
+    out = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stdout.close()
+    if process.returncode not in (0, 7):
+        sys.exit(f"{command} ended with {process.returncode}")
+    return usage.ru_utime + usage.ru_stime, out
+
+
+def measure(cases, take):
+    samples = {name: [] for name in cases}
+    for _ in range(ROUNDS):
+        for name in random.sample(list(cases), len(cases)):
+            samples[name].append(take(*cases[name]))
+    return {name: statistics.median(values) for name, values in samples.items()}
+
+
+def many_points(count):
+    rows = "".join(
+        f"<match assemblyName='Assembly{i % 300}' className='Some.Type{i}'>"
+        f"<exactMethodMatcher methodName='Method{i}'/></match>" for i in range(count)
+    )
+    return f"<extension><instrumentation><tracerFactory>{rows}</tracerFactory></instrumentation></extension>"
+
+
+def main():
+    out = build_programs()
+    agent = BUILD / "libclarinet_instrument.so"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        empty = build_empty(folder)
+        one = make_home(folder, out, POINT)
+        few = make_home(folder, out, many_points(10))
+        many = make_home(folder, out, many_points(10_000))
+        excluded = make_home(folder, out, POINT)
+        (excluded / "newrelic.config").write_text(
+            "<configuration><log level='error'/><instrumentation><applications>"
+            "<application name='dotnet' include='false'/></applications></instrumentation></configuration>"
+        )
+        print("| runtime | figure | bare | with us | difference | bar |\n|---|---|---:|---:|---:|---|")
+        for version, dotnet in runtimes():
+            program = [dotnet, "exec", "--fx-version", version, out / "Shapes/Shapes.dll"]
+            calls = {form: [*program, "--calls", str(count)] for form, count in CALLS.items()}
+            start = [*program, "--calls", "1"]
+            cached = profiler(agent, CLSID, one)
+            per_call = measure(
+                {"bare": (calls["bare"], {}), "cached": (calls["cached"], cached),
+                 "reference": (calls["reference"], {**cached, "CLARINET_TEMPLATE": "reference"})},
+                lambda command, env: float(run(command, env)[1]),
+            )
+            starts = measure(
+                {"bare": (start, {}), "empty": (start, profiler(empty, EMPTY_CLSID)),
+                 "agent loaded": (start, cached), "many points": (start, profiler(agent, CLSID, many)),
+                 "few points": (start, profiler(agent, CLSID, few)),
+                 "light": (start, {**cached, "CLARINET_MASK": "light"}),
+                 "excluded": (start, profiler(agent, CLSID, excluded))},
+                lambda command, env: run(command, env)[0] * 1000,
+            )
+            for form, bar in (("cached", "at most 400 ns"), ("reference", "3,400 to 5,200 ns")):
+                print(f"| {version} | call, {form} | {per_call['bare']:.1f} ns | {per_call[form]:.1f} ns "
+                      f"| {per_call[form] - per_call['bare']:.1f} ns | {bar} |")
+            for other, base, bar in (("few points", "empty", "at most 10 %"), ("many points", "few points", "under 50 ms"),
+                                     ("agent loaded", "empty", ""), ("excluded", "bare", "at most 3 ms"),
+                                     ("light", "bare", "")):
+                print(f"| {version} | start, {other} over {base} | {starts[base]:.1f} ms | {starts[other]:.1f} ms "
+                      f"| {starts[other] - starts[base]:+.1f} ms ({starts[other] / starts[base] - 1:+.1%}) | {bar} |")
+
+
+if __name__ == "__main__":
+    main()
