@@ -29,6 +29,12 @@ static const char *title_of(const findings_context *c, uint64_t os_id, char out[
     return out;
 }
 
+/* The entry's stack; a hostile recording may have anything in that column. */
+static uint32_t stack_of(const findings_context *c, const threads_entry *entry)
+{
+    return entry->stack < c->process->stack_count ? entry->stack : 0;
+}
+
 static bool waits_with_limit(const findings_context *c, uint32_t stack)
 {
     const model_process *p = c->process;
@@ -76,7 +82,7 @@ static void show_member(findings_context *c, finding *f, const threads_entry *en
     findings_show(c, f, "thread %s waits for a lock on %s, held by thread %s:",
                   title_of(c, entry->os_id, waiter), model_text(c->m, entry->object_type),
                   title_of(c, entry->owner, owner));
-    findings_show_stack(c, f, entry->stack);
+    findings_show_stack(c, f, stack_of(c, entry));
 }
 
 static void tell_cycle(findings_context *c, const threads_view *view, const threads_cycle *cycle)
@@ -90,13 +96,13 @@ static void tell_cycle(findings_context *c, const threads_view *view, const thre
 
     for (size_t i = 0; i < cycle->count; i++) {
         const threads_entry *entry = &view->entries[cycle->members[i]];
-        const char *own = findings_frame_name(c, findings_own_frame(c, entry->stack));
+        const char *own = findings_frame_name(c, findings_own_frame(c, stack_of(c, entry)));
         size_t used = strlen(names);
         char title[120];
 
         snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ",
                  title_of(c, entry->os_id, title));
-        limited = limited || waits_with_limit(c, entry->stack);
+        limited = limited || waits_with_limit(c, stack_of(c, entry));
         /* The same whichever thread the cycle is told from. */
         place = strcmp(own, place) > 0 ? own : place;
     }

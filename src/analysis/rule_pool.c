@@ -1,9 +1,10 @@
 /*
- * rule_pool: thread-pool-starvation and sync-over-async, from wall-clock samples.
+ * rule_pool: thread-pool-starvation and sync-over-async, from the looks at all threads. (Samples of
+ * wall would not do: a worker that wakes for a few microseconds still shows its former stack.)
  *
  * A pool worker is a thread whose stack begins in the pool's worker loop. It is blocked on a task
  * when it waits inside of Task.Wait or of an awaiter's GetResult; it is free when it waits for work
- * in the loop itself. Averages over the recording: time in each, divided by its length.
+ * in the loop itself. Averages are over the looks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 #include "analysis/findings_rule.h"
 #include "base/memory.h"
 #include "base/text.h"
+
+enum { FEWEST_LOOKS = 3 };
 
 typedef struct {
     double blocked; /* workers on average */
@@ -44,41 +47,56 @@ static bool is_task_wait(const findings_context *c, uint32_t frame)
            text_starts_with(name, "System.Threading.Tasks.Task.WaitAny");
 }
 
+static bool find_rows(const findings_context *c, const model_table **table,
+                      const model_column **stack, double *looks)
+{
+    const model_table *each = model_find_table(c->m, c->process, "looks", "threads");
+
+    *table = model_find_table(c->m, c->process, "threads", "threads");
+    if (*table == NULL || each == NULL || each->rows < FEWEST_LOOKS)
+        return false;
+    *looks = (double)each->rows;
+    *stack = model_find_column(c->m, *table, "stack");
+    return *stack != NULL && (*stack)->type == RECORDING_STACK_ID;
+}
+
+static void add_row(pool_sums *s, double part, bool working, bool waiting)
+{
+    s->all += part;
+    s->idle += working ? 0 : part;
+    s->blocked += working && waiting ? part : 0;
+}
+
 static bool sum(findings_context *c, pool_sums *s)
 {
-    uint8_t *workers = NULL, *working = NULL, *waits = NULL;
-    uint64_t *weights = NULL, *waiting = NULL;
-    profile_selection other = PROFILE_ALL;
-    profile p;
-    bool done = false;
+    uint8_t *workers = findings_mark_stacks(c, is_worker);
+    uint8_t *working = findings_mark_stacks(c, is_working);
+    uint8_t *waits = findings_mark_stacks(c, is_task_wait);
+    uint64_t *counts = memory_allocate_array(c->process->stack_count + 1, sizeof *counts);
+    const model_table *table;
+    const model_column *stack;
+    double looks;
 
     *s = (pool_sums){0};
-    if (!profile_find(c->m, c->process, "wall", &p) || p.state == NULL)
-        return false;
-    other.state = RECORDING_STATE_WAIT;
-    workers = findings_mark_stacks(c, is_worker);
-    working = findings_mark_stacks(c, is_working);
-    waits = findings_mark_stacks(c, is_task_wait);
-    weights = findings_weights(c, &p, &PROFILE_ALL);
-    waiting = findings_weights(c, &p, &other);
-    if (workers != NULL && working != NULL && waits != NULL && weights != NULL && waiting != NULL) {
-        for (size_t i = 1; i < c->process->stack_count; i++) {
-            double part = (double)weights[i] / 1e9 / c->seconds;
+    if (counts == NULL)
+        c->list->failed = true;
+    else if (workers != NULL && working != NULL && waits != NULL &&
+             find_rows(c, &table, &stack, &looks)) {
+        for (size_t row = 0; row < table->rows; row++) {
+            uint32_t at = stack->u32[row];
 
-            waits[i] = waits[i] && workers[i] && working[i];
-            s->all += workers[i] ? part : 0;
-            s->idle += workers[i] && !working[i] ? part : 0;
-            s->blocked += waits[i] ? (double)waiting[i] / 1e9 / c->seconds : 0;
+            if (!workers[at])
+                continue;
+            add_row(s, 1 / looks, working[at], waits[at]);
+            counts[at] += working[at] && waits[at];
         }
-        s->stack = findings_heaviest(c, waiting, waits);
-        done = true;
+        s->stack = findings_heaviest(c, counts, NULL);
     }
     memory_free(workers);
     memory_free(working);
     memory_free(waits);
-    memory_free(weights);
-    memory_free(waiting);
-    return done && s->stack != 0;
+    memory_free(counts);
+    return s->stack != 0;
 }
 
 static double processors(const findings_context *c)
@@ -92,7 +110,8 @@ static bool is_starved(const findings_context *c, const pool_sums *s)
 {
     return s->blocked >= findings_limit(c, THRESHOLD_STARVED_WORKERS) &&
            s->blocked >= processors(c) &&
-           s->blocked >= s->all * findings_limit(c, THRESHOLD_STARVED_SHARE) / 100 && s->idle < 0.5;
+           s->blocked >= s->all * findings_limit(c, THRESHOLD_STARVED_SHARE) / 100 &&
+           s->idle * 10 <= s->all;
 }
 
 void findings_rule_pool(findings_context *c)

@@ -1,4 +1,4 @@
-# ./dev demo: builds, runs a sick program and looks at it with what the tool can do by now.
+# ./dev demo: builds, runs a sick shop under load and says what is wrong with it.
 need_packages "${PACKAGES_BUILD[@]}" libcmocka-dev
 need_dotnet
 configure_and_build release
@@ -15,10 +15,6 @@ finish() {
     rm -rf "$folder"
 }
 trap finish EXIT
-
-has_verb() {
-    ./build/clarinet --help | grep -qE "^  $1 "
-}
 
 # show COMMAND…: prints the command as a person would type it, and runs it.
 show() {
@@ -41,24 +37,12 @@ start() {
     done
 }
 
-# Each step shows one thing and is left out while its verbs do not exist.
 keep=build/demo
 mkdir -p "$keep"
-say "a program with a disease: samples/ExceptionStorm throws and throws"
-start ExceptionStorm --rate 30
-storm=$pid
-shown=
-if has_verb ps; then
-    show ./build/clarinet ps
-    shown=1
-fi
-if has_verb record && has_verb report; then
-    rm -f "$keep/storm.clarinet" "$keep/storm.html"
-    say "its exceptions and where its processor time goes, for 5 seconds"
-    show ./build/clarinet record -p exceptions,cpu -d 5s -o "$keep/storm.clarinet" "$storm"
-    show ./build/clarinet report "$keep/storm.clarinet" -f md --top 5
-    show ./build/clarinet report "$keep/storm.clarinet" -o "$keep/storm.html"
-    say "open $keep/storm.html in a browser: the same with flame graphs, in one file"
-    shown=1
-fi
-[ -n "$shown" ] || show ./build/clarinet --help
+rm -f "$keep"/shop.clarinet "$keep"/shop.html
+say "a small shop with several diseases, under load: samples/SickShop"
+start SickShop
+show ./build/clarinet ps
+say "what is wrong with it? ten seconds"
+show ./build/clarinet checkup -o "$keep/shop.html" "$pid"
+say "open $keep/shop.html in a browser: the findings first, then flame graphs, threads and tables"

@@ -1,0 +1,159 @@
+"""clarinet checkup on real programs: each sick sample has its finding and no other, healthy ones
+have none, and the target does not notice."""
+import json
+import re
+import subprocess
+import threading
+import urllib.request
+
+import pytest
+
+
+def checkup(clarinet, target, *options, seconds=2):
+    done = clarinet("checkup", "-d", f"{seconds}s", "-o", "out.html", "--json", *options, target)
+    assert done.code in (0, 3), done
+    return done.json
+
+
+def ids(result):
+    return [finding["id"] for finding in result["findings"]]
+
+
+def criticals(result):
+    return [f for f in result["findings"] if f["severity"] == "critical"]
+
+
+SICK = [
+    ("Deadlock", (), "deadlock", "Deadlock.Bank.Move"),
+    ("LockQueue", (), "lock-contention", "LockQueue.Till.Serve"),
+    ("Starved", (), "thread-pool-starvation", "Starved.Orders.Blocking"),
+    ("HotLoop", ("--work", "count"), "cpu-hot-path", "HotLoop.Work.CountPrimes"),
+    ("HotLoop", ("--work", "regex"), "cpu-hot-path", "HotLoop.Work.CheckMail"),
+    ("ExceptionStorm", (), "exception-storm", "ExceptionStorm.Places"),
+    ("GcPressure", (), "gc-pressure", "GcPressure"),
+]
+
+
+@pytest.mark.parametrize("name, options, finding, place", SICK)
+def test_a_sick_program_has_its_finding(runtime, sample, clarinet, name, options, finding, place):
+    with sample(name, *options) as patient:
+        result = checkup(clarinet, patient.pid)
+        assert result["target"]["pid"] == patient.pid
+        assert result["target"]["name"] == name
+        assert result["target"]["runtime_version"] == runtime.version
+    found = [f for f in result["findings"] if f["id"] == finding]
+    assert found, result
+    assert place in json.dumps(found[0]["evidence"]), found
+    assert re.search(r"\d", found[0]["statement"])
+    assert found[0]["advice"] and found[0]["doc"] == f"docs/findings/{finding}.md"
+    # A machine that is short of processors makes pauses long; nothing else may be found.
+    assert set(ids(result)) <= {finding, "long-pauses"}, result
+
+
+def test_a_deadlock_names_both_threads(runtime, sample, clarinet):
+    with sample("Deadlock") as patient:
+        found = checkup(clarinet, patient.pid)["findings"][0]
+    assert found["severity"] == "critical"
+    text = json.dumps(found)
+    assert "pay-1" in text and "pay-2" in text and "Deadlock.Account" in text
+    assert "1 more thread waits behind them" in found["statement"]
+
+
+HEALTHY = [
+    ("Healthy", ()),
+    ("Idle", ()),
+    ("Deadlock", ("--order", "same")),
+    ("LockQueue", ("--locks", "own")),
+    ("Starved", ("--wait", "await")),
+]
+
+
+@pytest.mark.parametrize("name, options", HEALTHY)
+def test_a_healthy_program_has_no_finding(runtime, sample, clarinet, name, options):
+    with sample(name, *options) as patient:
+        result = checkup(clarinet, patient.pid)
+    assert set(ids(result)) <= {"long-pauses"}, result
+    assert criticals(result) == []
+    assert result["duration_s"] >= 1.5
+    assert set(result["vitals"]) == {"cpu", "gc", "threads", "allocation", "exceptions", "locks"}
+    assert result["vitals"]["exceptions"]["mark"] == "ok"
+    assert 0 < result["overhead_percent"] < 100
+
+
+def test_a_web_service_idle_and_busy(web_service, clarinet):
+    assert criticals(checkup(clarinet, web_service.pid)) == []
+    over = threading.Event()
+
+    def load():
+        while not over.is_set():
+            for path in ("/products", "/products/7", "/sort?n=2000", "/wait?ms=5"):
+                with urllib.request.urlopen(web_service.url + path, timeout=30) as answer:
+                    answer.read()
+
+    clients = [threading.Thread(target=load) for _ in range(3)]
+    for client in clients:
+        client.start()
+    try:
+        assert criticals(checkup(clarinet, web_service.pid)) == []
+    finally:
+        over.set()
+        for client in clients:
+            client.join()
+
+
+def test_dotnet_build_has_no_critical_finding(dotnet_build_project, clarinet, tmp_path):
+    project = dotnet_build_project
+    done = clarinet("checkup", "-o", "out.html", "--json=out.json", "--", *project.build,
+                    env=project.env, timeout=300)
+    assert done.code == 0, done
+    result = json.loads((tmp_path / "out.json").read_text())
+    assert criticals(result) == []
+
+
+def test_a_command_keeps_its_output_and_exit_code(newest_runtime, sample_command, clarinet, tmp_path):
+    command = sample_command("ExceptionStorm", "--rounds", 100)
+    bare = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    done = clarinet("checkup", "-o", "out.html", "--", *command)
+    assert (done.code, done.out) == (bare.returncode, bare.stdout)
+    assert "found in ExceptionStorm, pid" in done.err
+    assert "Exception storm" in done.err
+    assert (tmp_path / "out.html").stat().st_size > 10000
+    assert (tmp_path / "out.clarinet").exists()
+
+
+def test_fail_on_baseline_and_thresholds(newest_runtime, sample, clarinet, tmp_path):
+    limits = tmp_path / "limits"
+    limits.write_text("# quiet\nexception-storm.per-second = 1e6\n")
+    with sample("ExceptionStorm") as patient:
+        first = clarinet("checkup", "-d", "1s", "-o", "a.html", "--fail-on", "warning", patient.pid)
+        assert first.code == 3, first
+        assert first.out.startswith("1 problem found in ExceptionStorm, pid "), first
+        assert "a.html" in first.out
+        again = clarinet("checkup", "-d", "1s", "-o", "b.html", "--fail-on", "info",
+                         "--baseline", "a.clarinet", patient.pid)
+        assert again.code == 0, again
+        assert again.out.startswith("no problem found"), again
+        calm = clarinet("checkup", "-d", "1s", "-o", "c.html", "--fail-on", "info",
+                        "--thresholds", limits, patient.pid)
+        assert calm.code == 0, calm
+    limits.write_text("exception-storm.per-hour = 3\n")
+    wrong = clarinet("checkup", "--thresholds", limits, "1")
+    assert wrong.code == 2 and "there is no threshold" in wrong.err
+    # The findings are in every report of the recording, and first on the page.
+    report = clarinet("report", "a.clarinet", "-f", "json").json
+    assert ids(report) == ["exception-storm"]
+    text = clarinet("report", "a.clarinet", "-f", "md").out
+    assert text.startswith("# Findings\n\n## warning: Exception storm")
+    page = (tmp_path / "a.html").read_text()
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page,
+                                re.S).group(1))
+    assert ids(data) == ["exception-storm"]
+
+
+def test_wrong_usage_is_told(clarinet):
+    for arguments in ((), ("--fail-on", "bad", "1"), ("-f", "html", "1"), ("--what", "1"),
+                      ("1", "2"), ("-d", "0", "1")):
+        done = clarinet("checkup", *arguments)
+        assert done.code == 2, done
+        assert done.err.startswith("clarinet: ")
+    assert clarinet("checkup", "999999999").code == 1
