@@ -21,6 +21,12 @@ function(target_library target output)
     -Wl,-z,undefs -Wl,--gc-sections -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack
     -Wl,--build-id)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output} PREFIX lib)
+  # The library is copied at every attach: the whole one, with symbols, stays beside it.
+  add_custom_command(TARGET ${target} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:${target}> $<TARGET_FILE:${target}>.debug
+    COMMAND ${CMAKE_STRIP} --strip-unneeded $<TARGET_FILE:${target}>
+    COMMAND ${CMAKE_OBJCOPY} --add-gnu-debuglink=$<TARGET_FILE:${target}>.debug $<TARGET_FILE:${target}>
+    VERBATIM)
 endfunction()
 
 # The recording's file belongs to the tool (it calls the OS and zlib); its format is for both sides.
