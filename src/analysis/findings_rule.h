@@ -58,7 +58,8 @@ uint32_t findings_heaviest(const findings_context *c, const uint64_t *weights,
 const char *findings_number(double value, char out[32]);
 
 /* Threads that stand before a lock, on average, without those of a deadlock; and the stack where
- * most of it is. 0 when neither `wall` nor `threads` was recorded. */
+ * most of it is. 0 when none of `wall`, `threads` and `contention` was
+ * recorded. */
 typedef struct {
     double average;
     size_t threads; /* involved */

@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-enum { NAMES = 400, WAITS_FOR_MONITOR = 1, FEWEST_LOOKS = 3 };
+enum { NAMES = 400, WAITS_FOR_MONITOR = 1, FEWEST_LOOKS = 3, KIND_LOCK = 1 };
 
 static uint32_t thread_of(const findings_context *c, uint64_t os_id)
 {
@@ -155,7 +155,8 @@ static bool is_semaphore(const findings_context *c, uint32_t frame)
     return text_starts_with(findings_frame_name(c, frame), "System.Threading.SemaphoreSlim.");
 }
 
-/* Of the marked stacks. by_thread: as many as there are threads, cleared here. */
+/* The average over `whole`; kept when it is larger than what was found before. Waits whose thread
+ * was not recorded are under thread 0. */
 static void add_up(const findings_context *c, const uint64_t *weights, const uint64_t *by_thread,
                    double whole, findings_lock_sums *sums)
 {
@@ -163,7 +164,7 @@ static void add_up(const findings_context *c, const uint64_t *weights, const uin
 
     for (size_t i = 0; i < c->process->thread_count; i++) {
         found.average += (double)by_thread[i] / whole;
-        found.threads += by_thread[i] != 0;
+        found.threads += i != 0 && by_thread[i] != 0;
     }
     found.stack = findings_heaviest(c, weights, NULL);
     if (found.average > sums->average)
@@ -222,6 +223,28 @@ static void sum_looks(findings_context *c, uint64_t *weights, uint64_t *by_threa
     add_up(c, weights, by_thread, (double)looks->rows, sums);
 }
 
+/* From every single wait, where the profiler `contention` ran. */
+static void sum_waits(findings_context *c, uint64_t *weights, uint64_t *by_thread,
+                      findings_lock_sums *sums)
+{
+    const model_column *kind;
+    profile p;
+
+    if (!profile_find(c->m, c->process, "contention", &p) || p.thread == NULL ||
+        !text_equal(p.unit, "ns"))
+        return;
+    kind = model_find_column(c->m, p.table, "kind");
+    for (size_t row = 0; row < p.table->rows; row++) {
+        uint32_t thread = p.thread->u32[row];
+
+        if (c->locked[thread] || (kind != NULL && model_cell(kind, row) > KIND_LOCK))
+            continue;
+        weights[profile_row_stack(&p, row)] += profile_row_weight(&p, row);
+        by_thread[thread] += profile_row_weight(&p, row);
+    }
+    add_up(c, weights, by_thread, 1e9 * c->seconds, sums);
+}
+
 void findings_sum_locks(findings_context *c, findings_lock_sums *sums)
 {
     size_t stacks = c->process->stack_count + 1;
@@ -237,6 +260,9 @@ void findings_sum_locks(findings_context *c, findings_lock_sums *sums)
         memset(weights, 0, stacks * sizeof *weights);
         memset(by_thread, 0, threads * sizeof *by_thread);
         sum_looks(c, weights, by_thread, sums);
+        memset(weights, 0, stacks * sizeof *weights);
+        memset(by_thread, 0, threads * sizeof *by_thread);
+        sum_waits(c, weights, by_thread, sums);
     }
     memory_free(weights);
     memory_free(by_thread);
