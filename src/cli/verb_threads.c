@@ -170,7 +170,8 @@ static void put_frames(json *j, const threads_view *v, uint32_t stack)
 
         json_begin_object(j);
         json_put_text(j, "method", model_text(v->model, function->name));
-        json_put_text(j, "module", model_text(v->model, function->module));
+        json_put_text(j, "module",
+                      model_text(v->model, v->process->modules[function->module].name));
         json_put_text(j, "file", model_text(v->model, frame->file));
         json_put_u64(j, "line", frame->line);
         json_end_object(j);

@@ -27,6 +27,7 @@ def test_a_deadlock_is_named_with_owners_types_and_lines(clarinet, sample, runti
         assert threads["listener"]["state"] == "in Monitor.Wait"
         (frame,) = [f for f in payer["frames"] if f["method"] == "Stuck.Program.Pay"]
         assert frame["file"].endswith("Program.cs") and frame["line"] > 0
+        assert frame["module"] == "Stuck.dll"
         assert answer["suspension_us"] > 0
         words = clarinet("threads", patient.pid)
         assert words.out.startswith("DEADLOCK: 2 threads")
