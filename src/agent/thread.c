@@ -74,7 +74,7 @@ static int time_to_sleep(const agent *a, uint64_t now)
         if (a->clients[i].state == CLIENT_GREETING || a->clients[i].state == CLIENT_LEAVING)
             wait = sooner(wait, until(a->clients[i].deadline_ns, now));
     if (a->alone_since_ns != 0 && !a->stays)
-        wait = sooner(wait, until(a->alone_since_ns + (uint64_t)AGENT_GRACE_MS * 1000000, now));
+        wait = sooner(wait, until(a->alone_since_ns + (uint64_t)AGENT_ALONE_MS * 1000000, now));
     return wait;
 }
 
@@ -161,7 +161,7 @@ static bool is_over(const agent *a, bool had_client)
     if (a->alone_since_ns == 0 || a->stays)
         return false;
     return had_client ||
-           os_monotonic_ns() - a->alone_since_ns >= (uint64_t)AGENT_GRACE_MS * 1000000;
+           os_monotonic_ns() - a->alone_since_ns >= (uint64_t)AGENT_ALONE_MS * 1000000;
 }
 
 /* True when the runtime will let go; this thread must then end at once. */
