@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -21,6 +22,7 @@ struct recording_writer {
     buffer packed;  /* scratch */
     uint64_t written;
     uint64_t last_write_ns;
+    bool keeps_old; /* the file still holds what it held before: an earlier recording */
     bool pack;
     bool stream_ready;
     z_stream stream;
@@ -34,6 +36,10 @@ static int write_pending(recording_writer *w, error *e)
     w->last_write_ns = os_monotonic_ns();
     if (w->pending.length == 0)
         return 0;
+    if (w->keeps_old && ftruncate(w->descriptor, 0) != 0) {
+        /* Then the end of the old recording stays behind the new one, as a damaged chunk. */
+    }
+    w->keeps_old = false;
     failed = os_write_all(w->descriptor, w->pending.data, w->pending.length);
     if (failed == 0) {
         w->written += w->pending.length;
@@ -57,6 +63,7 @@ static int write_pending(recording_writer *w, error *e)
 int recording_writer_create(const char *path, recording_writer **writer, error *e)
 {
     recording_writer *w = memory_allocate_array(1, sizeof *w);
+    struct stat status;
     int code;
 
     *writer = NULL;
@@ -64,7 +71,7 @@ int recording_writer_create(const char *path, recording_writer **writer, error *
         return error_set(e, ERROR_MEMORY, "no memory for the recording's writer");
     w->pack = true;
     w->path = memory_copy_text(path);
-    w->descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    w->descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (w->descriptor < 0) {
         code = error_set_errno(e, errno == EACCES ? ERROR_PERMISSION : ERROR_IO, errno,
                                "cannot create the recording %s", path);
@@ -73,7 +80,10 @@ int recording_writer_create(const char *path, recording_writer **writer, error *
         code = error_set(e, ERROR_MEMORY, "no memory for the recording's writer");
     } else {
         recording_put_file_header(&w->pending);
-        code = write_pending(w, e);
+        w->keeps_old =
+            fstat(w->descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size != 0;
+        w->last_write_ns = os_monotonic_ns();
+        code = w->keeps_old ? 0 : write_pending(w, e);
     }
     if (code != 0) {
         recording_writer_close(w, NULL);
@@ -176,6 +186,16 @@ int recording_writer_flush(recording_writer *w, error *e)
 uint64_t recording_writer_size(const recording_writer *w)
 {
     return w->written + w->pending.length;
+}
+
+void recording_writer_abandon(recording_writer *w)
+{
+    struct stat status;
+
+    buffer_clear(&w->pending);
+    if (!w->keeps_old && lstat(w->path, &status) == 0 && S_ISREG(status.st_mode))
+        unlink(w->path);
+    recording_writer_close(w, NULL);
 }
 
 int recording_writer_close(recording_writer *w, error *e)

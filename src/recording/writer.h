@@ -25,7 +25,8 @@
 
 typedef struct recording_writer recording_writer;
 
-/* Makes the file (mode 0600; an existing file is replaced) and writes its header. */
+/* Makes the file (mode 0600) and writes its header. What an existing file holds is replaced by the
+ * first write after that, so that a recording that never began leaves an earlier one as it was. */
 int recording_writer_create(const char *path, recording_writer **writer, error *e);
 
 /* Appends the chunks of `bytes` (whole chunks, as recording_end_chunk leaves them). */
@@ -41,5 +42,7 @@ int recording_writer_flush(recording_writer *writer, error *e);
 uint64_t recording_writer_size(const recording_writer *writer);
 /* Flushes, closes and frees; the writer is gone also on failure. NULL is allowed. */
 int recording_writer_close(recording_writer *writer, error *e);
+/* For a recording that did not begin: removes the file, or leaves an earlier recording in it. */
+void recording_writer_abandon(recording_writer *writer);
 
 #endif

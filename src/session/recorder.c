@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -406,7 +405,8 @@ static void keep_time(recorder *r)
     if (r->options->duration_ns != 0 && total->elapsed_ns >= r->options->duration_ns &&
         !r->stopping)
         recorder_stop(r, "duration");
-    if (recording_writer_flush(r->writer, &e) != 0 && r->result->trouble.code == 0)
+    if (total->started && recording_writer_flush(r->writer, &e) != 0 &&
+        r->result->trouble.code == 0)
         file_failed(r, &e);
     if (r->options->progress != NULL)
         r->options->progress(r->options->context, total);
@@ -507,11 +507,7 @@ void recorder_close(recorder *r)
 
 void recorder_abandon(recorder *r)
 {
-    struct stat status;
-
     free_peers(r);
-    recording_writer_close(r->writer, NULL);
-    if (lstat(r->options->file, &status) == 0 && S_ISREG(status.st_mode))
-        unlink(r->options->file);
+    recording_writer_abandon(r->writer);
     memory_free(r);
 }

@@ -245,6 +245,15 @@ def test_mistakes_are_explained(arguments, words, clarinet, tmp_path):
     assert not list(tmp_path.glob("*.clarinet"))
 
 
+@pytest.mark.parametrize("command", ["/no/such/program", "true"])
+def test_an_earlier_recording_outlives_a_failure(command, clarinet, tmp_path):
+    earlier = tmp_path / "kept.clarinet"
+    earlier.write_text("an earlier recording")
+    done = clarinet("record", "-p", "exceptions", "-o", earlier, "--", command)
+    assert "clarinet: " in done.err, done
+    assert earlier.read_text() == "an earlier recording"
+
+
 def test_a_native_process_is_named_as_such(clarinet):
     native = subprocess.Popen(["sleep", "60"])
     try:

@@ -168,6 +168,39 @@ static void a_full_disk_is_reported(void **state)
     buffer_free(&b);
 }
 
+static void an_abandoned_recording_leaves_an_earlier_one(void **state)
+{
+    char path[] = "/tmp/clarinet-test-XXXXXX";
+    recording_writer *writer = NULL;
+    buffer b = BUFFER_EMPTY;
+    char bytes[8];
+    int descriptor = mkstemp(path);
+
+    (void)state;
+    assert_true(descriptor >= 0);
+    assert_int_equal(write(descriptor, "precious", 8), 8);
+    assert_int_equal(recording_writer_create(path, &writer, NULL), 0);
+    put_long_text(&b);
+    assert_int_equal(recording_writer_append(writer, &b, NULL), 0);
+    recording_writer_abandon(writer);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(pread(descriptor, bytes, sizeof bytes, 0), 8);
+    assert_memory_equal(bytes, "precious", 8);
+
+    assert_int_equal(recording_writer_create(path, &writer, NULL), 0);
+    assert_int_equal(recording_writer_close(writer, NULL), 0);
+    assert_int_equal(pread(descriptor, bytes, sizeof bytes, 0), 8);
+    assert_memory_equal(bytes, "CLARINET", 8);
+    assert_int_equal(lseek(descriptor, 0, SEEK_END), 16);
+    close(descriptor);
+    unlink(path);
+
+    assert_int_equal(recording_writer_create(path, &writer, NULL), 0);
+    recording_writer_abandon(writer);
+    assert_int_equal(access(path, F_OK), -1);
+    buffer_free(&b);
+}
+
 static void the_writer_packs_and_restamps(void **state)
 {
     char path[] = "/tmp/clarinet-test-XXXXXX";
@@ -210,6 +243,7 @@ int main(void)
         cmocka_unit_test(a_chunk_that_does_not_fit_is_taken_back),
         cmocka_unit_test(rows_round_trip),
         cmocka_unit_test(a_full_disk_is_reported),
+        cmocka_unit_test(an_abandoned_recording_leaves_an_earlier_one),
         cmocka_unit_test(the_writer_packs_and_restamps),
     };
 
