@@ -58,10 +58,28 @@ static void put_places(const section *s, const exceptions *x)
             sink_text(s->out, ", caught in ");
             markdown_code(s->out, method_name(s, place->caught_in));
         }
+        if (place->stack == 0) {
+            sink_text(s->out, ", counted without message and stack: more came than "
+                              "exceptions.stacks and exceptions.distinct allow\n\n");
+            continue;
+        }
         sink_text(s->out, "\n\n");
         markdown_stack(s->out, s->m, s->process, place->stack, STACK_FRAMES);
         sink_char(s->out, '\n');
     }
+    if (x->places.count > section_top(s, TOP_PLACES))
+        sink_format(s->out, "… %zu more\n\n", x->places.count - section_top(s, TOP_PLACES));
+}
+
+/* Different stacks; what was only counted is no place. */
+static size_t known_places(const exceptions *x)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < x->places.count; i++)
+        if (x->places.items[i].stack != 0)
+            count++;
+    return count;
 }
 
 static void put_rate(const section *s, const exceptions *x)
@@ -83,7 +101,7 @@ int section_exceptions_markdown(const section *s)
     if (code != 0)
         return code;
     sink_format(s->out, "## Exceptions\n\n%llu thrown, of %zu types, at %zu places.\n\n",
-                (unsigned long long)x.total, x.types.count, x.places.count);
+                (unsigned long long)x.total, x.types.count, known_places(&x));
     if (x.total != 0) {
         put_types(s, &x);
         put_messages(s, &x);
