@@ -70,8 +70,8 @@ static void show_progress(void *context, const session_progress *p)
         fprintf(stderr, "\r\033[Kstopping…");
     else if (p->duration_ns != 0)
         fprintf(stderr, "\r\033[K%.0f s left · %s events · %s lost",
-                (double)p->duration_ns / 1e9 - elapsed, grouped(p->rows, rows),
-                grouped(p->lost, lost));
+                p->elapsed_ns >= p->duration_ns ? 0 : (double)p->duration_ns / 1e9 - elapsed,
+                grouped(p->rows, rows), grouped(p->lost, lost));
     else
         fprintf(stderr, "\r\033[K%.0f s · %s events · %s lost · Ctrl-C stops and keeps all",
                 elapsed, grouped(p->rows, rows), grouped(p->lost, lost));
