@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -21,7 +23,9 @@
 #include "diagnostics/ipc.h"
 #include "diagnostics/procfs.h"
 
-enum { PLACES = 3, LIBRARY_LIMIT = 64 << 20, SWEEP_LIMIT = 256 };
+#define OWN_PREFIX "clarinet-run-"
+
+enum { PLACES = 3, LIBRARY_LIMIT = 64 << 20, SWEEP_LIMIT = 256, OWN_SETTLED_SECONDS = 600 };
 
 /* The folders to try, in turn; "" = skip. */
 static void candidates(const diagnostics_process *process, const char *folders[PLACES])
@@ -232,51 +236,6 @@ int place_make(const diagnostics_process *process, const char *library, place *p
     return code;
 }
 
-int place_make_own(const char *library, place *p, error *e)
-{
-    const char *places[] = {getenv("TMPDIR"), "/tmp", "/dev/shm"};
-    int code = error_set(e, ERROR_IO, "no temporary folder");
-
-    memset(p, 0, sizeof *p);
-    p->descriptor = -1;
-    p->user_id = geteuid();
-    p->group_id = getegid();
-    for (size_t i = 0; i < PLACES; i++) {
-        struct statvfs file_system;
-
-        /* the socket's path must fit an address, for every child that connects by it */
-        if (places[i] == NULL || places[i][0] != '/' || strlen(places[i]) > 64)
-            continue;
-        if (statvfs(places[i], &file_system) == 0 && (file_system.f_flag & ST_NOEXEC) != 0) {
-            code = error_set(e, ERROR_UNSUPPORTED, "%s is mounted noexec", places[i]);
-            continue;
-        }
-        snprintf(p->path, sizeof p->path, "%s/clarinet-run-XXXXXX", places[i]);
-        if (mkdtemp(p->path) == NULL) {
-            code = error_set_errno(e, ERROR_IO, errno, "cannot make a folder in %s", places[i]);
-            continue;
-        }
-        p->descriptor = open(p->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (p->descriptor < 0)
-            return error_set_errno(e, ERROR_IO, errno, "cannot open %s", p->path);
-        code = copy_library(library, p, e);
-        if (code != 0)
-            place_remove_own(p);
-        return code;
-    }
-    return code;
-}
-
-void place_remove_own(place *p)
-{
-    if (p->descriptor < 0)
-        return;
-    unlinkat(p->descriptor, CONTROL_SOCKET_NAME, 0);
-    unlinkat(p->descriptor, p->library, 0);
-    place_close(p);
-    rmdir(p->path);
-}
-
 /* Empties and removes one left-behind folder, if it holds nothing but our own things. */
 static void remove_left_behind(int parent, const char *name, uint32_t user_id)
 {
@@ -301,6 +260,82 @@ static void remove_left_behind(int parent, const char *name, uint32_t user_id)
             unlinkat(dirfd(listing), entry->d_name, 0);
     closedir(listing);
     unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+/* Removes what commands left in `folder` whose tool was killed: nobody holds their lock. */
+static void sweep_own(const char *folder)
+{
+    struct dirent *entry;
+    DIR *listing = opendir(folder);
+    int seen = 0;
+
+    while (listing != NULL && (entry = readdir(listing)) != NULL && seen < SWEEP_LIMIT) {
+        struct stat status;
+        int descriptor;
+
+        if (!text_starts_with(entry->d_name, OWN_PREFIX))
+            continue;
+        seen++;
+        descriptor =
+            openat(dirfd(listing), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (descriptor < 0)
+            continue;
+        /* a new one may not be locked yet */
+        if (fstat(descriptor, &status) == 0 && status.st_uid == geteuid() &&
+            status.st_mtime + OWN_SETTLED_SECONDS < time(NULL) &&
+            flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+            remove_left_behind(dirfd(listing), entry->d_name, geteuid());
+        close(descriptor);
+    }
+    if (listing != NULL)
+        closedir(listing);
+}
+
+int place_make_own(const char *library, place *p, error *e)
+{
+    const char *places[] = {getenv("TMPDIR"), "/tmp", "/dev/shm"};
+    int code = error_set(e, ERROR_IO, "no temporary folder");
+
+    memset(p, 0, sizeof *p);
+    p->descriptor = -1;
+    p->user_id = geteuid();
+    p->group_id = getegid();
+    for (size_t i = 0; i < PLACES; i++) {
+        struct statvfs file_system;
+
+        /* the socket's path must fit an address, for every child that connects by it */
+        if (places[i] == NULL || places[i][0] != '/' || strlen(places[i]) > 64)
+            continue;
+        if (statvfs(places[i], &file_system) == 0 && (file_system.f_flag & ST_NOEXEC) != 0) {
+            code = error_set(e, ERROR_UNSUPPORTED, "%s is mounted noexec", places[i]);
+            continue;
+        }
+        sweep_own(places[i]);
+        snprintf(p->path, sizeof p->path, "%s/" OWN_PREFIX "XXXXXX", places[i]);
+        if (mkdtemp(p->path) == NULL) {
+            code = error_set_errno(e, ERROR_IO, errno, "cannot make a folder in %s", places[i]);
+            continue;
+        }
+        p->descriptor = open(p->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (p->descriptor < 0)
+            return error_set_errno(e, ERROR_IO, errno, "cannot open %s", p->path);
+        flock(p->descriptor, LOCK_EX | LOCK_NB); /* see sweep_own */
+        code = copy_library(library, p, e);
+        if (code != 0)
+            place_remove_own(p);
+        return code;
+    }
+    return code;
+}
+
+void place_remove_own(place *p)
+{
+    if (p->descriptor < 0)
+        return;
+    unlinkat(p->descriptor, CONTROL_SOCKET_NAME, 0);
+    unlinkat(p->descriptor, p->library, 0);
+    place_close(p);
+    rmdir(p->path);
 }
 
 void place_sweep(const diagnostics_process *process, const place *p)

@@ -5,6 +5,7 @@ import re
 import resource
 import signal
 import subprocess
+import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -221,6 +222,24 @@ def test_existing_profilers_of_an_apm_are_kept(newest_runtime, clarinet):
     first, second = done.out.splitlines()
     assert re.fullmatch(r"/opt/apm\.so=\{0123\};/.*/libclarinet-[0-9a-f]+\.so=\{[0-9A-F-]+\};", first)
     assert second == "{apm}"
+
+
+def test_the_folder_of_a_killed_tool_is_removed_by_the_next(clarinet, monkeypatch):
+    holder = tempfile.TemporaryDirectory()  # a short path: sockets need one
+    folder = Path(holder.name)
+    monkeypatch.setenv("TMPDIR", holder.name)
+    command = ["record", "-p", "exceptions", "-o", "out.clarinet", "--"]
+    tool = clarinet.start(*command, "sleep", "2")
+    wait_until(lambda: list(folder.glob("clarinet-run-*/control")))
+    (left,) = folder.glob("clarinet-run-*")
+    os.utime(left, (1, 1))
+    clarinet(*command, "true")
+    assert left.exists()  # its tool is at work
+    tool.kill()
+    tool.communicate(timeout=60)
+    clarinet(*command, "true")
+    assert not list(folder.glob("clarinet-run-*"))
+    holder.cleanup()
 
 
 # ---- what goes wrong -----------------------------------------------------------------------------
