@@ -14,7 +14,7 @@ enum {
     EDGES = 19,
     STATICS = 38,
     MOST_FUNCTIONS = 8192,
-    MOST_SLOTS = 65536,
+    MOST_SLOTS = 131072,
     NAME_BYTES = 96, /* of a static variable's name */
 };
 #define KEYWORD_HEAP_DUMP UINT64_C(0x100000)
@@ -264,8 +264,10 @@ static void take_statics(heap_walk *w, reader *r)
         if (heap_stream_room(&w->stream, RECORDING_HEAP_ROOTS, w->attempt, 0) == NULL)
             return;
         w->stream.at = put_name(w->stream.at, r);
-        if (w->slots.count < MOST_SLOTS)
-            table_u64_put(&w->slots, slot, 1);
+        if (w->slots.count < MOST_SLOTS) {
+            table_u64_put(&w->slots, slot, slot);
+            table_u64_put(&w->slots, object + 8, slot); /* a struct is in a box */
+        }
     }
 }
 

@@ -41,7 +41,7 @@ typedef struct {
         uint32_t number;
     } cache[HEAP_WALK_CACHE];
     table_u64 functions; /* that stack roots name */
-    table_u64 slots;     /* of static variables */
+    table_u64 slots;     /* addresses of static variables, to the slot of their root */
     /* the walk under way */
     uint64_t attempt;
     bool has_nodes;

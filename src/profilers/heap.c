@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 
 #include "agent/agent.h"
+#include "agent/heap_statics.h"
 #include "agent/heap_walk.h"
 #include "base/memory.h"
 #include "base/os.h"
@@ -30,6 +31,7 @@ enum {
     LOSS_ABANDONED,
     TABLE_TYPES = 0,
     TABLE_FUNCTIONS,
+    TABLE_STATICS,
     QUIET_MS = 50,       /* without an event: a second walk is over */
     LONGEST_QUIET = 100, /* times QUIET_MS */
     EVENT_LEVEL = 5,
@@ -56,9 +58,14 @@ static const recording_column FUNCTION_COLUMNS[] = {
     {RECORDING_U64, "function", ""},
     {RECORDING_METHOD_ID, "method", ""},
 };
+static const recording_column STATIC_COLUMNS[] = {
+    {RECORDING_U64, "slot", ""},
+    {RECORDING_STRING_ID, "name", ""},
+};
 static const recording_table TABLES[] = {
     {"heap_types", "heap", TYPE_COLUMNS, 4},
     {"heap_functions", "heap", FUNCTION_COLUMNS, 2},
+    {"heap_statics", "heap", STATIC_COLUMNS, 2},
 };
 static const char *const LOSSES[] = {
     "ring full",
@@ -187,6 +194,13 @@ static void name_types(agent *a, heap *h)
     }
 }
 
+static void put_static(void *context, uint64_t slot, uint32_t name)
+{
+    uint64_t cells[2] = {slot, name};
+
+    agent_row(context, SELF, TABLE_STATICS, cells);
+}
+
 static void put_end(client *c, const heap *h, const char *trouble)
 {
     buffer *out = &c->out.pending;
@@ -202,6 +216,12 @@ static void put_end(client *c, const heap *h, const char *trouble)
     buffer_append_varint(out, h->session_ns);
     buffer_append_blob(out, trouble, strlen(trouble));
     recording_end_chunk(out, chunk);
+}
+
+static void name_all(agent *a, heap *h)
+{
+    name_types(a, h);
+    heap_statics_name(&a->names, &h->walk, put_static, a);
 }
 
 static const char *trouble_of(heap *h, char *text)
@@ -251,7 +271,7 @@ static void take_snapshot(agent *a, heap *h, client *c)
     if (trouble[0] != '\0')
         agent_lose(a, SELF, LOSS_ABANDONED, 1);
     else
-        name_types(a, h);
+        name_all(a, h);
     output_gather(&c->out);
     put_end(c, h, trouble);
     heap_walk_close(&h->walk);
@@ -318,7 +338,7 @@ const engine ENGINE_heap = {
     .name = "heap",
     .mask_high = COR_PRF_HIGH_MONITOR_EVENT_PIPE,
     .tables = TABLES,
-    .table_count = 2,
+    .table_count = 3,
     .losses = LOSSES,
     .loss_count = 3,
     .start = start,

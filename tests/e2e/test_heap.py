@@ -50,15 +50,15 @@ def test_the_path_names_the_static_field(sample, clarinet, runtime, tmp_path):
     done = clarinet("heap", file, "--json", "--type", "LeakyCache.Entry", "--paths")
     assert done.code == 0, done
     root = step(done.json["paths"], "System.Collections.Generic.List<LeakyCache.Entry>")
-    assert root["root"].endswith("Entries"), root
+    assert root["root"] == "static field LeakyCache.Store.Entries", root
     assert root["objects"] == ENTRIES
     array = step(root["next"], "LeakyCache.Entry[]")
     assert step(array["next"], "LeakyCache.Entry")["objects"] == ENTRIES
     text = clarinet("heap", file)
-    assert text.code == 0 and "Entries" in text.out, text
+    assert text.code == 0 and "static field LeakyCache.Store.Entries" in text.out, text
     report = clarinet("report", file, "-f", "md")
     assert report.code == 0 and "## Heap" in report.out, report
-    assert "Entries" in report.out, report
+    assert "static field LeakyCache.Store.Entries" in report.out, report
     data = clarinet("report", file, "-f", "json").json
     table = [t for t in data["processes"][0]["tables"] if t["name"] == "heap_types"][0]
     assert {row["type"]: row["count"] for row in table["types"]}["LeakyCache.Entry"] == ENTRIES

@@ -1,0 +1,22 @@
+/*
+ * heap_statics: which class a static field belongs to. The heap-dump events name the field and its
+ * address only; the class that has it at this address is looked for among the loaded ones.
+ *
+ * The runtime offers no list of loaded classes without loading more. Each module has a map from
+ * type tokens to classes; where the module keeps it differs from version to version, so the place
+ * is found by voting: it must lead to the classes of objects that were met. No clear vote: no
+ * names, the fields stay without their class.
+ *
+ * Thread rules: the agent's own thread, while the program runs.
+ */
+#ifndef CLARINET_AGENT_HEAP_STATICS_H
+#define CLARINET_AGENT_HEAP_STATICS_H
+
+#include "agent/heap_walk.h"
+#include "agent/names.h"
+
+/* Called for each field found: the slot as the root record has it, and a string id. */
+typedef void heap_statics_found(void *context, uint64_t slot, uint32_t name);
+void heap_statics_name(names *n, const heap_walk *w, heap_statics_found *found, void *context);
+
+#endif

@@ -1,0 +1,311 @@
+/* Unit tests of the heap analysis: a small graph whose answers are known, and damaged input. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analysis/heap.h"
+#include "base/memory.h"
+#include "recording/encode.h"
+
+enum { HOLDER, NODE, LEAF, TYPES };
+
+static const recording_column TYPE_COLUMNS[] = {{RECORDING_U64, "number", ""},
+                                                {RECORDING_U64, "class", ""},
+                                                {RECORDING_U64, "size", "bytes"},
+                                                {RECORDING_STRING_ID, "name", ""}};
+static const recording_table TYPE_TABLE = {"heap_types", "heap", TYPE_COLUMNS, 4};
+
+static const char *const NAMES[TYPES] = {"Shop.Holder", "Shop.Node", "Shop.Leaf"};
+static const uint64_t SIZES[TYPES] = {24, 32, 40};
+
+/* One object; references end with 0. */
+typedef struct {
+    uint64_t address;
+    unsigned type;
+    uint64_t size; /* 0 = the type's */
+    uint64_t references[4];
+} object;
+
+/* holder -> node -> node -> leaf; the second node points to itself; a leaf that only a weak handle
+ * knows; a leaf that the first node keeps through a dependent handle; a large leaf further up. */
+static const object OBJECTS[] = {
+    {0x10000, HOLDER, 0, {0x10018}},
+    {0x10018, NODE, 0, {0x10038, 0x90000}},
+    {0x10038, NODE, 0, {0x10038, 0x10058}},
+    {0x10058, LEAF, 0, {0}},
+    {0x10080, LEAF, 0, {0}},
+    {0x100a8, LEAF, 0, {0}},
+    {0x90000, LEAF, 100000, {0}},
+    {0x8000, NODE, 0, {0x10058, 0x777000}}, /* on no root; one reference leads nowhere */
+};
+enum { COUNT = sizeof OBJECTS / sizeof *OBJECTS };
+
+static void put_types(buffer *b)
+{
+    recording_rows rows;
+    size_t chunk = recording_begin_chunk(b, RECORDING_STRING, 0);
+
+    for (unsigned i = 0; i < TYPES; i++)
+        recording_put_string(b, i + 1, NAMES[i], strlen(NAMES[i]));
+    recording_end_chunk(b, chunk);
+    chunk = recording_begin_chunk(b, RECORDING_TABLE, 0);
+    recording_put_table(b, 1, &TYPE_TABLE);
+    recording_end_chunk(b, chunk);
+    recording_rows_begin(&rows, b, 0, 1, &TYPE_TABLE);
+    for (unsigned i = 0; i < TYPES; i++) {
+        recording_rows_put(&rows, i);
+        recording_rows_put(&rows, 0x7000 + i);
+        recording_rows_put(&rows, SIZES[i]);
+        recording_rows_put(&rows, i + 1);
+    }
+    recording_rows_end(&rows);
+}
+
+static size_t begin(buffer *b, unsigned section, uint64_t attempt)
+{
+    size_t chunk = recording_begin_chunk(b, RECORDING_HEAP, 0);
+
+    buffer_append_varint(b, section);
+    buffer_append_varint(b, attempt);
+    return chunk;
+}
+
+static uint64_t put_objects(buffer *b, uint64_t attempt)
+{
+    size_t chunk = begin(b, RECORDING_HEAP_OBJECTS, attempt);
+    uint64_t previous = 0, references = 0;
+
+    for (size_t i = 0; i < COUNT; i++) {
+        const object *o = &OBJECTS[i];
+
+        buffer_append_zigzag(b, (int64_t)(o->address - previous) / 8);
+        buffer_append_varint(b, o->type * 2u + (o->size != 0));
+        if (o->size != 0)
+            buffer_append_varint(b, o->size);
+        previous = o->address;
+        for (size_t k = 0; o->references[k] != 0; k++) {
+            int64_t step = (int64_t)(o->references[k] - o->address) / 8;
+
+            /* every chunk may end in the middle of an object */
+            recording_end_chunk(b, chunk);
+            chunk = begin(b, RECORDING_HEAP_OBJECTS, attempt);
+            buffer_append_varint(b, ((uint64_t)step << 1 ^ (uint64_t)(step >> 63)) + 1);
+            references++;
+        }
+        buffer_append_varint(b, 0);
+    }
+    recording_end_chunk(b, chunk);
+    return references;
+}
+
+static void put_root(buffer *b, uint64_t kind, uint64_t flags, uint64_t at, uint64_t id)
+{
+    buffer_append_varint(b, kind);
+    buffer_append_varint(b, flags);
+    buffer_append_varint(b, at);
+    buffer_append_varint(b, id);
+}
+
+static void put_snapshot(buffer *b, uint64_t attempt)
+{
+    uint64_t references = put_objects(b, attempt);
+    size_t chunk = begin(b, RECORDING_HEAP_ROOTS, attempt);
+
+    put_root(b, RECORDING_ROOT_STATIC, 0, 0x10000, 0x500);
+    buffer_append_blob(b, "keep", 4);
+    put_root(b, RECORDING_ROOT_HANDLE, RECORDING_ROOT_WEAK, 0x10080, 0x600);
+    put_root(b, RECORDING_ROOT_DEPENDENT, 0, 0x10018, 0x100a8);
+    recording_end_chunk(b, chunk);
+    put_types(b);
+    chunk = begin(b, RECORDING_HEAP_END, attempt);
+    buffer_append_varint(b, 0);
+    buffer_append_varint(b, COUNT);
+    buffer_append_varint(b, references);
+    buffer_append_varint(b, 3);
+    buffer_append_varint(b, 1000);
+    buffer_append_varint(b, 2000);
+    buffer_append_blob(b, "", 0);
+    recording_end_chunk(b, chunk);
+}
+
+static int load(const buffer *b, size_t length, model *m, error *e)
+{
+    recording_file *file = NULL;
+    int code = recording_file_open_bytes(b->data, length, &file, e);
+
+    if (code == 0)
+        code = model_load(file, 64 << 20, m, e);
+    recording_file_close(file);
+    return code;
+}
+
+static const heap_type *type_named(const heap *h, const char *name)
+{
+    for (uint32_t i = 0; i < h->type_count; i++)
+        if (strcmp(heap_type_name(h, i), name) == 0)
+            return &h->types[i];
+    fail_msg("no type %s", name);
+    return NULL;
+}
+
+static void check_graph(const heap *h)
+{
+    uint64_t kept = 24 + 2 * 32 + 2 * 40 + 100000;
+
+    assert_int_equal(h->objects, COUNT);
+    assert_int_equal(h->bytes, 24 + 3 * 32 + 3 * 40 + 100000);
+    assert_int_equal(h->unknown_references, 1);
+    assert_int_equal(h->unreachable, 2);
+    assert_int_equal(h->weak_roots, 1);
+    assert_int_equal(type_named(h, "Shop.Leaf")->count, 4);
+    assert_int_equal(type_named(h, "Shop.Leaf")->largest, 100000);
+    assert_int_equal(type_named(h, "Shop.Leaf")->retained, 2 * 40 + 100000);
+    assert_int_equal(type_named(h, "Shop.Holder")->retained, kept);
+    /* the second node hangs below the first one and counts once */
+    assert_int_equal(type_named(h, "Shop.Node")->retained, kept - 24);
+    assert_int_equal(h->holder_count, 1);
+    assert_int_equal(h->holders[0].retained, kept);
+}
+
+static void the_answers_are_right(void **state)
+{
+    buffer b = BUFFER_EMPTY, text = BUFFER_EMPTY;
+    error e = {0};
+    model m;
+    heap h;
+
+    (void)state;
+    recording_put_file_header(&b);
+    put_snapshot(&b, 1);
+    put_snapshot(&b, 2); /* a second walk replaces the first */
+    assert_int_equal(load(&b, b.length, &m, &e), 0);
+    assert_int_equal(m.damaged_chunks, 0);
+    assert_int_equal(m.unknown_chunks, 0);
+    if (heap_build(&m, heap_find(&m), &h, &e) != 0)
+        fail_msg("%s", e.message);
+    check_graph(&h);
+    heap_root_text(&h, h.holders[0].root, &text);
+    assert_string_equal(buffer_text(&text), "static field keep");
+    buffer_free(&text);
+    heap_free(&h);
+    model_free(&m);
+    buffer_free(&b);
+}
+
+static void paths_are_merged(void **state)
+{
+    buffer b = BUFFER_EMPTY;
+    error e = {0};
+    uint8_t *wanted;
+    heap_paths paths;
+    model m;
+    heap h;
+
+    (void)state;
+    recording_put_file_header(&b);
+    put_snapshot(&b, 1);
+    assert_int_equal(load(&b, b.length, &m, &e), 0);
+    assert_int_equal(heap_build(&m, heap_find(&m), &h, &e), 0);
+    wanted = memory_allocate_array(h.type_count, 1);
+    for (uint32_t i = 0; i < h.type_count; i++)
+        wanted[i] = strcmp(heap_type_name(&h, i), "Shop.Leaf") == 0;
+    assert_int_equal(heap_find_paths(&h, wanted, &paths, &e), 0);
+    assert_int_equal(paths.objects, 4);
+    assert_int_equal(paths.without_path, 1);
+    /* holder -> node (several) -> leaf */
+    assert_int_equal(paths.count, 4);
+    assert_string_equal(heap_type_name(&h, paths.steps[1].type), "Shop.Holder");
+    assert_string_equal(heap_type_name(&h, paths.steps[2].type), "Shop.Node");
+    assert_true(paths.steps[2].repeated);
+    assert_int_equal(paths.steps[2].below, 3);
+    assert_int_equal(paths.steps[3].count, 3);
+    assert_int_equal(paths.steps[3].bytes, 2 * 40 + 100000);
+    heap_paths_free(&paths);
+    memory_free(wanted);
+    heap_free(&h);
+    model_free(&m);
+    buffer_free(&b);
+}
+
+/* Every prefix of a snapshot loads, and is refused with a reason or answers. */
+static void a_cut_snapshot_is_refused(void **state)
+{
+    buffer b = BUFFER_EMPTY;
+    size_t whole = 0;
+
+    (void)state;
+    recording_put_file_header(&b);
+    put_snapshot(&b, 1);
+    for (size_t length = RECORDING_HEADER_SIZE; length <= b.length; length++) {
+        error e = {0};
+        model m;
+        heap h;
+        const model_process *p;
+
+        assert_int_equal(load(&b, length, &m, &e), 0);
+        p = heap_find(&m);
+        if (p != NULL && heap_build(&m, p, &h, &e) == 0) {
+            whole++;
+            heap_free(&h);
+        } else if (p != NULL) {
+            assert_string_not_equal(e.message, "");
+        }
+        model_free(&m);
+    }
+    assert_int_equal(whole, 1);
+    buffer_free(&b);
+}
+
+/* Bytes that are no snapshot at all: whatever comes out, it comes out whole. */
+static void wild_bytes_do_no_harm(void **state)
+{
+    uint64_t seed = 88172645463325252u;
+
+    (void)state;
+    for (int round = 0; round < 3000; round++) {
+        buffer b = BUFFER_EMPTY;
+        error e = {0};
+        model m;
+        heap h;
+
+        recording_put_file_header(&b);
+        put_types(&b);
+        for (unsigned section = 1; section <= 3; section++) {
+            size_t chunk = begin(&b, section, 1);
+
+            for (int i = 0; i < 40; i++) {
+                seed ^= seed << 13;
+                seed ^= seed >> 7;
+                seed ^= seed << 17;
+                buffer_append_u8(&b, (uint8_t)(seed >> 32 & (i % 3 == 0 ? 0xff : 0x07)));
+            }
+            recording_end_chunk(&b, chunk);
+        }
+        assert_int_equal(load(&b, b.length, &m, &e), 0);
+        if (m.processes[0].heap != NULL) {
+            /* as if its end had been right */
+            m.processes[0].heap->ended = true;
+            m.processes[0].heap->trouble = 0;
+            if (heap_build(&m, &m.processes[0], &h, &e) == 0)
+                heap_free(&h);
+        }
+        model_free(&m);
+        buffer_free(&b);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_answers_are_right),
+        cmocka_unit_test(paths_are_merged),
+        cmocka_unit_test(a_cut_snapshot_is_refused),
+        cmocka_unit_test(wild_bytes_do_no_harm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
