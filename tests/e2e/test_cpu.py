@@ -4,7 +4,10 @@ The sample Shapes runs known work in threads of their own; `CHAINS` is what ever
 must begin with. Under CLARINET_WALKER=fp (plain frame pointers) the same checks must fail: else
 they would prove nothing.
 """
+import os
 import re
+import shutil
+import subprocess
 
 import pytest
 
@@ -184,3 +187,37 @@ def test_cost_and_losses_are_told(shapes):
     assert 0 < cost["memory"] < 32 << 20
     broken = sum(n for (_p, reason), n in shapes.losses.items() if "incomplete" in reason)
     assert broken <= 0.005 * len(list(shapes.samples("cpu"))) + 5, shapes.losses
+
+
+def normalised(text):
+    """The output of a build without what differs from run to run."""
+    return re.sub(r"Time Elapsed .*", "", text)
+
+
+def test_dotnet_build_from_its_start(clarinet, dotnet_build_project, tmp_path):
+    project = dotnet_build_project
+    env = {**os.environ, **project.env}
+
+    def clean():
+        shutil.rmtree(project.folder / "bin", ignore_errors=True)
+
+    clean()
+    bare = subprocess.run(project.build, env=env, capture_output=True, text=True, check=True)
+    clean()
+    (project.folder / "Program.cs").touch()
+    path = tmp_path / "build.clarinet"
+    done = clarinet("record", "-p", "cpu", "-o", path, "--", *project.build, env=project.env,
+                    timeout=600)
+    assert done.code == 0, done
+    assert normalised(done.out) == normalised(bare.stdout)
+    names, incomplete, total = set(), 0, 0
+    for process in range(4):
+        recording = Recording.load(path, process)
+        for sample in recording.samples("cpu"):
+            names.update(f.name for f in sample.stack)
+            incomplete += bool(sample.stack) and sample.stack[0].name == "(incomplete)"
+            total += 1
+    assert any(name.startswith("Microsoft.Build.") for name in names), "no frame of MSBuild"
+    assert any(name.startswith("Microsoft.CodeAnalysis.") for name in names), "no frame of Roslyn"
+    assert "(JIT compilation)" in names
+    assert incomplete <= 0.005 * total + 1, f"{incomplete} of {total} stacks are incomplete"
