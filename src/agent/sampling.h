@@ -135,6 +135,7 @@ typedef struct {
     atomic_uint_fast64_t handler_calls;
     atomic_uint_fast64_t lost[SAMPLING_KINDS][SAMPLING_LOSSES];
     lock_word guard;           /* of thread slots; never taken in a handler */
+    atomic_uint endings;       /* threads that said they end and were not reaped yet */
     atomic_uint changes;       /* of the set of threads */
     atomic_int own_threads[2]; /* OS ids of the agent's threads: never sampled */
     atomic_uint_fast64_t sampler_cpu_ns;

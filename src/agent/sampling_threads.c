@@ -176,6 +176,8 @@ static void free_slot_of(sampling_thread *t)
         munmap((void *)atomic_load(&t->replaced), atomic_load(&t->replaced_size));
         sampling_stacks_give(stack);
     }
+    if (atomic_exchange(&t->ending, false))
+        atomic_fetch_sub(&sampling_state.endings, 1);
     atomic_store(&t->alternate, 0);
     atomic_store_explicit(&sampling_state.owners[t - sampling_state.threads], 0,
                           memory_order_release);
@@ -220,6 +222,8 @@ size_t sampling_threads_reap(sampling_rest *rests, size_t room)
 {
     size_t count = 0;
 
+    if (atomic_load_explicit(&sampling_state.endings, memory_order_relaxed) == 0)
+        return 0;
     lock_take(&sampling_state.guard);
     for (size_t i = 0; i < SAMPLING_THREADS && count < room; i++) {
         sampling_thread *t = &sampling_state.threads[i];
@@ -353,5 +357,6 @@ void sampling_on_thread_destroyed(agent *a, ThreadID thread)
     if (t == NULL)
         return;
     atomic_store(&t->lifetime_ns, os_thread_cpu_ns());
-    atomic_store(&t->ending, true);
+    if (!atomic_exchange(&t->ending, true))
+        atomic_fetch_add(&sampling_state.endings, 1);
 }
