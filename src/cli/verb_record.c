@@ -69,11 +69,11 @@ static void show_progress(void *context, const session_progress *p)
     else if (p->stopping)
         fprintf(stderr, "\r\033[Kstopping…");
     else if (p->duration_ns != 0)
-        fprintf(stderr, "\r\033[K%.0f s left · %s events · %s lost",
+        fprintf(stderr, "\r\033[K%.0f s left · %s records · %s lost",
                 p->elapsed_ns >= p->duration_ns ? 0 : (double)p->duration_ns / 1e9 - elapsed,
                 grouped(p->rows, rows), grouped(p->lost, lost));
     else
-        fprintf(stderr, "\r\033[K%.0f s · %s events · %s lost · Ctrl-C stops and keeps all",
+        fprintf(stderr, "\r\033[K%.0f s · %s records · %s lost · Ctrl-C stops and keeps all",
                 elapsed, grouped(p->rows, rows), grouped(p->lost, lost));
     fflush(stderr);
 }
@@ -168,7 +168,7 @@ static void tell_result(const request *q, const session_result *result)
                 "program (.NET 8 or later), with DOTNET_EnableDiagnostics not 0?\n");
         return;
     }
-    fprintf(stderr, "recorded %s events in %.1f s (%s)", grouped(total->rows, rows),
+    fprintf(stderr, "recorded %s records in %.1f s (%s)", grouped(total->rows, rows),
             (double)total->elapsed_ns / 1e9, result->reason);
     if (total->processes > 1)
         fprintf(stderr, " from %zu processes", total->processes);
