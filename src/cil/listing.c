@@ -1,7 +1,7 @@
 /* listing: see listing.h. */
 #include "cil/listing.h"
 
-#include <math.h>
+#include <float.h>
 #include <string.h>
 
 enum { STEP = 4, DEPTH_LIMIT = 64 };
@@ -26,9 +26,9 @@ static void append_label(const cil_body *body, cil_at at, bool placed, buffer *o
 /* Written so that it reads back the same. */
 static void append_real(double value, bool single, buffer *out)
 {
-    if (isnan(value))
+    if (value != value)
         buffer_append_text(out, "NaN");
-    else if (isinf(value))
+    else if (value > DBL_MAX || value < -DBL_MAX)
         buffer_append_text(out, value < 0 ? "-Infinity" : "Infinity");
     else
         buffer_format(out, single ? "%.9g" : "%.17g", value);

@@ -105,7 +105,7 @@ int cil_patterns_parse(cil_patterns *p, const char *text, error *e)
     memcpy(p->text, text, strlen(text) + 1);
     count = split(p->text, parts, MOST_PATTERNS);
     if (count > MOST_PATTERNS)
-        code = error_set(e, ERROR_USAGE, "%zu patterns are too many", count);
+        code = error_set(e, ERROR_USAGE, "%u patterns are too many", (unsigned)count);
     p->items = code != 0 ? NULL : memory_allocate_array(count + 1, sizeof *p->items);
     if (code == 0 && p->items == NULL)
         code = error_set(e, ERROR_MEMORY, "no memory");

@@ -182,8 +182,8 @@ static void start(cil_signature *s, const void *bytes, size_t length)
 static int broken(cil_signature *s, const reader *r, error *e)
 {
     s->type_count = s->count = 0;
-    return error_set(e, ERROR_CORRUPT, "the signature is wrong at byte %zu of %zu",
-                     reader_offset(r), s->length);
+    return error_set(e, ERROR_CORRUPT, "the signature is wrong at byte %u of %u",
+                     (unsigned)reader_offset(r), (unsigned)s->length);
 }
 
 int cil_signature_read_type(cil_signature *s, const void *bytes, size_t length, error *e)
