@@ -37,6 +37,8 @@ typedef struct {
     /* The runtime's events that are wanted while the engine runs. */
     uint32_t mask_low;
     uint32_t mask_high;
+    /* More of mask_low, by what the sessions ask for. May be NULL. */
+    uint32_t (*further_mask)(agent *a);
     /* Events of the runtime and of libraries that are wanted; mask_high must then have
      * COR_PRF_HIGH_MONITOR_EVENT_PIPE. They come to on_event. */
     const events_wish *wishes;

@@ -553,9 +553,18 @@ static void drain(agent *a, bool last)
     trace_counters_sweep(&s->registry.counters, false);
 }
 
+/* A dry run must not ask for what keeps the library in the process for good. */
+static uint32_t further_mask(agent *a)
+{
+    const wanted *w = atomic_load(&state_of(a)->wanted);
+
+    return w == NULL || w->dry_run ? 0 : COR_PRF_ENABLE_REJIT;
+}
+
 const engine ENGINE_trace = {
     .name = "trace",
-    .mask_low = COR_PRF_ENABLE_REJIT | COR_PRF_MONITOR_MODULE_LOADS,
+    .mask_low = COR_PRF_MONITOR_MODULE_LOADS,
+    .further_mask = further_mask,
     .tables = TABLES,
     .table_count = 4,
     .losses = LOSSES,
