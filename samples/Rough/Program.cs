@@ -4,12 +4,14 @@
 //   garbage  allocation and forced collections
 //   libraries a library opened and closed again and again
 //   children short-lived child processes
+//   emitted  methods made at run time, run for a moment, and collected again
 // Options: --parts NAMES (nulls; comma-separated), --burn MS of a churn thread (5), --threads N
 // churn threads in all (0 = until the end), --seconds S. Prints what went wrong, else "all well".
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
 using System.Linq;
+using System.Reflection.Emit;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using System.Threading;
@@ -20,7 +22,7 @@ namespace Rough
     public static class Program
     {
         private static Patient patient = null!;
-        private static long nulls, churned, collected, opened, children, wrong;
+        private static long nulls, churned, collected, opened, children, emitted, wrong;
 
         public static int Main(string[] args)
         {
@@ -38,6 +40,7 @@ namespace Rough
                     "garbage" => Garbage,
                     "libraries" => Libraries,
                     "children" => Children,
+                    "emitted" => Emitted,
                     _ => throw new ArgumentException("no part " + part),
                 };
 
@@ -55,7 +58,7 @@ namespace Rough
             if (patient.Text("parts", "nulls").Contains("nulls") && nulls == 0)
                 wrong++;
             Console.Error.WriteLine($"nulls {nulls} churned {churned} collected {collected} " +
-                                    $"opened {opened} children {children}");
+                                    $"opened {opened} children {children} emitted {emitted}");
             Console.WriteLine(wrong == 0 ? "all well" : "wrong " + wrong);
             return wrong == 0 ? 0 : 1;
         }
@@ -147,6 +150,34 @@ namespace Rough
                 {
                     NativeLibrary.Free(two);
                     opened++;
+                }
+            }
+        }
+
+        private static void Emitted()
+        {
+            while (!patient.IsOver)
+            {
+                DynamicMethod made = new DynamicMethod("Made" + emitted % 10, typeof(int), new[] { typeof(int) });
+                ILGenerator il = made.GetILGenerator();
+                Label again = il.DefineLabel();
+
+                // Counts its argument down to 0.
+                il.MarkLabel(again);
+                il.Emit(OpCodes.Ldarg_0);
+                il.Emit(OpCodes.Ldc_I4_1);
+                il.Emit(OpCodes.Sub);
+                il.Emit(OpCodes.Starg_S, (byte)0);
+                il.Emit(OpCodes.Ldarg_0);
+                il.Emit(OpCodes.Brtrue, again);
+                il.Emit(OpCodes.Ldarg_0);
+                il.Emit(OpCodes.Ret);
+                if (((Func<int, int>)made.CreateDelegate(typeof(Func<int, int>)))(1000000) != 0)
+                    Interlocked.Increment(ref wrong);
+                if (++emitted % 20 == 0)
+                {
+                    GC.Collect();
+                    GC.WaitForPendingFinalizers();
                 }
             }
         }

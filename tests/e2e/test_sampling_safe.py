@@ -31,7 +31,7 @@ def test_null_reference_storm_attached_in_its_midst(runtime, sample, clarinet, t
 
 
 def test_everything_rough_at_once(runtime, sample, clarinet, tmp_path):
-    parts = "nulls,churn,garbage,libraries,children"
+    parts = "nulls,churn,garbage,libraries,children,emitted"
     with sample("Rough", "--parts", parts) as patient:
         recording = record(clarinet, tmp_path, patient.pid, *STORM, seconds=6)
         assert len(list(recording.samples("cpu"))) > 100
