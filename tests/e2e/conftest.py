@@ -360,6 +360,25 @@ def sample(sample_command, start_program):
 
 
 @pytest.fixture
+def shelter(runtimes_folder, samples_folder):
+    """shelter(command) -> (setup, command): for a target in a mount namespace that covers /tmp.
+
+    `setup` is a line of shell that puts the runtimes and samples also under /media; the command
+    is changed to use them there. So it works wherever the tree and the cache lie, /tmp included.
+    """
+
+    def move(command):
+        places = {str(runtimes_folder): "/media/runtimes", str(samples_folder): "/media/samples"}
+        setup = "mount -t tmpfs tmpfs /media && mkdir " + " ".join(places.values())
+        for source, place in places.items():
+            setup += f" && mount --bind '{source}' {place}"
+            command = [str(part).replace(source, place) for part in command]
+        return setup, command
+
+    return move
+
+
+@pytest.fixture
 def web_service(runtime, sample_command, start_program):
     """The sample WebShop running on each runtime: a Patient with `url` (no slash at its end)."""
     patient = start_program(sample_command("WebShop"))

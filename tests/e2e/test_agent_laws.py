@@ -357,18 +357,18 @@ def test_law_9_the_library_is_a_private_copy(runtime, sample, clarinet, clarinet
 
 
 def test_law_9_a_noexec_folder_is_passed_over(newest_runtime, sample_command, start_program,
-                                              clarinet):
+                                              clarinet, shelter):
     if os.geteuid() != 0:
         pytest.skip("mounting needs root")
     mount = "mount -t tmpfs -o noexec none /mnt && TMPDIR=/mnt exec \"$@\""
     patient = start_program(["unshare", "-m", "sh", "-c", mount, "sh", *sample_command("Healthy")])
     done = clarinet("record", "-p", "exceptions", "-d", "300ms", "-o", "o.clarinet", patient.pid)
     assert done.code == 0, done
-    mount = ("for f in /mnt /tmp /dev/shm; do mount -t tmpfs -o noexec none $f || exit; done; "
+    setup, command = shelter(sample_command("Healthy"))
+    mount = (f"{setup} || exit; "
+             "for f in /mnt /tmp /dev/shm; do mount -t tmpfs -o noexec none $f || exit; done; "
              "TMPDIR=/mnt exec \"$@\"")
-    # the sample lies outside those folders
-    patient = start_program(["unshare", "-m", "sh", "-c", mount, "sh", *sample_command("Healthy")],
-                            cwd="/")
+    patient = start_program(["unshare", "-m", "sh", "-c", mount, "sh", *command], cwd="/")
     done = clarinet("record", "-p", "exceptions", "-d", "300ms", "-o", "o.clarinet", patient.pid)
     assert done.code == 1, done
     assert "/mnt: mounted noexec" in done.err and "/dev/shm: mounted noexec" in done.err, done

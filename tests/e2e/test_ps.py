@@ -233,10 +233,11 @@ def test_other_users_process(public_command, start_program, clarinet):
 
 
 @root_only
-def test_process_in_a_container(runtime, sample_command, start_program, clarinet):
+def test_process_in_a_container(runtime, sample_command, start_program, clarinet, shelter):
     """PID and mount namespaces and a /tmp of its own, as a container has them."""
-    inside = " ".join(map(str, sample_command("Idle")))
-    script = f"mount -t tmpfs tmpfs /tmp && exec {inside}"
+    setup, command = shelter(sample_command("Idle"))
+    inside = " ".join(command)
+    script = f"{setup} && cd / && mount -t tmpfs tmpfs /tmp && exec {inside}"
     patient = start_program(
         ["unshare", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script]
     )
