@@ -86,15 +86,24 @@ typedef struct {
         *owner, *waiters, *waited, *look;
 } columns;
 
+/* A column whose cells are indexes of the model: only its type makes them so. */
+static const model_column *find_typed(const model *m, const model_table *t, const char *name,
+                                      recording_column_type type)
+{
+    const model_column *column = model_find_column(m, t, name);
+
+    return column != NULL && column->type == type ? column : NULL;
+}
+
 static bool find_columns(const model *m, const model_table *t, columns *c)
 {
-    c->thread = model_find_column(m, t, "thread");
+    c->thread = find_typed(m, t, "thread", RECORDING_THREAD_ID);
     c->managed_id = model_find_column(m, t, "managed_id");
-    c->stack = model_find_column(m, t, "stack");
+    c->stack = find_typed(m, t, "stack", RECORDING_STACK_ID);
     c->cpu = model_find_column(m, t, "cpu");
     c->waits_for = model_find_column(m, t, "waits_for");
     c->object = model_find_column(m, t, "object");
-    c->object_type = model_find_column(m, t, "object_type");
+    c->object_type = find_typed(m, t, "object_type", RECORDING_STRING_ID);
     c->owner = model_find_column(m, t, "owner");
     c->waiters = model_find_column(m, t, "waiters");
     c->waited = model_find_column(m, t, "waited");
