@@ -102,7 +102,7 @@ test_cross() {
     need_packages "${PACKAGES_CROSS[@]}"
     local line
     say "building and testing for other processors and systems"
-    line=$(tests/cross/run 2>&1 | tee /dev/stderr | tail -n 1) || true
+    line=$(tests/cross/run 2>&1 | tee -a /dev/stderr | tail -n 1) || true
     if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
         count "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
     else
