@@ -3,6 +3,8 @@
 // "truth NAME SHARE" at its end: what the clock says. Options: --threads N (1), --seconds S,
 // --mode plain (loops), libc (half of the time in libc's memmove and qsort, called by P/Invoke) or
 // async (every slice in a continuation of its own).
+// Slices are of random length: with equal ones the program has a rhythm, and the clock tick that every
+// sample waits for may fall into step with it.
 using System;
 using System.Globalization;
 using System.Linq;
@@ -57,6 +59,7 @@ namespace CpuShares
         private static void Run(string mode)
         {
             long[] mine = new long[5];
+            Random random = new Random(17 + Environment.CurrentManagedThreadId);
 
             while (!patient.IsOver)
             {
@@ -71,11 +74,11 @@ namespace CpuShares
                 }
                 if (mode == "async")
                 {
-                    mine[next] += SliceAsync(next).GetAwaiter().GetResult();
+                    mine[next] += SliceAsync(next, Length(random)).GetAwaiter().GetResult();
                     continue;
                 }
                 before = Now();
-                Slice(next, mode);
+                Slice(next, mode, Length(random));
                 mine[next] += Now() - before;
             }
             lock (gate)
@@ -85,43 +88,45 @@ namespace CpuShares
             }
         }
 
-        private static async Task<long> SliceAsync(int number)
+        private static int Length(Random random) => random.Next(50000, 550000);
+
+        private static async Task<long> SliceAsync(int number, int length)
         {
             long before;
 
             await Task.Yield();
             before = Now();
-            Slice(number, "plain");
+            Slice(number, "plain", length);
             return Now() - before;
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
-        private static void Slice(int number, string mode)
+        private static void Slice(int number, string mode, int length)
         {
             switch (number)
             {
-                case 0: if (mode == "libc") FiftyInLibc(); else Fifty(); break;
-                case 1: TwentyFive(); break;
-                case 2: Fifteen(); break;
-                case 3: Seven(); break;
-                default: Three(); break;
+                case 0: if (mode == "libc") FiftyInLibc(length); else Fifty(length); break;
+                case 1: TwentyFive(length); break;
+                case 2: Fifteen(length); break;
+                case 3: Seven(length); break;
+                default: Three(length); break;
             }
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
-        private static void Fifty() { for (int i = 0; i < 300000; i++) sink += i ^ sink >> 3; }
+        private static void Fifty(int length) { for (int i = 0; i < length; i++) sink += i ^ sink >> 3; }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
-        private static void TwentyFive() { for (int i = 0; i < 300000; i++) sink += i ^ sink >> 3; }
+        private static void TwentyFive(int length) { for (int i = 0; i < length; i++) sink += i ^ sink >> 3; }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
-        private static void Fifteen() { for (int i = 0; i < 300000; i++) sink += i ^ sink >> 3; }
+        private static void Fifteen(int length) { for (int i = 0; i < length; i++) sink += i ^ sink >> 3; }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
-        private static void Seven() { for (int i = 0; i < 300000; i++) sink += i ^ sink >> 3; }
+        private static void Seven(int length) { for (int i = 0; i < length; i++) sink += i ^ sink >> 3; }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
-        private static void Three() { for (int i = 0; i < 300000; i++) sink += i ^ sink >> 3; }
+        private static void Three(int length) { for (int i = 0; i < length; i++) sink += i ^ sink >> 3; }
 
         [DllImport("libc")]
         private static extern IntPtr memmove(ref byte to, ref byte from, nint count);
@@ -135,11 +140,11 @@ namespace CpuShares
         private static readonly Comparer compare = (ref int a, ref int b) => a.CompareTo(b);
 
         [MethodImpl(MethodImplOptions.NoInlining)]
-        private static void FiftyInLibc()
+        private static void FiftyInLibc(int length)
         {
             int[] numbers = new int[100];
 
-            for (int i = 0; i < 8; i++)
+            for (int i = 0; i < length / 40000; i++)
                 memmove(ref bytes[1], ref bytes[0], bytes.Length - 1);
             for (int i = 0; i < numbers.Length; i++)
                 numbers[i] = (i * 7919) % 101;
