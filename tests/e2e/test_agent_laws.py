@@ -298,17 +298,30 @@ def test_law_2_it_exports_two_names_and_needs_nothing(clarinet_program, tmp_path
 # ---- 4: never waiting; 8: memory --------------------------------------------------------------------
 
 
+def processor_seconds(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def test_law_4_a_tool_that_does_not_read_does_not_hold_the_target(runtime, sample, clarinet):
-    with sample("ExceptionStorm", "--rate", 0, "--rounds", 60000) as patient:
+    """The storm goes on while the tool is stopped, and what was recorded is good afterwards. How much
+    is lost depends on how much the machine can throw in that time; that it is counted is the ring's
+    and the output's unit tests' matter."""
+    with sample("ExceptionStorm", "--rate", 0) as patient:
         tool = start_recording(clarinet, patient, "--set", "exceptions.stacks=100000")
         tool.send_signal(signal.SIGSTOP)
-        assert patient.wait(timeout=120) == 0, patient  # runs to its end
+        before = processor_seconds(patient.pid)
+        deadline = time.monotonic() + 60
+        while processor_seconds(patient.pid) < before + 3 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert processor_seconds(patient.pid) >= before + 3, "the target stood still"
         tool.send_signal(signal.SIGCONT)
+        assert patient.finish() == 0, patient
         out, err = tool.communicate(timeout=60)
         assert tool.returncode == 0, err
     data = report(clarinet, "out.clarinet")
-    lost = {row["reason"]: row["count"] for row in data["processes"][0]["loss"]}
-    assert sum(lost.values()) > 0, data["processes"][0]["loss"]
+    (table,) = [t for t in data["processes"][0]["tables"] if t["name"] == "exceptions"]
+    assert table["rows"] > 0
 
 
 def test_law_8_memory_is_capped_and_a_cap_reached_is_told(runtime, sample, clarinet):
