@@ -8,8 +8,8 @@
 #include "base/os.h"
 #include "cil/signature.h"
 
-/* One pointer, so that it fits the loader's static surplus; the rest is on the thread's mapping. */
-static _Thread_local trace_thread *this_thread __attribute__((tls_model("initial-exec")));
+/* Global-dynamic: a musl host refuses the initial-exec model in a library that comes later. */
+static _Thread_local trace_thread *this_thread __attribute__((tls_model("global-dynamic")));
 
 static inline uint64_t ticks(void)
 {
