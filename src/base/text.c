@@ -103,7 +103,7 @@ static uint32_t take_utf8(const uint8_t **p, const uint8_t *end)
 
 size_t text_append_utf8_as_utf16(buffer *out, const char *text, size_t length)
 {
-    const uint8_t *p = (const uint8_t *)text;
+    const uint8_t *p = (const uint8_t *)(length == 0 ? "" : text);
     const uint8_t *end = p + length;
     size_t units = 0;
 
@@ -133,7 +133,7 @@ size_t text_utf16_length(const uint16_t *units, size_t limit)
 
 void text_append_cleaned(buffer *out, const char *text, size_t length)
 {
-    const uint8_t *p = (const uint8_t *)text;
+    const uint8_t *p = (const uint8_t *)(length == 0 ? "" : text);
     const uint8_t *end = p + length;
 
     while (p < end)

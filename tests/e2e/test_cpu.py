@@ -166,7 +166,8 @@ def test_frameless_waits_keep_their_callers(waits):
 
 
 def test_waiting_threads_are_not_signalled_again(waits):
-    samples = waiting(waits, "semaphore")
+    # A semaphore spins before it waits, and a thread that spins is looked at like any other that runs.
+    samples = [s for s in waiting(waits, "semaphore") if s.stack[-1].name != "sched_yield"]
     # One row a second and no more: the time is added, the thread left alone.
     assert len(samples) <= SECONDS + 4, len(samples)
 

@@ -81,6 +81,10 @@ static void utf16_and_utf8_round_trip_and_replace_what_is_broken(void **state)
     buffer_clear(&utf8);
     text_append_cleaned(&utf8, "x\xC0\x80\xED\xA0\x80", 6);
     assert_null(strstr(buffer_text(&utf8), "\xC0"));
+    buffer_clear(&utf8);
+    text_append_cleaned(&utf8, NULL, 0); /* nothing may have no place */
+    assert_int_equal(text_append_utf8_as_utf16(&utf16, NULL, 0), 0);
+    assert_int_equal(utf8.length, 0);
     buffer_free(&utf8);
     buffer_free(&utf16);
 }
