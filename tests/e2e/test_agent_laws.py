@@ -298,23 +298,25 @@ def test_law_2_it_exports_two_names_and_needs_nothing(clarinet_program, tmp_path
 # ---- 4: never waiting; 8: memory --------------------------------------------------------------------
 
 
+STORM_SECONDS = 16  # of processor time: several times what the agent keeps for a slow tool
+
+
 def processor_seconds(pid):
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_law_4_a_tool_that_does_not_read_does_not_hold_the_target(runtime, sample, clarinet):
-    """The storm goes on while the tool is stopped, and what was recorded is good afterwards. How much
-    is lost depends on how much the machine can throw in that time; that it is counted is the ring's
-    and the output's unit tests' matter."""
+    """The storm goes on while the tool is stopped, for so long that what it throws cannot all be kept
+    for the tool; what was dropped is counted and told once the tool reads again."""
     with sample("ExceptionStorm", "--rate", 0) as patient:
         tool = start_recording(clarinet, patient, "--set", "exceptions.stacks=100000")
         tool.send_signal(signal.SIGSTOP)
         before = processor_seconds(patient.pid)
-        deadline = time.monotonic() + 60
-        while processor_seconds(patient.pid) < before + 3 and time.monotonic() < deadline:
+        deadline = time.monotonic() + 120
+        while processor_seconds(patient.pid) < before + STORM_SECONDS and time.monotonic() < deadline:
             time.sleep(0.1)
-        assert processor_seconds(patient.pid) >= before + 3, "the target stood still"
+        assert processor_seconds(patient.pid) >= before + STORM_SECONDS, "the target stood still"
         tool.send_signal(signal.SIGCONT)
         assert patient.finish() == 0, patient
         out, err = tool.communicate(timeout=60)
@@ -322,6 +324,7 @@ def test_law_4_a_tool_that_does_not_read_does_not_hold_the_target(runtime, sampl
     data = report(clarinet, "out.clarinet")
     (table,) = [t for t in data["processes"][0]["tables"] if t["name"] == "exceptions"]
     assert table["rows"] > 0
+    assert sum(row["count"] for row in data["processes"][0]["loss"]) > 0, data["processes"][0]["loss"]
 
 
 def test_law_8_memory_is_capped_and_a_cap_reached_is_told(runtime, sample, clarinet):
