@@ -19,6 +19,7 @@ uint64_t os_process_cpu_ns(void);
 int os_process_id(void);
 int os_thread_id(void);
 void os_sleep_ms(unsigned milliseconds);
+void os_yield(void); /* lets another thread have the processor */
 
 /* The whole file appended to out; files of /proc too (size unknown). limit 0 = 1 GiB. */
 int os_read_file(const char *path, size_t limit, buffer *out, error *e);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -55,6 +56,11 @@ void os_sleep_ms(unsigned milliseconds)
 
     while (nanosleep(&left, &left) != 0 && errno == EINTR) {
     }
+}
+
+void os_yield(void)
+{
+    sched_yield();
 }
 
 int os_read_file(const char *path, size_t limit, buffer *out, error *e)

@@ -17,6 +17,7 @@
 #include "report/json.h"
 #include "rules/home.h"
 #include "rules/points.h"
+#include "rules/process.h"
 
 /* ---- files and variables of this machine ---- */
 
@@ -85,48 +86,21 @@ static void append_program_path(buffer *out, const char *word)
     buffer_free(&candidate);
 }
 
-static filter_decision decide(char **command, int count, const configuration *settings,
-                              bool has_settings)
+static int decide(char **command, int count, const home_folders *folders,
+                  const configuration *settings, filter_decision *decision, error *e)
 {
-    const char *pool = variables_get(&ENVIRONMENT, VARIABLE_POOL);
-    const char *mode = variables_get(&ENVIRONMENT, VARIABLE_AZURE_FUNCTION_MODE);
     buffer path = BUFFER_EMPTY;
     buffer line = BUFFER_EMPTY;
-    buffer own_pool = BUFFER_EMPTY;
-    filter_decision decision;
-    filter_facts f;
+    process_facts process;
+    int code;
 
-    memset(&f, 0, sizeof f);
     append_program_path(&path, command[0]);
     filter_append_command_line(&line, (const char *const *)command, (size_t)count);
-    if (pool != NULL)
-        buffer_append_text(&own_pool, pool);
-    else
-        filter_pool_of_command_line(buffer_text(&line), &own_pool);
-    f.is_core_clr = true;
-    f.process_path = buffer_text(&path);
-    f.parent_path = ".";
-    f.command_line = buffer_text(&line);
-    f.pool = buffer_text(&own_pool);
-    f.forced = variables_get(&ENVIRONMENT, VARIABLE_FORCE) != NULL;
-    f.worker_runtime = variables_get(&ENVIRONMENT, VARIABLE_FUNCTIONS_WORKER_RUNTIME);
-    f.function_mode = mode == NULL || mode[0] == '\0' || text_equal_ignoring_case(mode, "true") ||
-                      text_equal(mode, "1");
-    f.agent_enabled = true;
-    f.pool_default = true;
-    if (has_settings) {
-        f.agent_enabled = settings->agent_enabled;
-        f.excluded = configuration_names(&settings->excluded);
-        f.included = configuration_names(&settings->included);
-        f.pools_denied = configuration_names(&settings->pools_denied);
-        f.pools_allowed = configuration_names(&settings->pools_allowed);
-        f.pool_default = settings->pool_default;
-    }
-    decision = filter_decide(&f);
+    process = (process_facts){buffer_text(&path), ".", buffer_text(&line)};
+    code = process_decide(&process, folders, &ENVIRONMENT, settings, decision, e);
     buffer_free(&path);
     buffer_free(&line);
-    buffer_free(&own_pool);
-    return decision;
+    return code;
 }
 
 static int explain(int argc, char **argv)
@@ -155,7 +129,9 @@ static int explain(int argc, char **argv)
             return cli_fail(&e);
         has_settings = true;
     }
-    decision = decide(argv + first + 1, argc - first - 1, &settings, has_settings);
+    if (decide(argv + first + 1, argc - first - 1, &folders, has_settings ? &settings : NULL,
+               &decision, &e) != 0)
+        return cli_fail(&e);
     if (as_json) {
         sink out;
         json j;

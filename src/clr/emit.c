@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "clarinet/lookup.h"
@@ -30,12 +31,26 @@ typedef enum {
     STRING = 'u'
 } row_kind;
 
+/* What makes a row what it is. Unused parts are 0 or NULL. */
+typedef struct {
+    row_kind kind;
+    mdToken parent;
+    const char *name;
+    const uint8_t *bytes;
+    size_t size;
+} row;
+
+/* Finds or makes the row in the module's metadata; `units` is its name in UTF-16 with a zero. */
+typedef HRESULT row_maker(clr_emitter *e, const row *r, const buffer *units, mdToken *token);
+
 /* ---- what is known ---- */
 
+/* Held for a look into the table only, so it is rarely waited for; a holder that lost the
+ * processor gets it back. */
 static void lock(clr_emitter *e)
 {
-    while (atomic_flag_test_and_set_explicit(&e->busy, memory_order_acquire)) {
-    }
+    while (atomic_flag_test_and_set_explicit(&e->busy, memory_order_acquire))
+        os_yield();
 }
 
 static void unlock(clr_emitter *e)
@@ -43,14 +58,13 @@ static void unlock(clr_emitter *e)
     atomic_flag_clear_explicit(&e->busy, memory_order_release);
 }
 
-static void make_key(buffer *key, row_kind kind, uint32_t parent, const char *name,
-                     const uint8_t *bytes, size_t size)
+static void make_key(buffer *key, const row *r)
 {
-    buffer_append_u8(key, (uint8_t)kind);
-    buffer_append_u32(key, parent);
-    if (name != NULL)
-        buffer_append(key, name, strlen(name) + 1);
-    buffer_append(key, bytes, size);
+    buffer_append_u8(key, (uint8_t)r->kind);
+    buffer_append_u32(key, r->parent);
+    if (r->name != NULL)
+        buffer_append(key, r->name, strlen(r->name) + 1);
+    buffer_append(key, r->bytes, r->size);
 }
 
 static mdToken recall(clr_emitter *e, const buffer *key)
@@ -63,18 +77,43 @@ static mdToken recall(clr_emitter *e, const buffer *key)
     return (mdToken)token;
 }
 
-/* Keeps the token under the key and frees the key; a failure keeps nothing. */
-static mdToken remember(clr_emitter *e, buffer *key, HRESULT hr, mdToken token)
+static void remember(clr_emitter *e, const buffer *key, mdToken token)
 {
-    if (hr < 0 || token == 0) {
-        e->result = hr < 0 ? hr : E_FAIL;
-        token = 0;
-    } else if (!buffer_failed(key)) {
-        lock(e);
-        table_text_put(&e->known, (const char *)key->data, key->length, token);
-        unlock(e);
+    lock(e);
+    table_text_put(&e->known, (const char *)key->data, key->length, token);
+    unlock(e);
+}
+
+static bool to_utf16(buffer *units, const char *text)
+{
+    text_append_utf8_as_utf16(units, text, strlen(text));
+    buffer_append_u16(units, 0);
+    return !buffer_failed(units);
+}
+
+/* The row's token: the one that is known, or what `make` gives. A failure is not remembered. */
+static mdToken find_or_make(clr_emitter *e, const row *r, row_maker *make)
+{
+    buffer key = BUFFER_EMPTY;
+    buffer units = BUFFER_EMPTY;
+    HRESULT hr = E_OUTOFMEMORY;
+    mdToken token = 0;
+
+    make_key(&key, r);
+    if (!buffer_failed(&key))
+        token = recall(e, &key);
+    if (token == 0) {
+        if (r->name == NULL || to_utf16(&units, r->name))
+            hr = make(e, r, &units, &token);
+        if (hr < 0 || token == 0) {
+            e->result = hr < 0 ? hr : E_FAIL;
+            token = 0;
+        } else if (!buffer_failed(&key)) {
+            remember(e, &key, token);
+        }
     }
-    buffer_free(key);
+    buffer_free(&units);
+    buffer_free(&key);
     return token;
 }
 
@@ -128,13 +167,6 @@ IMetaDataImport2 *clr_emitter_import(clr_emitter *e)
 
 /* ---- rows ---- */
 
-static bool to_utf16(buffer *units, const char *text)
-{
-    text_append_utf8_as_utf16(units, text, strlen(text));
-    buffer_append_u16(units, 0);
-    return !buffer_failed(units);
-}
-
 /* The name of an assembly reference equals `units` (which ends in a zero)? */
 static bool is_named(clr_emitter *e, mdToken reference, const buffer *units)
 {
@@ -171,52 +203,32 @@ static mdToken find_assembly(clr_emitter *e, const buffer *units)
     return found;
 }
 
+static HRESULT make_assembly(clr_emitter *e, const row *r, const buffer *units, mdToken *token)
+{
+    ASSEMBLYMETADATA data;
+
+    (void)r;
+    *token = find_assembly(e, units);
+    if (*token != 0)
+        return S_OK;
+    memset(&data, 0, sizeof data);
+    return clr_assembly_emit_define_assembly_ref(
+        e->assembly_emit, NULL, 0, (const WCHAR *)units->data, &data, NULL, 0, 0, token);
+}
+
 mdToken clr_emitter_assembly(clr_emitter *e, const char *name)
 {
-    buffer key = BUFFER_EMPTY;
-    buffer units = BUFFER_EMPTY;
-    ASSEMBLYMETADATA data;
-    HRESULT hr = S_OK;
-    mdToken token;
+    return find_or_make(e, &(row){ASSEMBLY, 0, name, NULL, 0}, make_assembly);
+}
 
-    make_key(&key, ASSEMBLY, 0, name, NULL, 0);
-    token = recall(e, &key);
-    if (token != 0) {
-        buffer_free(&key);
-        return token;
-    }
-    if (!to_utf16(&units, name)) {
-        hr = E_OUTOFMEMORY;
-    } else {
-        token = find_assembly(e, &units);
-        memset(&data, 0, sizeof data);
-        if (token == 0)
-            hr = clr_assembly_emit_define_assembly_ref(
-                e->assembly_emit, NULL, 0, (const WCHAR *)units.data, &data, NULL, 0, 0, &token);
-    }
-    buffer_free(&units);
-    return remember(e, &key, hr, token);
+static HRESULT make_type(clr_emitter *e, const row *r, const buffer *units, mdToken *token)
+{
+    return clr_emit_define_type_ref_by_name(e->emit, r->parent, (const WCHAR *)units->data, token);
 }
 
 mdToken clr_emitter_type(clr_emitter *e, mdToken scope, const char *full_name)
 {
-    buffer key = BUFFER_EMPTY;
-    buffer units = BUFFER_EMPTY;
-    HRESULT hr = E_OUTOFMEMORY;
-    mdToken token;
-
-    if (scope == 0)
-        return 0;
-    make_key(&key, TYPE, scope, full_name, NULL, 0);
-    token = recall(e, &key);
-    if (token != 0) {
-        buffer_free(&key);
-        return token;
-    }
-    if (to_utf16(&units, full_name))
-        hr = clr_emit_define_type_ref_by_name(e->emit, scope, (const WCHAR *)units.data, &token);
-    buffer_free(&units);
-    return remember(e, &key, hr, token);
+    return scope == 0 ? 0 : find_or_make(e, &(row){TYPE, scope, full_name, NULL, 0}, make_type);
 }
 
 mdToken clr_emitter_core_type(clr_emitter *e, const char *full_name)
@@ -224,100 +236,69 @@ mdToken clr_emitter_core_type(clr_emitter *e, const char *full_name)
     return clr_emitter_type(e, clr_emitter_assembly(e, "System.Runtime"), full_name);
 }
 
+static HRESULT make_member(clr_emitter *e, const row *r, const buffer *units, mdToken *token)
+{
+    HRESULT hr = clr_import_find_member_ref(e->import, r->parent, (const WCHAR *)units->data,
+                                            r->bytes, (uint32_t)r->size, token);
+
+    if (CLR_OK(hr) && *token != 0)
+        return hr;
+    return clr_emit_define_member_ref(e->emit, r->parent, (const WCHAR *)units->data, r->bytes,
+                                      (uint32_t)r->size, token);
+}
+
 mdToken clr_emitter_member(clr_emitter *e, mdToken parent, const char *name,
                            const uint8_t *signature, size_t size)
 {
-    buffer key = BUFFER_EMPTY;
-    buffer units = BUFFER_EMPTY;
-    HRESULT hr = E_OUTOFMEMORY;
-    mdToken token;
+    return parent == 0
+               ? 0
+               : find_or_make(e, &(row){MEMBER, parent, name, signature, size}, make_member);
+}
 
-    if (parent == 0)
-        return 0;
-    make_key(&key, MEMBER, parent, name, signature, size);
-    token = recall(e, &key);
-    if (token != 0) {
-        buffer_free(&key);
-        return token;
-    }
-    if (to_utf16(&units, name)) {
-        hr = clr_import_find_member_ref(e->import, parent, (const WCHAR *)units.data, signature,
-                                        (uint32_t)size, &token);
-        if (!CLR_OK(hr) || token == 0)
-            hr = clr_emit_define_member_ref(e->emit, parent, (const WCHAR *)units.data, signature,
-                                            (uint32_t)size, &token);
-    }
-    buffer_free(&units);
-    return remember(e, &key, hr, token);
+static HRESULT make_type_spec(clr_emitter *e, const row *r, const buffer *units, mdToken *token)
+{
+    (void)units;
+    return clr_emit_get_token_from_type_spec(e->emit, r->bytes, (uint32_t)r->size, token);
 }
 
 mdToken clr_emitter_type_spec(clr_emitter *e, const uint8_t *signature, size_t size)
 {
-    buffer key = BUFFER_EMPTY;
-    HRESULT hr;
-    mdToken token;
+    return find_or_make(e, &(row){TYPE_SPEC, 0, NULL, signature, size}, make_type_spec);
+}
 
-    make_key(&key, TYPE_SPEC, 0, NULL, signature, size);
-    token = recall(e, &key);
-    if (token != 0) {
-        buffer_free(&key);
-        return token;
-    }
-    hr = clr_emit_get_token_from_type_spec(e->emit, signature, (uint32_t)size, &token);
-    return remember(e, &key, hr, token);
+static HRESULT make_method_spec(clr_emitter *e, const row *r, const buffer *units, mdToken *token)
+{
+    (void)units;
+    return clr_emit_define_method_spec(e->emit, r->parent, r->bytes, (uint32_t)r->size, token);
 }
 
 mdToken clr_emitter_method_spec(clr_emitter *e, mdToken method, const uint8_t *signature,
                                 size_t size)
 {
-    buffer key = BUFFER_EMPTY;
-    HRESULT hr;
-    mdToken token;
+    return method == 0 ? 0
+                       : find_or_make(e, &(row){METHOD_SPEC, method, NULL, signature, size},
+                                      make_method_spec);
+}
 
-    if (method == 0)
-        return 0;
-    make_key(&key, METHOD_SPEC, method, NULL, signature, size);
-    token = recall(e, &key);
-    if (token != 0) {
-        buffer_free(&key);
-        return token;
-    }
-    hr = clr_emit_define_method_spec(e->emit, method, signature, (uint32_t)size, &token);
-    return remember(e, &key, hr, token);
+static HRESULT make_signature(clr_emitter *e, const row *r, const buffer *units, mdToken *token)
+{
+    (void)units;
+    return clr_emit_get_token_from_sig(e->emit, r->bytes, (uint32_t)r->size, token);
 }
 
 mdToken clr_emitter_signature(clr_emitter *e, const uint8_t *signature, size_t size)
 {
-    buffer key = BUFFER_EMPTY;
-    HRESULT hr;
-    mdToken token;
+    return find_or_make(e, &(row){SIGNATURE, 0, NULL, signature, size}, make_signature);
+}
 
-    make_key(&key, SIGNATURE, 0, NULL, signature, size);
-    token = recall(e, &key);
-    if (token != 0) {
-        buffer_free(&key);
-        return token;
-    }
-    hr = clr_emit_get_token_from_sig(e->emit, signature, (uint32_t)size, &token);
-    return remember(e, &key, hr, token);
+static HRESULT make_string(clr_emitter *e, const row *r, const buffer *units, mdToken *token)
+{
+    (void)r;
+    return clr_emit_define_user_string(e->emit, (const WCHAR *)units->data,
+                                       (uint32_t)(units->length / 2 - 1), token);
 }
 
 mdToken clr_emitter_string(clr_emitter *e, const char *text)
 {
-    buffer key = BUFFER_EMPTY;
-    buffer units = BUFFER_EMPTY;
-    HRESULT hr = E_OUTOFMEMORY;
-    mdToken token;
-
-    make_key(&key, STRING, 0, text, NULL, 0);
-    token = recall(e, &key);
-    if (token != 0) {
-        buffer_free(&key);
-        return token;
-    }
-    if (to_utf16(&units, text))
-        hr = clr_emit_define_user_string(e->emit, (const WCHAR *)units.data,
-                                         (uint32_t)(units.length / 2 - 1), &token);
-    buffer_free(&units);
-    return remember(e, &key, hr, token);
+    return find_or_make(e, &(row){STRING, 0, text, NULL, 0}, make_string);
 }

@@ -13,7 +13,7 @@
 #include "clarinet/flags.h"
 #include "clarinet/lookup.h"
 #include "instrumentation/platform.h"
-#include "rules/filter.h"
+#include "rules/process.h"
 
 static const char CORE_CLSID[] = "{36032161-FFC0-4B61-B559-F6C5D41BAE5A}";
 static const char FRAMEWORK_CLSID[] = "{71DA0A04-7777-4EC6-9643-7D28B46A8A41}";
@@ -115,46 +115,20 @@ static bool passes_filter(instrumentation *root)
     buffer path = BUFFER_EMPTY;
     buffer parent = BUFFER_EMPTY;
     buffer command = BUFFER_EMPTY;
-    buffer pool = BUFFER_EMPTY;
-    const variables *v = &root->environment;
-    const char *named_pool = variables_get(v, VARIABLE_POOL);
-    const char *mode = variables_get(v, VARIABLE_AZURE_FUNCTION_MODE);
+    process_facts process;
     filter_decision decision;
-    filter_facts f;
     error e;
     bool passes = false;
 
-    memset(&f, 0, sizeof f);
     platform_process_path(&path);
     platform_parent_path(&parent);
     platform_command_line(&command);
-    if (named_pool != NULL)
-        buffer_append_text(&pool, named_pool);
-    else
-        filter_pool_of_command_line(buffer_text(&command), &pool);
-    f.is_core_clr = root->is_core_clr;
-    f.process_path = buffer_text(&path);
-    f.parent_path = buffer_text(&parent);
-    f.command_line = buffer_text(&command);
-    f.pool = buffer_text(&pool);
-    f.forced = variables_get(v, VARIABLE_FORCE) != NULL;
-    f.worker_runtime = variables_get(v, VARIABLE_FUNCTIONS_WORKER_RUNTIME);
-    f.function_mode = mode == NULL || mode[0] == '\0' || text_equal_ignoring_case(mode, "true") ||
-                      text_equal(mode, "1");
-    f.agent_enabled = root->settings.agent_enabled;
-    f.local_agent_enabled = root->settings.local_agent_enabled;
-    f.excluded = configuration_names(&root->settings.excluded);
-    f.included = configuration_names(&root->settings.included);
-    f.pools_denied = configuration_names(&root->settings.pools_denied);
-    f.pools_allowed = configuration_names(&root->settings.pools_allowed);
-    f.pool_default = root->settings.pool_default;
+    process = (process_facts){buffer_text(&path), buffer_text(&parent), buffer_text(&command)};
     error_clear(&e);
-    if (!root->is_core_clr &&
-        home_read_application(&root->folders, f.process_path, &f.application_set,
-                              &f.application_enabled, &e) != 0) {
+    if (process_decide(&process, &root->folders, &root->environment, &root->settings, &decision,
+                       &e) != 0) {
         journal_write(&root->log, LEVEL_ERROR, "%s", e.message);
     } else {
-        decision = filter_decide(&f);
         passes = decision.instrument;
         journal_write(&root->log, LEVEL_INFO, "This process is %sinstrumented: %s (%s)",
                       passes ? "" : "not ", decision.reason, decision.rule);
@@ -164,7 +138,6 @@ static bool passes_filter(instrumentation *root)
     buffer_free(&path);
     buffer_free(&parent);
     buffer_free(&command);
-    buffer_free(&pool);
     return passes;
 }
 
@@ -192,6 +165,22 @@ static bool equals(const char *value, const char *wanted)
     return value != NULL && text_equal_ignoring_case(value, wanted);
 }
 
+/* What is asked for when two profilers are compared: events and bodies. */
+static void open_validation(instrumentation *root)
+{
+    const char *dump = variables_get(&root->environment, VARIABLE_DUMP_IL);
+    buffer path = BUFFER_EMPTY;
+
+    if (!events_open(&root->events, &root->info, &root->environment, &path))
+        journal_write(&root->log, LEVEL_WARN, "The event log %s can't be written",
+                      buffer_text(&path));
+    if (equals(dump, "1")) {
+        root->dump_folder = events_folder(&root->environment);
+        platform_make_folder(root->dump_folder);
+    }
+    buffer_free(&path);
+}
+
 static HRESULT on_initialize(void *context, const clr_info *info)
 {
     instrumentation *root = context;
@@ -200,6 +189,7 @@ static HRESULT on_initialize(void *context, const clr_info *info)
     root->info = *info;
     root->environment = (variables){platform_variable, NULL, PLATFORM_EMPTY_VARIABLE_IS_UNSET};
     root->log.file = -1;
+    root->events.file = -1;
     if (info->version < 4 || !CLR_OK(clr_get_runtime(info, &runtime)) ||
         (runtime.type != COR_PRF_DESKTOP_CLR && runtime.type != COR_PRF_CORE_CLR))
         return CORPROF_E_PROFILER_CANCEL_ACTIVATION;
@@ -213,6 +203,7 @@ static HRESULT on_initialize(void *context, const clr_info *info)
         journal_close(&root->log);
         return CORPROF_E_PROFILER_CANCEL_ACTIVATION;
     }
+    open_validation(root);
     root->started = true;
     journal_write(&root->log, LEVEL_INFO, "Profiler initialized");
     return S_OK;
@@ -252,6 +243,8 @@ static void on_module_load_finished(void *context, ModuleID module, HRESULT stat
     instrumentation *root = context;
     method_list found;
 
+    events_module(&root->events, "ModuleLoadFinished", module, "status",
+                  CLR_OK(status) ? "ok" : "failed");
     if (!root->started || !CLR_OK(status) || !root->is_core_clr)
         return;
     memset(&found, 0, sizeof found);
@@ -272,6 +265,7 @@ static void on_module_unload_started(void *context, ModuleID module)
 {
     instrumentation *root = context;
 
+    events_module(&root->events, "ModuleUnloadStarted", module, NULL, NULL);
     targets_forget_module(&root->targets, module);
 }
 
@@ -282,7 +276,8 @@ static void on_jit_compilation_started(void *context, FunctionID function, BOOL 
     mdToken method = 0;
     method_list list;
 
-    (void)is_safe_to_block;
+    events_function(&root->events, "JITCompilationStarted", function, "is_safe_to_block",
+                    is_safe_to_block ? "true" : "false");
     /* All methods of a module were looked at when it was loaded; only what came another way is not
      * known yet. */
     if (!root->started ||
@@ -320,6 +315,7 @@ static HRESULT on_get_rejit_parameters(void *context, ModuleID module, mdMethodD
     instrumentation *root = context;
     target *t = targets_find(&root->targets, module, method);
 
+    events_method(&root->events, "GetReJITParameters", module, method, NULL, NULL);
     if (root->started && t != NULL && t->active)
         rewrite_method(root, t, control);
     return S_OK;
@@ -331,6 +327,7 @@ static void on_rejit_error(void *context, ModuleID module, mdMethodDef method, F
     instrumentation *root = context;
 
     (void)function;
+    events_method(&root->events, "ReJITError", module, method, NULL, NULL);
     journal_write(&root->log, LEVEL_ERROR, "Method 0x%08x of module 0x%zx: ReJIT failed (0x%08x)",
                   method, (size_t)module, (unsigned)status);
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "clarinet/profiler.h"
+#include "instrumentation/events.h"
 #include "instrumentation/journal.h"
 #include "instrumentation/targets.h"
 #include "rules/home.h"
@@ -26,6 +27,8 @@ typedef struct {
     clr_info info;
     bool is_core_clr;
     journal log;
+    events events;
+    const char *dump_folder; /* bodies are written there; NULL = not asked for */
     variables environment;
     home_folders folders;
     configuration settings;

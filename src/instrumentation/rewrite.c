@@ -13,6 +13,7 @@
 #include "cil/encode.h"
 #include "clarinet/lookup.h"
 #include "clr/emit.h"
+#include "instrumentation/dump.h"
 #include "instrumentation/method.h"
 #include "instrumentation/template.h"
 
@@ -57,6 +58,8 @@ typedef struct {
     method_module module;
     method_facts method;
     cil_body body;
+    const uint8_t *original;
+    uint32_t original_size;
     const uint8_t *locals;
     uint32_t locals_size;
     bool can_box[MOST_PARAMETERS];
@@ -92,8 +95,6 @@ static bool find_boxes(job *j, template_facts *f)
 
 static int open_job(job *j, error *e)
 {
-    const uint8_t *bytes = NULL;
-    uint32_t size = 0;
     const uint8_t *locals = NULL;
     HRESULT hr;
 
@@ -106,11 +107,11 @@ static int open_job(job *j, error *e)
                          (unsigned)hr);
     if (!method_open(clr_emitter_import(j->emitter), j->target->method, &j->method))
         return error_set(e, ERROR_RUNTIME, "the method can't be read");
-    hr = clr_info_get_il_function_body(&j->root->info, j->target->module, j->target->method, &bytes,
-                                       &size);
+    hr = clr_info_get_il_function_body(&j->root->info, j->target->module, j->target->method,
+                                       &j->original, &j->original_size);
     if (!CLR_OK(hr))
         return error_set(e, ERROR_RUNTIME, "the method has no body (0x%08x)", (unsigned)hr);
-    if (cil_decode(&j->body, bytes, size, e) != 0)
+    if (cil_decode(&j->body, j->original, j->original_size, e) != 0)
         return e->code;
     if (j->body.local_signature != 0) {
         hr = clr_import_get_sig_from_token(clr_emitter_import(j->emitter), j->body.local_signature,
@@ -214,6 +215,18 @@ static int check(job *j, error *e)
     return code;
 }
 
+static void dump(job *j, const buffer *bytes)
+{
+    const char *folder = j->root->dump_folder;
+    IMetaDataImport2 *import = clr_emitter_import(j->emitter);
+
+    if (folder == NULL)
+        return;
+    dump_body(folder, DUMP_ORIGINAL, &j->module, &j->method, import, j->original, j->body.size);
+    dump_body(folder, DUMP_INSTRUMENTED, &j->module, &j->method, import, bytes->data,
+              bytes->length);
+}
+
 /* The runtime copies body and map. */
 static int hand_over(job *j, ICorProfilerFunctionControl *control, error *e)
 {
@@ -231,6 +244,7 @@ static int hand_over(job *j, ICorProfilerFunctionControl *control, error *e)
                              (unsigned)hr);
     }
     if (code == 0) {
+        dump(j, &bytes);
         count = cil_offset_map(&j->body, NULL, 0);
         entries = memory_allocate_array(count, sizeof *entries);
         map = memory_allocate_array(count, sizeof *map);
