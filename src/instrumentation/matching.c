@@ -12,6 +12,9 @@
 #include "clarinet/lookup.h"
 #include "instrumentation/method.h"
 
+static const char API_ASSEMBLY[] = "NewRelic.Api.Agent";
+static const char API_TYPE[] = "NewRelic.Api.Agent.NewRelic";
+
 typedef struct {
     instrumentation *root;
     const points *set;
@@ -215,6 +218,43 @@ void matching_scan_module(instrumentation *root, ModuleID module, method_list *f
             clr_each_type_def(import, consider_type, &s);
     }
     clr_release(import);
+    method_module_close(&m);
+}
+
+/* ---- the API ---- */
+
+static int rewrite_api(void *context, mdToken method)
+{
+    scan *s = context;
+    method_facts f;
+    bool wanted = false;
+
+    if (method_open(s->import, method, &f)) {
+        wanted = !text_equal(buffer_text(&f.name), ".cctor") &&
+                 !text_equal(buffer_text(&f.name), "GetAgent") &&
+                 (f.flags & (mdAbstract | mdPinvokeImpl)) == 0 && (f.flags & mdStatic) != 0;
+        method_close(&f);
+    }
+    if (wanted)
+        rewrite_api_method(s->root, s->module->id, method);
+    return 1;
+}
+
+void matching_rewrite_api(instrumentation *root, ModuleID module)
+{
+    method_module m;
+    scan s = {root, NULL, &m, NULL, NULL, 0};
+    mdTypeDef type;
+
+    if (!method_module_open(&root->info, module, &m))
+        return;
+    if (text_equal(buffer_text(&m.assembly_name), API_ASSEMBLY) &&
+        CLR_OK(clr_open_import(&root->info, module, &s.import))) {
+        type = method_find_type(s.import, API_TYPE);
+        if (type != 0)
+            clr_each_method(s.import, type, rewrite_api, &s);
+        clr_release(s.import);
+    }
     method_module_close(&m);
 }
 

@@ -21,7 +21,7 @@ static const char FRAMEWORK_CLSID[] = "{71DA0A04-7777-4EC6-9643-7D28B46A8A41}";
 enum {
     REFERENCE_MASK = COR_PRF_MONITOR_JIT_COMPILATION | COR_PRF_MONITOR_MODULE_LOADS |
                      COR_PRF_MONITOR_THREADS | COR_PRF_ENABLE_REJIT | COR_PRF_ENABLE_STACK_SNAPSHOT,
-    LIGHT_MASK = COR_PRF_MONITOR_MODULE_LOADS | COR_PRF_ENABLE_REJIT
+    LIGHT_MASK = COR_PRF_MONITOR_MODULE_LOADS | COR_PRF_ENABLE_REJIT | COR_PRF_ENABLE_STACK_SNAPSHOT
 };
 /* These two do not fit an int. */
 static const uint32_t REFERENCE_MASK_HIGH_BITS =
@@ -73,6 +73,9 @@ static bool read_settings(instrumentation *root)
     if (journal_is_clamped(&root->log))
         journal_write(&root->log, LEVEL_WARN,
                       "The log level is raised to Info: console logging or an Azure function");
+    if (variables_bool(&root->environment, VARIABLE_DISABLE_DOMAIN_CACHING) == BOOL_TRUE)
+        journal_write(&root->log, LEVEL_INFO,
+                      "The use of AppDomain for method information caching is disabled");
     for (size_t i = 0; i < root->settings.warnings.count; i++)
         journal_write(&root->log, LEVEL_WARN, "%s", root->settings.warnings.items[i]);
     return true;
@@ -247,6 +250,7 @@ static void on_module_load_finished(void *context, ModuleID module, HRESULT stat
                   CLR_OK(status) ? "ok" : "failed");
     if (!root->started || !CLR_OK(status) || !root->is_core_clr)
         return;
+    matching_rewrite_api(root, module);
     memset(&found, 0, sizeof found);
     matching_scan_module(root, module, &found);
     targets_add(&root->targets, module, WHOLE_MODULE);

@@ -14,6 +14,7 @@
 #include "clarinet/profiler.h"
 #include "instrumentation/events.h"
 #include "instrumentation/journal.h"
+#include "instrumentation/sampler.h"
 #include "instrumentation/targets.h"
 #include "rules/home.h"
 #include "rules/points.h"
@@ -46,6 +47,7 @@ typedef struct {
     home_live_file *collected; /* by AddCustomInstrumentation */
     size_t collected_count;
     atomic_flag reloading;
+    sampler sampler; /* what its exports handed out */
     _Atomic(bool) started;
 } instrumentation;
 
@@ -67,10 +69,16 @@ typedef struct {
 void method_list_add(method_list *list, ModuleID module, mdMethodDef method);
 void method_list_free(method_list *list);
 void matching_scan_module(instrumentation *root, ModuleID module, method_list *found);
-/* The same for one method, at its first JIT; true when it became a target. */
+/* The methods of the agent's API, when the module is its library: their bodies are replaced at
+ * once, before anybody can have compiled or inlined them. */
+void matching_rewrite_api(instrumentation *root, ModuleID module);
+/* The same as matching_scan_module for one method, at its first JIT; true when it became a target.
+ */
 bool matching_scan_method(instrumentation *root, ModuleID module, mdMethodDef method);
 
 /* rewrite.c: the body for a target; the original stays when anything fails. */
 void rewrite_method(instrumentation *root, target *t, ICorProfilerFunctionControl *control);
+/* The same for a method of the agent's API that was never compiled. */
+void rewrite_api_method(instrumentation *root, ModuleID module, mdMethodDef method);
 
 #endif

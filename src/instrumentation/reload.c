@@ -3,14 +3,15 @@
  * instrumentation that it brings itself.
  *
  * The exports are called on managed threads, where the runtime refuses ReJIT requests; the work is
- * done on a thread of our own that the caller waits for. One reload at a time: a second caller
- * gets S_FALSE.
+ * done on a thread of our own that the caller waits for. One caller at a time: a second one waits
+ * for the first, so that no change is lost.
  */
 #include "instrumentation/profiler.h"
 
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/os.h"
 #include "clarinet/lookup.h"
 #include "instrumentation/platform.h"
 
@@ -20,14 +21,6 @@ CLR_EXPORT HRESULT InstrumentationRefresh(void);
 CLR_EXPORT HRESULT ReloadConfiguration(void);
 CLR_EXPORT HRESULT AddCustomInstrumentation(const char *name, const char *xml);
 CLR_EXPORT HRESULT ApplyCustomInstrumentation(void);
-
-static bool is_started(instrumentation *root)
-{
-    if (root->started)
-        return true;
-    journal_write(&root->log, LEVEL_ERROR, "The profiler has not been started");
-    return false;
-}
 
 /* ---- live files ---- */
 
@@ -125,15 +118,15 @@ static bool replace_points(instrumentation *root, points *set)
     return true;
 }
 
-static HRESULT refresh(instrumentation *root, const home_live_file *live, size_t live_count)
+static HRESULT refresh(instrumentation *root)
 {
     points *set = NULL;
     reload r;
     error e;
 
     error_clear(&e);
-    if (home_read_points(&root->folders, &root->environment, &root->settings, live, live_count,
-                         instrumentation_points_log(root), &set, &e) != 0) {
+    if (home_read_points(&root->folders, &root->environment, &root->settings, root->live,
+                         root->live_count, instrumentation_points_log(root), &set, &e) != 0) {
         journal_write(&root->log, LEVEL_ERROR, "%s", e.message);
         return E_FAIL;
     }
@@ -160,41 +153,22 @@ static HRESULT refresh(instrumentation *root, const home_live_file *live, size_t
     return S_OK;
 }
 
-/* One at a time, with the lines in the log that other tools look for. */
-static HRESULT refresh_alone(instrumentation *root, const home_live_file *live, size_t live_count)
+/* With the lines in the log that other tools look for. */
+static HRESULT refresh_logged(instrumentation *root)
 {
-    HRESULT hr = S_FALSE;
+    HRESULT hr;
 
     journal_write(&root->log, LEVEL_TRACE, "Enter: InstrumentationRefresh");
-    if (atomic_flag_test_and_set(&root->reloading)) {
-        journal_write(&root->log, LEVEL_WARN, "Another reload is under way");
-    } else {
-        hr = refresh(root, live, live_count);
-        atomic_flag_clear(&root->reloading);
-    }
+    hr = refresh(root);
     journal_write(&root->log, LEVEL_TRACE, "Leave: InstrumentationRefresh (0x%08x)", (unsigned)hr);
     return hr;
 }
 
-/* ---- exports ---- */
-
-HRESULT InstrumentationRefresh(void)
+static HRESULT reload_configuration(instrumentation *root)
 {
-    instrumentation *root = &instrumentation_root;
-
-    if (!is_started(root))
-        return E_FAIL;
-    return refresh_alone(root, root->live, root->live_count);
-}
-
-HRESULT ReloadConfiguration(void)
-{
-    instrumentation *root = &instrumentation_root;
     configuration settings;
     error e;
 
-    if (!is_started(root))
-        return E_FAIL;
     error_clear(&e);
     if (home_read_configuration(&root->folders, &root->environment, &settings, &e) != 0) {
         journal_write(&root->log, LEVEL_ERROR, "%s", e.message);
@@ -205,18 +179,13 @@ HRESULT ReloadConfiguration(void)
     journal_configure(&root->log, &settings);
     journal_write(&root->log, LEVEL_INFO, "<-- New logging level set: %s",
                   journal_level_name(journal_level(&root->log)));
-    return refresh_alone(root, root->live, root->live_count);
+    return refresh_logged(root);
 }
 
-HRESULT AddCustomInstrumentation(const char *name, const char *xml)
+static HRESULT collect(instrumentation *root, const char *name, const char *xml)
 {
-    instrumentation *root = &instrumentation_root;
     home_live_file *grown;
 
-    if (!is_started(root))
-        return E_FAIL;
-    if (name == NULL || xml == NULL)
-        return E_POINTER;
     grown = memory_resize(root->collected, (root->collected_count + 1) * sizeof *grown);
     if (grown == NULL)
         return E_OUTOFMEMORY;
@@ -233,21 +202,65 @@ HRESULT AddCustomInstrumentation(const char *name, const char *xml)
     return S_OK;
 }
 
-HRESULT ApplyCustomInstrumentation(void)
+/* What was collected takes the place of what was in force, also when it is nothing. */
+static HRESULT apply_collected(instrumentation *root)
 {
-    instrumentation *root = &instrumentation_root;
-    bool is_needed;
-    HRESULT hr = S_OK;
+    bool is_needed = root->live_count != 0 || root->collected_count != 0;
 
-    if (!is_started(root))
-        return E_FAIL;
-    is_needed = root->live_count != 0 || root->collected_count != 0;
     free_live(root->live, root->live_count);
     root->live = root->collected;
     root->live_count = root->collected_count;
     root->collected = NULL;
     root->collected_count = 0;
-    if (is_needed)
-        hr = refresh_alone(root, root->live, root->live_count);
+    return is_needed ? refresh_logged(root) : S_OK;
+}
+
+/* ---- exports ---- */
+
+/* False before the profiler exists; else no other caller is inside until `leave`. */
+static bool enter(instrumentation *root)
+{
+    if (!root->started) {
+        journal_write(&root->log, LEVEL_ERROR, "The profiler has not been started");
+        return false;
+    }
+    while (atomic_flag_test_and_set(&root->reloading))
+        os_sleep_ms(1);
+    return true;
+}
+
+static HRESULT leave(instrumentation *root, HRESULT hr)
+{
+    atomic_flag_clear(&root->reloading);
     return hr;
+}
+
+HRESULT InstrumentationRefresh(void)
+{
+    instrumentation *root = &instrumentation_root;
+
+    return enter(root) ? leave(root, refresh_logged(root)) : E_FAIL;
+}
+
+HRESULT ReloadConfiguration(void)
+{
+    instrumentation *root = &instrumentation_root;
+
+    return enter(root) ? leave(root, reload_configuration(root)) : E_FAIL;
+}
+
+HRESULT AddCustomInstrumentation(const char *name, const char *xml)
+{
+    instrumentation *root = &instrumentation_root;
+
+    if (name == NULL || xml == NULL)
+        return E_POINTER;
+    return enter(root) ? leave(root, collect(root, name, xml)) : E_FAIL;
+}
+
+HRESULT ApplyCustomInstrumentation(void)
+{
+    instrumentation *root = &instrumentation_root;
+
+    return enter(root) ? leave(root, apply_collected(root)) : E_FAIL;
 }

@@ -53,7 +53,9 @@ static uint32_t string(void *context, const char *text)
 
 typedef struct {
     instrumentation *root;
-    target *target;
+    ModuleID module_id;
+    mdMethodDef token;
+    target *target; /* NULL: a method of the API */
     clr_emitter *emitter;
     method_module module;
     method_facts method;
@@ -71,8 +73,7 @@ static uint64_t function_id(const job *j)
     FunctionID id = 0;
 
     /* Generic methods have no id of their own: any stable number that is theirs alone will do. */
-    if (!CLR_OK(clr_info_get_function_from_token(&j->root->info, j->target->module,
-                                                 j->target->method, &id)) ||
+    if (!CLR_OK(clr_info_get_function_from_token(&j->root->info, j->module_id, j->token, &id)) ||
         id == 0)
         id = (FunctionID)j->target;
     return (uint64_t)id;
@@ -98,17 +99,17 @@ static int open_job(job *j, error *e)
     const uint8_t *locals = NULL;
     HRESULT hr;
 
-    if (!method_module_open(&j->root->info, j->target->module, &j->module))
+    if (!method_module_open(&j->root->info, j->module_id, &j->module))
         return error_set(e, ERROR_RUNTIME, "the module can't be read");
     j->is_open = true;
-    j->emitter = targets_emitter(&j->root->targets, &j->root->info, j->target->module, &hr);
+    j->emitter = targets_emitter(&j->root->targets, &j->root->info, j->module_id, &hr);
     if (j->emitter == NULL)
         return error_set(e, ERROR_RUNTIME, "the module's metadata can't be written (0x%08x)",
                          (unsigned)hr);
-    if (!method_open(clr_emitter_import(j->emitter), j->target->method, &j->method))
+    if (!method_open(clr_emitter_import(j->emitter), j->token, &j->method))
         return error_set(e, ERROR_RUNTIME, "the method can't be read");
-    hr = clr_info_get_il_function_body(&j->root->info, j->target->module, j->target->method,
-                                       &j->original, &j->original_size);
+    hr = clr_info_get_il_function_body(&j->root->info, j->module_id, j->token, &j->original,
+                                       &j->original_size);
     if (!CLR_OK(hr))
         return error_set(e, ERROR_RUNTIME, "the method has no body (0x%08x)", (unsigned)hr);
     if (cil_decode(&j->body, j->original, j->original_size, e) != 0)
@@ -125,28 +126,30 @@ static int open_job(job *j, error *e)
 
 static int apply(job *j, error *e)
 {
-    const point *p = j->target->point;
+    const point *p = j->target != NULL ? j->target->point : NULL;
     template_tokens tokens = {j->emitter, core_type, member, type_spec, local_signature, string};
     template_facts f;
 
     memset(&f, 0, sizeof f);
     f.agent_path = buffer_text(&j->root->agent_path);
+    f.method = buffer_text(&j->method.name);
+    f.signature = &j->method.signature;
+    f.locals = j->locals;
+    f.locals_length = j->locals_size;
+    if (!find_boxes(j, &f))
+        return error_set(e, ERROR_UNSUPPORTED, "it has more than %d parameters", MOST_PARAMETERS);
+    if (j->target == NULL)
+        return template_apply_api(&j->body, &f, &tokens, e);
     f.factory = p != NULL ? p->factory : DEFAULT_FACTORY;
     f.metric = p != NULL ? p->metric : "";
     f.arguments = j->target->arguments;
     f.assembly = buffer_text(&j->module.assembly_name);
     f.type_token = j->method.type;
     f.type_name = buffer_text(&j->method.type_name);
-    f.method = buffer_text(&j->method.name);
     f.parameters = buffer_text(&j->method.parameters);
     f.function_id = function_id(j);
-    f.signature = &j->method.signature;
-    f.locals = j->locals;
-    f.locals_length = j->locals_size;
     f.reference_form = j->root->reference_form;
     f.slot = (uint64_t)(uintptr_t)&j->root->slot;
-    if (!find_boxes(j, &f))
-        return error_set(e, ERROR_UNSUPPORTED, "it has more than %d parameters", MOST_PARAMETERS);
     return template_apply(&j->body, &f, &tokens, e);
 }
 
@@ -227,41 +230,68 @@ static void dump(job *j, const buffer *bytes)
               bytes->length);
 }
 
-/* The runtime copies body and map. */
+/* Where the old instructions went, so that stack traces keep their lines. The runtime copies it. */
+static void hand_over_map(job *j, ICorProfilerFunctionControl *control)
+{
+    size_t count = cil_offset_map(&j->body, NULL, 0);
+    cil_map_entry *entries = memory_allocate_array(count, sizeof *entries);
+    COR_IL_MAP *map = memory_allocate_array(count, sizeof *map);
+
+    if (entries != NULL && map != NULL) {
+        cil_offset_map(&j->body, entries, count);
+        for (size_t i = 0; i < count; i++)
+            map[i] = (COR_IL_MAP){entries[i].old_offset, entries[i].new_offset, 1};
+        clr_function_control_set_il_instrumented_code_map(control, (uint32_t)count, map);
+    }
+    memory_free(entries);
+    memory_free(map);
+}
+
+/* The body of a method that was never compiled: it must stand in memory of the runtime. */
+static HRESULT set_first_body(job *j, const buffer *bytes)
+{
+    IMethodMalloc *allocator = NULL;
+    void *memory = NULL;
+    HRESULT hr = clr_info_get_il_function_body_allocator(&j->root->info, j->module_id, &allocator);
+
+    if (CLR_OK(hr)) {
+        memory = clr_method_malloc_alloc(allocator, (uint32_t)bytes->length);
+        hr = E_OUTOFMEMORY;
+    }
+    if (memory != NULL) {
+        memcpy(memory, bytes->data, bytes->length);
+        hr = clr_info_set_il_function_body(&j->root->info, j->module_id, j->token, memory);
+    }
+    clr_release(allocator);
+    return hr;
+}
+
+/* `control` is NULL for a method that was never compiled. */
 static int hand_over(job *j, ICorProfilerFunctionControl *control, error *e)
 {
     buffer bytes = BUFFER_EMPTY;
-    cil_map_entry *entries = NULL;
-    COR_IL_MAP *map = NULL;
-    size_t count;
     HRESULT hr;
     int code = cil_encode(&j->body, CIL_ENCODE_FAT, &bytes, e);
 
     if (code == 0) {
-        hr = clr_function_control_set_il_function_body(control, (uint32_t)bytes.length, bytes.data);
+        hr = control == NULL ? set_first_body(j, &bytes)
+                             : clr_function_control_set_il_function_body(
+                                   control, (uint32_t)bytes.length, bytes.data);
         if (!CLR_OK(hr))
             code = error_set(e, ERROR_RUNTIME, "the runtime refuses the new body (0x%08x)",
                              (unsigned)hr);
     }
     if (code == 0) {
         dump(j, &bytes);
-        count = cil_offset_map(&j->body, NULL, 0);
-        entries = memory_allocate_array(count, sizeof *entries);
-        map = memory_allocate_array(count, sizeof *map);
-        if (entries != NULL && map != NULL) {
-            cil_offset_map(&j->body, entries, count);
-            for (size_t i = 0; i < count; i++)
-                map[i] = (COR_IL_MAP){entries[i].old_offset, entries[i].new_offset, 1};
-            clr_function_control_set_il_instrumented_code_map(control, (uint32_t)count, map);
-        }
-        memory_free(entries);
-        memory_free(map);
+        if (control != NULL)
+            hand_over_map(j, control);
     }
     buffer_free(&bytes);
     return code;
 }
 
-void rewrite_method(instrumentation *root, target *t, ICorProfilerFunctionControl *control)
+static void rewrite(instrumentation *root, ModuleID module, mdMethodDef method, target *t,
+                    ICorProfilerFunctionControl *control)
 {
     job *j = memory_allocate_array(1, sizeof *j);
     error e;
@@ -271,6 +301,8 @@ void rewrite_method(instrumentation *root, target *t, ICorProfilerFunctionContro
         return;
     error_clear(&e);
     j->root = root;
+    j->module_id = module;
+    j->token = method;
     j->target = t;
     cil_body_init(&j->body);
     code = open_job(j, &e);
@@ -289,4 +321,14 @@ void rewrite_method(instrumentation *root, target *t, ICorProfilerFunctionContro
     if (j->is_open)
         method_module_close(&j->module);
     memory_free(j);
+}
+
+void rewrite_method(instrumentation *root, target *t, ICorProfilerFunctionControl *control)
+{
+    rewrite(root, t->module, t->method, t, control);
+}
+
+void rewrite_api_method(instrumentation *root, ModuleID module, mdMethodDef method)
+{
+    rewrite(root, module, method, NULL, NULL);
 }

@@ -61,4 +61,9 @@ typedef struct {
 int template_apply(cil_body *body, const template_facts *facts, const template_tokens *tokens,
                    error *e);
 
+/* The same for a method of the agent's API: it asks the managed agent and is itself what runs when
+ * there is none. Of the facts, agent_path, method, signature, locals and the boxes are used. */
+int template_apply_api(cil_body *body, const template_facts *facts, const template_tokens *tokens,
+                       error *e);
+
 #endif

@@ -112,5 +112,16 @@ namespace NewRelic.Agent.Core
         {
             return "header from the agent";
         }
+
+        public static int Count(int a, int b) => a + b;
+
+        public static DateTime When(DateTime start, TimeSpan later) => start + later;
+
+        public static string Join(System.Collections.Generic.IDictionary<string, string> attributes, Exception problem, object any) =>
+            $"agent joins {attributes["a"]} {problem == null} {any}";
+
+        public static string Throws(string text) => throw new InvalidOperationException(text);
+
+        public static string Overload(int x) => "agent int";
     }
 }

@@ -1,0 +1,37 @@
+/*
+ * sampler: what the exports of sampler.c keep between two calls. The layouts of a stack and of a
+ * name are read by the managed agent.
+ */
+#ifndef CLARINET_INSTRUMENTATION_SAMPLER_H
+#define CLARINET_INSTRUMENTATION_SAMPLER_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "clarinet/types.h"
+
+typedef struct {
+    ThreadID thread;
+    HRESULT result; /* of the walk; 1 = deeper than we keep */
+    int32_t count;
+    uintptr_t *functions; /* the leaf first */
+} sampler_stack;
+
+typedef struct {
+    FunctionID function;
+    WCHAR *type;
+    WCHAR *method;
+} sampler_name;
+
+typedef struct {
+    atomic_flag busy; /* one caller at a time */
+    sampler_stack *stacks;
+    size_t count;
+    size_t capacity;
+    uintptr_t *frames; /* of all stacks, a fixed number each */
+    sampler_name *names;
+    size_t name_count;
+} sampler;
+
+#endif
