@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "cil/pattern.h"
+#include "profilers/trace_memory.h"
 #include "profilers/trace_registry.h"
 #include "profilers/trace_select.h"
 #include "profilers/trace_values.h"
@@ -26,7 +27,7 @@ enum {
     REJIT_WITH_CALLBACKS = 3,
     WRITE_INTERVAL_NS = 500000000,
     LOSS_RING = 0,
-    LOSS_BLOCKS,
+    LOSS_TIMES,
     LOSS_DEPTH,
     LOSS_THREADS,
     LOSS_METHODS,
@@ -68,9 +69,9 @@ static const recording_table TABLES[] = {
 };
 static const char *const LOSSES[] = {
     "ring full",
-    "call not counted: no memory for its counters",
-    "call not counted: more than 512 traced calls inside each other",
-    "thread not counted: no memory",
+    "call counted, but its time is not in the quantiles: no memory",
+    "call counted, but not timed: too many calls inside each other",
+    "call not counted: no memory for its thread",
     "method not traced: more than 262,144, or no memory",
     "call not shown by itself: more than 50,000",
 };
@@ -100,12 +101,14 @@ typedef struct {
     bool asked; /* this session's request for what is loaded was made */
     uint64_t next_write_ns;
     uint64_t lost[5]; /* as told to the agent */
+    uint64_t unkept;  /* calls of the whole session whose times are in no histogram */
     atomic_uint_fast64_t lost_methods;
 } state;
 
-/* One thing seen while adding up: a block of counters, or (NULL) a running call. */
+/* One thing seen while adding up: a block of counters, or (NULL) running calls. */
 typedef struct {
     uint32_t method;
+    uint32_t running; /* calls inside each other */
     const trace_block *block;
 } item;
 
@@ -217,18 +220,19 @@ static int start(agent *a, error *e)
             return error_set(e, ERROR_MEMORY, "no memory for the tracer");
         a->engines[SELF].state = s;
     }
-    if (s->registry.counters.pool == NULL && arena_charge(&a->memory, TRACE_POOL_BYTES) != 0)
+    if (s->registry.counters.pool == NULL && arena_charge(&a->memory, trace_memory_bytes()) != 0)
         return error_set(e, ERROR_LIMIT, "the agent's memory cap leaves no room for the tracer");
-    if (!trace_counters_open(&s->registry.counters))
+    if (!trace_memory_open(&s->registry.counters))
         return error_set(e, ERROR_MEMORY, "no memory for the tracer's counters");
     s->asked = false;
     s->next_write_ns = 0;
     s->events = 0;
+    s->unkept = 0;
     s->registry.counters.sink = NULL;
     memset(s->lost, 0, sizeof s->lost);
     atomic_store(&s->lost_methods, 0);
     trace_registry_end_session(&s->registry);
-    trace_counters_sweep(&s->registry.counters, true);
+    trace_memory_sweep(&s->registry.counters, true);
     return 0;
 }
 
@@ -240,7 +244,7 @@ static void want_calls(agent *a, state *s, uint64_t slower_than_ns)
     if (!agent_enter_runtime(a) ||
         clr_info_get_string_layout2(&a->info, &c->string_length, &c->string_start) != S_OK)
         return;
-    c->slower_than = (uint64_t)((double)slower_than_ns / trace_measure_tick_ns());
+    c->slower_than = (uint64_t)((double)slower_than_ns / trace_measure_tick_ns(c));
     c->sink_context = a;
     c->sink = sink;
 }
@@ -333,7 +337,7 @@ static void stop(agent *a)
     trace_registry_end_session(r);
 }
 
-static void add_item(item_list *l, uint32_t method, const trace_block *block)
+static void add_item(item_list *l, uint32_t method, uint32_t running, const trace_block *block)
 {
     if (l->count == l->capacity) {
         size_t capacity = l->capacity == 0 ? 256 : l->capacity * 2;
@@ -344,17 +348,17 @@ static void add_item(item_list *l, uint32_t method, const trace_block *block)
         l->items = items;
         l->capacity = capacity;
     }
-    l->items[l->count++] = (item){method, block};
+    l->items[l->count++] = (item){method, running, block};
 }
 
 static void see_block(void *context, const trace_block *block)
 {
-    add_item(context, block->method, block);
+    add_item(context, block->method, 0, block);
 }
 
-static void see_running(void *context, uint32_t method)
+static void see_running(void *context, uint32_t method, uint32_t count)
 {
-    add_item(context, method, NULL);
+    add_item(context, method, count, NULL);
 }
 
 static int by_method(const void *left, const void *right)
@@ -365,7 +369,7 @@ static int by_method(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-static void add_up(const item *items, size_t count, trace_sum *sum)
+static void add_up(const trace_counters *c, const item *items, size_t count, trace_sum *sum)
 {
     memset(sum, 0, sizeof *sum);
     sum->minimum = UINT64_MAX;
@@ -373,22 +377,23 @@ static void add_up(const item *items, size_t count, trace_sum *sum)
         const trace_block *b = items[n].block;
 
         if (b == NULL) {
-            sum->active++;
+            sum->active += items[n].running;
             continue;
         }
         sum->threads++;
-        sum->calls += b->calls;
+        sum->calls += __atomic_load_n(&b->calls, __ATOMIC_ACQUIRE);
         sum->failures += b->failures;
         sum->completions += b->completions;
         sum->total += b->total;
         sum->self += b->self;
-        if (b->minimum < sum->minimum)
-            sum->minimum = b->minimum;
+        if (b->inverted_minimum != 0 && ~b->inverted_minimum < sum->minimum)
+            sum->minimum = ~b->inverted_minimum;
         if (b->maximum > sum->maximum)
             sum->maximum = b->maximum;
-        for (unsigned k = 0; k < TRACE_BUCKETS; k++)
-            sum->buckets[k] += b->buckets[k];
+        trace_counters_times(c, b, sum->buckets);
     }
+    if (sum->minimum == UINT64_MAX)
+        sum->minimum = 0;
 }
 
 static uint64_t scaled(uint64_t ticks, double tick_ns)
@@ -423,7 +428,7 @@ static void write_method(agent *a, trace_entry *entry, const trace_sum *sum, dou
                           sum->failures,
                           scaled(sum->total, tick_ns),
                           scaled(sum->self, tick_ns),
-                          sum->calls == 0 ? 0 : scaled(sum->minimum, tick_ns),
+                          scaled(sum->minimum, tick_ns),
                           scaled(sum->maximum, tick_ns),
                           sum->active,
                           sum->threads,
@@ -436,6 +441,16 @@ static void write_method(agent *a, trace_entry *entry, const trace_sum *sum, dou
     entry->written_active = sum->active;
     if (last)
         write_times(a, entry, sum, tick_ns);
+}
+
+/* A call is counted after its time was kept: a call that ends just now makes no difference. */
+static uint64_t without_times(const trace_sum *sum)
+{
+    uint64_t kept = 0;
+
+    for (unsigned k = 0; k < TRACE_BUCKETS; k++)
+        kept += sum->buckets[k];
+    return sum->calls > kept ? sum->calls - kept : 0;
 }
 
 static void write_counts(agent *a, state *s, bool last)
@@ -452,8 +467,9 @@ static void write_counts(agent *a, state *s, bool last)
 
         while (end < list.count && list.items[end].method == list.items[n].method)
             end++;
-        add_up(list.items + n, end - n, sum);
+        add_up(&s->registry.counters, list.items + n, end - n, sum);
         write_method(a, trace_registry_at(&s->registry, list.items[n].method), sum, tick_ns, last);
+        s->unkept += last ? without_times(sum) : 0;
         n = end;
     }
     memory_free(list.items);
@@ -487,10 +503,11 @@ static void write_states(agent *a, state *s)
 static void tell_losses(agent *a, state *s)
 {
     const trace_counters *c = &s->registry.counters;
-    uint64_t now[5] = {0, atomic_load(&c->lost_blocks), atomic_load(&c->lost_depth),
+    uint64_t deep = atomic_load(&c->lost_depth);
+    uint64_t now[5] = {0, s->unkept > deep ? s->unkept - deep : 0, deep,
                        atomic_load(&c->lost_threads), atomic_load(&s->lost_methods)};
 
-    for (unsigned n = LOSS_BLOCKS; n <= LOSS_METHODS; n++) {
+    for (unsigned n = LOSS_TIMES; n <= LOSS_METHODS; n++) {
         if (now[n] > s->lost[n])
             agent_lose(a, SELF, n, now[n] - s->lost[n]);
         s->lost[n] = now[n];
@@ -550,7 +567,7 @@ static void drain(agent *a, bool last)
     write_states(a, s);
     write_counts(a, s, last);
     tell_losses(a, s);
-    trace_counters_sweep(&s->registry.counters, false);
+    trace_memory_sweep(&s->registry.counters, false);
 }
 
 /* A dry run must not ask for what keeps the library in the process for good. */

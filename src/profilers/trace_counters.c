@@ -2,27 +2,18 @@
 #include "profilers/trace_counters.h"
 
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/os.h"
 #include "cil/signature.h"
+#include "profilers/trace_clock.h"
+#include "profilers/trace_memory.h"
 
 /* Global-dynamic: a musl host refuses the initial-exec model in a library that comes later. */
 static _Thread_local trace_thread *this_thread __attribute__((tls_model("global-dynamic")));
 
-static inline uint64_t ticks(void)
+static inline uint64_t ticks(const trace_counters *c)
 {
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    uint64_t value;
-
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
-    return value;
-#else
-    return os_monotonic_ns();
-#endif
+    return trace_clock_ticks(c->counter);
 }
 
 static inline unsigned bucket_of(uint64_t time)
@@ -49,87 +40,112 @@ uint64_t trace_bucket_ticks(unsigned bucket)
     return 1ull << octave | sub << (octave - TRACE_SUB_BITS);
 }
 
-/* ---- slow paths of the probes ---- */
+/* ---- counting ---- */
 
-static trace_thread *make_thread(trace_counters *c)
+static void keep_time(trace_counters *c, trace_block *b, unsigned bucket)
 {
-    trace_thread *t = mmap(NULL, sizeof *t, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    trace_thread *first;
-
-    if (t == MAP_FAILED) {
-        atomic_fetch_add_explicit(&c->lost_threads, 1, memory_order_relaxed);
-        return NULL;
+    if (b->histogram == 0 && b->kept == TRACE_FEW)
+        trace_memory_histogram(c, b);
+    if (b->histogram == 0) {
+        b->few[b->kept] = (uint16_t)bucket;
+        __atomic_store_n(&b->kept, (uint16_t)(b->kept + 1), __ATOMIC_RELEASE);
+    } else if (b->histogram != TRACE_NO_HISTOGRAM) {
+        c->histograms[b->histogram - 1].buckets[bucket]++;
     }
-    t->thread_id = (uint32_t)os_thread_id();
-    this_thread = t;
-    first = atomic_load_explicit(&c->threads, memory_order_relaxed);
-    do
-        t->next = first;
-    while (!atomic_compare_exchange_weak_explicit(&c->threads, &first, t, memory_order_release,
-                                                  memory_order_relaxed));
-    atomic_fetch_add_explicit(&c->thread_count, 1, memory_order_relaxed);
-    return t;
 }
 
-static trace_block *make_block(trace_counters *c, trace_thread *t, uint32_t method)
+static void raise_to(uint64_t *place, uint64_t value)
 {
-    uint32_t number = atomic_fetch_add_explicit(&c->pool_used, 1, memory_order_relaxed);
-    trace_block *b;
+    uint64_t now = __atomic_load_n(place, __ATOMIC_RELAXED);
 
-    if (number >= c->pool_size) {
-        atomic_store_explicit(&c->pool_used, c->pool_size, memory_order_relaxed);
-        return NULL;
+    while (value > now && !__atomic_compare_exchange_n(place, &now, value, true, __ATOMIC_RELAXED,
+                                                       __ATOMIC_RELAXED)) {
     }
-    b = &c->pool[number];
-    memset(b, 0, sizeof *b);
-    b->minimum = UINT64_MAX;
-    b->method = method;
-    b->next = t->first_block;
-    t->blocks[method] = t->session << 24 | (number + 1);
-    __atomic_store_n(&t->first_block, number + 1, __ATOMIC_RELEASE);
-    return b;
 }
 
-static inline trace_block *block_of(trace_counters *c, trace_thread *t, const trace_method *m)
+/* The thread could not have a block of its own. */
+static void count_shared(trace_counters *c, const trace_method *m, uint64_t time, uint64_t self,
+                         uint64_t failed)
 {
-    uint32_t entry = t->blocks[m->index];
+    trace_block *b = trace_memory_shared(c, m->index);
 
-    return entry >> 24 == t->session && (entry & 0xFFFFFF) != 0 ? &c->pool[(entry & 0xFFFFFF) - 1]
-                                                                : make_block(c, t, m->index);
+    __atomic_fetch_add(&b->failures, failed, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&b->total, time, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&b->self, self, __ATOMIC_RELAXED);
+    raise_to(&b->inverted_minimum, ~time);
+    raise_to(&b->maximum, time);
+    __atomic_fetch_add(&b->calls, 1, __ATOMIC_RELEASE);
 }
 
-static void count(trace_counters *c, trace_thread *t, const trace_method *m, uint64_t time,
-                  uint64_t inside, uint64_t failed)
+static inline void count(trace_counters *c, trace_thread *t, const trace_method *m, uint64_t time,
+                         uint64_t inside, uint64_t failed)
 {
-    trace_block *b = block_of(c, t, m);
+    trace_block *b = trace_memory_block(c, t, m->index);
+    uint64_t self = time > inside ? time - inside : 0;
+    unsigned bucket = bucket_of(time);
 
     if (b == NULL) {
-        atomic_fetch_add_explicit(&c->lost_blocks, 1, memory_order_relaxed);
+        count_shared(c, m, time, self, failed);
+        return;
+    }
+    b->failures += failed;
+    b->total += time;
+    b->self += self;
+    if (~time > b->inverted_minimum)
+        b->inverted_minimum = ~time;
+    if (time > b->maximum)
+        b->maximum = time;
+    if (b->histogram - 1 < TRACE_HISTOGRAMS)
+        c->histograms[b->histogram - 1].buckets[bucket]++;
+    else
+        keep_time(c, b, bucket);
+    __atomic_store_n(&b->calls, b->calls + 1,
+                     __ATOMIC_RELEASE); /* last: whoever sees it sees all */
+}
+
+/* A call that had no frame ends: it counts, its time is not known. */
+static void leave_untimed(trace_counters *c, trace_thread *t, const trace_method *m,
+                          uint64_t failed)
+{
+    trace_block *b = trace_memory_block(c, t, m->index);
+
+    if (--t->depth <= t->untimed_from)
+        t->untimed_from = 0;
+    atomic_fetch_add_explicit(&c->lost_depth, 1, memory_order_relaxed);
+    if (b == NULL) {
+        b = trace_memory_shared(c, m->index);
+        __atomic_fetch_add(&b->failures, failed, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&b->calls, 1, __ATOMIC_RELAXED);
         return;
     }
     b->calls++;
     b->failures += failed;
-    b->total += time;
-    b->self += time > inside ? time - inside : 0;
-    if (time < b->minimum)
-        b->minimum = time;
-    if (time > b->maximum)
-        b->maximum = time;
-    b->buckets[bucket_of(time)]++;
 }
 
 /* The frame on top is another method's: one between was left without a probe (it entered before
  * this session). Steps down to ours, or leaves everything as it is. */
-static bool find_frame(trace_thread *t, const trace_method *m)
+static trace_frame *find_frame(trace_thread *t, const trace_method *m)
 {
     for (uint32_t depth = t->depth; depth > 0; depth--) {
-        if (depth <= TRACE_DEPTH && t->frames[depth - 1].method == m) {
+        trace_frame *f = trace_memory_frame(t, depth - 1);
+
+        if (f->method == m) {
             t->depth = depth;
-            return true;
+            return f;
         }
     }
-    return false;
+    return NULL;
+}
+
+/* The frame of the call that runs now, if it is one of this method. */
+static trace_frame *running_frame(trace_thread *t, const trace_method *m)
+{
+    trace_frame *f;
+
+    if (t == NULL || t->depth == 0 || (t->untimed_from != 0 && t->depth > t->untimed_from))
+        return NULL;
+    f = trace_memory_frame(t, t->depth - 1);
+    return f->method == m ? f : NULL;
 }
 
 /* Hands a call to the sink while the allowance lasts. */
@@ -215,9 +231,8 @@ void trace_value(const trace_method *m, int64_t what, int64_t address)
     size_t size = size_of_kind(kind);
     uintptr_t object;
 
-    if (!atomic_load_explicit(&c->active, memory_order_relaxed) || c->sink == NULL || t == NULL ||
-        t->depth == 0 || t->depth > TRACE_DEPTH || t->frames[t->depth - 1].method != m ||
-        (uint64_t)address < 4096)
+    if (!atomic_load_explicit(&c->active, memory_order_relaxed) || c->sink == NULL ||
+        running_frame(t, m) == NULL || (uint64_t)address < 4096)
         return;
     if (size != 0) {
         put_value(t, number, kind, (const void *)(uintptr_t)address, size);
@@ -241,31 +256,33 @@ void trace_enter(const trace_method *m)
 
     if (!atomic_load_explicit(&c->active, memory_order_relaxed))
         return;
-    if (t == NULL && (t = make_thread(c)) == NULL)
+    if (t == NULL && (t = this_thread = trace_memory_thread(c)) == NULL)
         return;
     session = atomic_load_explicit(&c->session, memory_order_relaxed);
     if (t->session != session) {
         t->session = session;
         t->depth = 0;
+        t->untimed_from = 0;
         t->values_used = 0;
         t->first_block = 0;
     }
-    if (t->depth >= TRACE_DEPTH) {
+    if (t->depth < TRACE_DEPTH) {
+        f = &t->frames[t->depth];
+    } else if ((f = trace_memory_deep_frame(c, t)) == NULL) {
         t->depth++;
         return;
     }
-    f = &t->frames[t->depth];
     f->method = m;
     f->inside = 0;
     f->values = t->values_used;
     __atomic_store_n(&t->depth, t->depth + 1, __ATOMIC_RELEASE);
-    f->start = ticks();
+    f->start = ticks(c);
 }
 
 static inline void leave(const trace_method *m, uint64_t failed)
 {
-    uint64_t now = ticks();
     trace_counters *c = m->counters;
+    uint64_t now = ticks(c);
     trace_thread *t = this_thread;
     trace_frame *f;
     uint64_t time;
@@ -273,17 +290,17 @@ static inline void leave(const trace_method *m, uint64_t failed)
     if (!atomic_load_explicit(&c->active, memory_order_relaxed) || t == NULL ||
         t->session != atomic_load_explicit(&c->session, memory_order_relaxed) || t->depth == 0)
         return;
-    if (t->depth > TRACE_DEPTH) {
-        t->depth--;
-        atomic_fetch_add_explicit(&c->lost_depth, 1, memory_order_relaxed);
+    if (t->untimed_from != 0 && t->depth > t->untimed_from) {
+        leave_untimed(c, t, m, failed);
         return;
     }
-    if (t->frames[t->depth - 1].method != m && !find_frame(t, m))
+    f = trace_memory_frame(t, t->depth - 1);
+    if (f->method != m && (f = find_frame(t, m)) == NULL)
         return;
-    f = &t->frames[--t->depth];
+    t->depth--;
     time = now > f->start ? now - f->start : 0;
     if (t->depth > 0)
-        t->frames[t->depth - 1].inside += time;
+        trace_memory_frame(t, t->depth - 1)->inside += time;
     count(c, t, m, time, f->inside, failed);
     if (c->sink != NULL && time >= c->slower_than)
         offer(c, t, f, time, failed != 0);
@@ -300,60 +317,52 @@ void trace_fail(const trace_method *m)
     leave(m, 1);
 }
 
+/* Is this thread counting in this session? */
+static bool is_counting(const trace_counters *c, const trace_thread *t)
+{
+    return t != NULL && atomic_load_explicit(&c->active, memory_order_relaxed) &&
+           t->session == atomic_load_explicit(&c->session, memory_order_relaxed);
+}
+
 void trace_leave_step(const trace_method *m, int64_t state)
 {
-    trace_thread *t = this_thread;
     trace_block *b;
 
     leave(m, 0);
-    if (state != -2 || t == NULL ||
-        !atomic_load_explicit(&m->counters->active, memory_order_relaxed) ||
-        t->session != atomic_load_explicit(&m->counters->session, memory_order_relaxed))
+    if (state != -2 || !is_counting(m->counters, this_thread))
         return;
-    b = block_of(m->counters, t, m);
+    b = trace_memory_block(m->counters, this_thread, m->index);
     if (b != NULL)
         b->completions++;
+    else
+        __atomic_fetch_add(&trace_memory_shared(m->counters, m->index)->completions, 1,
+                           __ATOMIC_RELAXED);
 }
 
 void trace_fail_step(const trace_method *m)
 {
-    trace_thread *t = this_thread;
     trace_block *b;
 
-    if (t == NULL || !atomic_load_explicit(&m->counters->active, memory_order_relaxed) ||
-        t->session != atomic_load_explicit(&m->counters->session, memory_order_relaxed))
+    if (!is_counting(m->counters, this_thread))
         return;
-    b = block_of(m->counters, t, m);
+    b = trace_memory_block(m->counters, this_thread, m->index);
     if (b != NULL)
         b->failures++;
+    else
+        __atomic_fetch_add(&trace_memory_shared(m->counters, m->index)->failures, 1,
+                           __ATOMIC_RELAXED);
 }
 
 /* ---- own thread ---- */
-
-bool trace_counters_open(trace_counters *c)
-{
-    void *pool;
-
-    if (c->pool != NULL)
-        return true;
-    pool = mmap(NULL, TRACE_POOL_BYTES, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (pool == MAP_FAILED)
-        return false;
-    c->pool = pool;
-    c->pool_size = TRACE_POOL_BYTES / sizeof *c->pool;
-    return true;
-}
 
 void trace_counters_start(trace_counters *c)
 {
     unsigned session = atomic_load(&c->session) % 255 + 1;
 
-    atomic_store(&c->pool_used, 0);
-    atomic_store(&c->lost_blocks, 0);
+    trace_memory_begin(c);
     atomic_store(&c->lost_depth, 0);
     atomic_store(&c->lost_threads, 0);
-    c->first_ticks = ticks();
+    c->first_ticks = ticks(c);
     c->first_ns = os_monotonic_ns();
     atomic_store(&c->session, session);
     atomic_store(&c->active, true);
@@ -364,83 +373,85 @@ void trace_counters_stop(trace_counters *c)
     atomic_store(&c->active, false);
 }
 
-static bool is_alive(uint32_t thread_id)
+/* Calls of one method inside each other are told at once. */
+static void each_running(const trace_thread *t, void *context,
+                         void (*running)(void *context, uint32_t method, uint32_t count))
 {
-    char path[64] = "/proc/self/task/";
-    size_t length = strlen(path);
-    char digits[12];
-    size_t count_digits = 0;
+    uint32_t depth = __atomic_load_n(&t->depth, __ATOMIC_ACQUIRE);
+    const trace_method *last = NULL;
+    uint32_t same = 0;
 
-    for (; thread_id != 0; thread_id /= 10)
-        digits[count_digits++] = (char)('0' + thread_id % 10);
-    while (count_digits > 0)
-        path[length++] = digits[--count_digits];
-    path[length] = '\0';
-    return access(path, F_OK) == 0;
-}
+    for (uint32_t n = 0; n < depth; n++) {
+        const trace_frame *f = trace_memory_frame(t, n);
 
-/* A thread that is gone is taken out of the list when its counters are not needed any more. Only
- * the head can change under us, so it stays until another one is pushed before it. */
-void trace_counters_sweep(trace_counters *c, bool all)
-{
-    trace_thread *before = atomic_load_explicit(&c->threads, memory_order_acquire);
-
-    while (before != NULL && before->next != NULL) {
-        trace_thread *t = before->next;
-
-        if (!t->retired)
-            t->retired = !is_alive(t->thread_id);
-        if (t->retired && (all || t->session != atomic_load(&c->session))) {
-            before->next = t->next;
-            munmap(t, sizeof *t);
-            atomic_fetch_sub(&c->thread_count, 1);
-        } else {
-            before = t;
+        if (f == NULL || f->method == NULL)
+            break;
+        if (f->method != last && last != NULL) {
+            running(context, last->index, same);
+            same = 0;
         }
+        last = f->method;
+        same++;
     }
-    if (all && c->pool != NULL)
-        madvise(c->pool, TRACE_POOL_BYTES, MADV_DONTNEED);
+    if (last != NULL)
+        running(context, last->index, same);
 }
 
 void trace_counters_each(trace_counters *c, void *context,
                          void (*block)(void *context, const trace_block *block),
-                         void (*running)(void *context, uint32_t method))
+                         void (*running)(void *context, uint32_t method, uint32_t count))
 {
     uint32_t session = atomic_load(&c->session);
+    uint32_t shared_end = atomic_load(&c->shared_end);
     trace_thread *t = atomic_load_explicit(&c->threads, memory_order_acquire);
 
     for (; t != NULL; t = t->next) {
-        uint32_t depth = __atomic_load_n(&t->depth, __ATOMIC_ACQUIRE);
         uint32_t number = __atomic_load_n(&t->first_block, __ATOMIC_ACQUIRE);
 
         if (__atomic_load_n(&t->session, __ATOMIC_RELAXED) != session)
             continue;
-        for (uint32_t n = 0; n < depth && n < TRACE_DEPTH && !t->retired; n++)
-            if (t->frames[n].method != NULL)
-                running(context, t->frames[n].method->index);
-        while (number != 0 && number <= c->pool_size) {
+        if (!t->retired)
+            each_running(t, context, running);
+        while (number != 0 && number <= TRACE_BLOCKS) {
             const trace_block *b = &c->pool[number - 1];
 
             block(context, b);
             number = b->next;
         }
     }
+    for (uint32_t n = 0; n < shared_end; n++)
+        if (__atomic_load_n(&c->shared[n].calls, __ATOMIC_ACQUIRE) != 0)
+            block(context, &c->shared[n]);
+}
+
+void trace_counters_times(const trace_counters *c, const trace_block *b, uint64_t *buckets)
+{
+    uint32_t histogram = __atomic_load_n(&b->histogram, __ATOMIC_ACQUIRE);
+    uint32_t kept = __atomic_load_n(&b->kept, __ATOMIC_ACQUIRE);
+
+    if (histogram - 1 < TRACE_HISTOGRAMS) {
+        for (unsigned k = 0; k < TRACE_BUCKETS; k++)
+            buckets[k] += c->histograms[histogram - 1].buckets[k];
+        return;
+    }
+    for (uint32_t n = 0; n < kept && n < TRACE_FEW; n++)
+        buckets[b->few[n]]++;
 }
 
 double trace_tick_ns(const trace_counters *c)
 {
-    uint64_t passed = ticks() - c->first_ticks;
+    uint64_t passed = ticks(c) - c->first_ticks;
     uint64_t ns = os_monotonic_ns() - c->first_ns;
 
     return passed == 0 ? 1.0 : (double)ns / (double)passed;
 }
 
-double trace_measure_tick_ns(void)
+double trace_measure_tick_ns(const trace_counters *c)
 {
     uint64_t ns = os_monotonic_ns();
-    uint64_t from = ticks();
+    uint64_t from = ticks(c);
 
     while (os_monotonic_ns() - ns < 2000000) {
     }
-    return (double)(os_monotonic_ns() - ns) / (double)(ticks() - from);
+    return (double)(os_monotonic_ns() - ns) / (double)(ticks(c) - from);
 }

@@ -4,8 +4,8 @@
  *
  * Every thread has a stack of the traced calls it is in, and for each method it has called a block
  * of counters that only it writes; the agent's own thread reads them and adds up. Times are ticks
- * of the processor's clock. A thread's memory is mapped at its first probe and given back when the
- * thread is gone; blocks come from one pool and last for the session.
+ * of trace_clock. Where the memory comes from, and what is given up when there is none, is
+ * trace_memory's: a call is always counted, its time may not be.
  *
  * Invariant: the methods and the trace_counters never move and are never freed once a probe may
  * have been compiled with their address, because old code can run at any later time.
@@ -20,15 +20,19 @@
 
 enum {
     TRACE_METHODS = 1 << 18, /* at most */
-    TRACE_DEPTH = 512,       /* traced calls of one thread inside each other */
+    TRACE_DEPTH = 512,       /* traced calls inside each other before a thread needs more memory */
+    TRACE_SEGMENTS = 16,     /* of more memory, each as large as all before: 33 million calls */
     TRACE_SUB_BITS = 3,      /* 8 buckets for each power of two: 6 % */
     TRACE_LOWEST = 4,        /* times below 2^4 ticks share the first bucket */
     TRACE_OCTAVES = 36,
     TRACE_BUCKETS = TRACE_OCTAVES << TRACE_SUB_BITS,
-    TRACE_POOL_BYTES = 10 << 20,
-    TRACE_VALUES = 8 << 10,   /* bytes of values that a thread keeps for its running calls */
-    TRACE_STRING_UNITS = 100, /* of a text value; the rest is cut */
-    TRACE_RESULT = 255,       /* the number of the result among the arguments */
+    TRACE_FEW = 8, /* times that a block keeps itself, before it gets a histogram */
+    TRACE_BLOCKS = 1 << 15,
+    TRACE_HISTOGRAMS = 6000,
+    TRACE_DEEP_BYTES = 8 << 20, /* of all threads' segments together */
+    TRACE_VALUES = 8 << 10,     /* bytes of values that a thread keeps for its running calls */
+    TRACE_STRING_UNITS = 100,   /* of a text value; the rest is cut */
+    TRACE_RESULT = 255,         /* the number of the result among the arguments */
 };
 
 /* Kinds of values: elements of signatures (cil/signature.h), and these value types. */
@@ -49,12 +53,21 @@ typedef struct {
 } trace_method;
 
 typedef struct {
-    uint64_t calls, failures, total, self, minimum, maximum;
-    uint64_t completions; /* of async methods */
-    uint32_t method;      /* index */
-    uint32_t next;        /* block of the same thread; number + 1 */
-    uint32_t buckets[TRACE_BUCKETS];
+    uint64_t calls, failures, total, self, maximum;
+    uint64_t inverted_minimum; /* so that 0 is "none yet" */
+    uint64_t completions;      /* of async methods */
+    uint32_t method;           /* index */
+    uint32_t next;             /* block of the same thread; number + 1 */
+    uint32_t histogram;        /* number + 1; TRACE_NO_HISTOGRAM = there was none to have */
+    uint16_t kept;             /* of the few */
+    uint16_t few[TRACE_FEW];   /* buckets of the first calls */
 } trace_block;
+
+enum { TRACE_NO_HISTOGRAM = 1 << 30 };
+
+typedef struct {
+    uint32_t buckets[TRACE_BUCKETS];
+} trace_histogram;
 
 typedef struct {
     const trace_method *method;
@@ -71,6 +84,8 @@ typedef struct trace_thread {
     uint32_t first_block; /* number + 1 */
     bool retired;         /* its thread is gone; own thread's */
     uint32_t values_used;
+    uint32_t untimed_from; /* calls from this depth on have no frame; 0 = all have one */
+    trace_frame *segments[TRACE_SEGMENTS]; /* NULL = not needed yet */
     trace_frame frames[TRACE_DEPTH];
     uint8_t values[TRACE_VALUES];   /* per value: number, kind, u16 length, bytes */
     uint32_t blocks[TRACE_METHODS]; /* session << 24 | number + 1 */
@@ -79,13 +94,17 @@ typedef struct trace_thread {
 struct trace_counters {
     atomic_bool active;
     atomic_uint session; /* 1 to 255 */
+    bool counter;        /* the processor's counter is the clock */
     trace_block *pool;
-    uint32_t pool_size;
-    atomic_uint pool_used;
+    trace_histogram *histograms;
+    trace_block
+        *shared; /* by method: what threads without a block of their own count, atomically */
+    atomic_uint pool_used, histograms_used;
+    atomic_uint shared_end; /* one past the highest index in use */
+    atomic_uint deep_bytes;
     _Atomic(trace_thread *) threads;
     atomic_uint thread_count;
-    atomic_uint_fast64_t lost_blocks; /* calls not counted: the pool is used up */
-    atomic_uint_fast64_t lost_depth;  /* calls not counted: too deep */
+    atomic_uint_fast64_t lost_depth; /* calls counted but not timed: too deep */
     atomic_uint_fast64_t lost_threads;
     /* Single calls with their values; NULL = not wanted. Called in the probe: must not wait. */
     void (*sink)(void *context, const trace_method *method, const trace_thread *thread,
@@ -98,13 +117,9 @@ struct trace_counters {
     uint64_t first_ticks, first_ns;
 };
 
-/* Takes the pool; false without memory. */
-bool trace_counters_open(trace_counters *c);
 /* A new session: everything at 0. Then probes count until trace_counters_stop. */
 void trace_counters_start(trace_counters *c);
 void trace_counters_stop(trace_counters *c);
-/* Gives back memory of threads that are gone and of sessions that are over. Own thread. */
-void trace_counters_sweep(trace_counters *c, bool all);
 
 /* The probes: addresses that go into jitted code. */
 void trace_enter(const trace_method *method);
@@ -126,15 +141,18 @@ typedef struct {
     uint32_t active;  /* calls that are running */
     uint64_t buckets[TRACE_BUCKETS];
 } trace_sum;
-/* Calls `visit` for each block of the session and each running call. */
+/* Calls `block` for each block of the session and `running` for calls that are running: `count`
+ * of the same method inside each other. */
 void trace_counters_each(trace_counters *c, void *context,
                          void (*block)(void *context, const trace_block *block),
-                         void (*running)(void *context, uint32_t method));
+                         void (*running)(void *context, uint32_t method, uint32_t count));
+/* Adds a block's times to `buckets`. Fewer than its calls when it had no histogram. */
+void trace_counters_times(const trace_counters *c, const trace_block *b, uint64_t *buckets);
 
 /* Ticks to nanoseconds, as measured since the session's start. */
 double trace_tick_ns(const trace_counters *c);
 /* The same without a session: looks at both clocks for a moment. */
-double trace_measure_tick_ns(void);
+double trace_measure_tick_ns(const trace_counters *c);
 /* The lower bound of a bucket, in ticks. */
 uint64_t trace_bucket_ticks(unsigned bucket);
 

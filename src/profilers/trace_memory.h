@@ -1,0 +1,64 @@
+/*
+ * trace_memory: where the probes' memory comes from. A thread's part is mapped at its first probe
+ * and given back when the thread is gone; blocks of counters and histograms come from pools that
+ * last for the session; frames of deep recursion are mapped as they are needed.
+ *
+ * Invariant: a call can always be counted. A thread that gets no block of its own counts in the
+ * method's shared one; a block that gets no histogram keeps the times of its first calls only; a
+ * call so deep that there is no frame for it is counted without its time.
+ *
+ * Functions for probes lock nothing and call nothing of the runtime.
+ */
+#ifndef CLARINET_PROFILERS_TRACE_MEMORY_H
+#define CLARINET_PROFILERS_TRACE_MEMORY_H
+
+#include "profilers/trace_counters.h"
+
+/* ---- own thread ---- */
+
+/* What trace_memory_open takes, as it may become resident. */
+ptrdiff_t trace_memory_bytes(void);
+/* Takes the pools and chooses the clock; false without memory. Again: nothing. */
+bool trace_memory_open(trace_counters *c);
+/* A new session: all pools are free. */
+void trace_memory_begin(trace_counters *c);
+/* Gives back memory of threads that are gone and of sessions that are over. */
+void trace_memory_sweep(trace_counters *c, bool all);
+/* Gives back everything: only when no probe can run any more. */
+void trace_memory_close(trace_counters *c);
+
+/* ---- probes ---- */
+
+/* This thread's part, in the list of all; NULL without memory. */
+trace_thread *trace_memory_thread(trace_counters *c);
+/* A new block for this method; NULL when the pool is used up. */
+trace_block *trace_memory_make_block(trace_counters *c, trace_thread *t, uint32_t method);
+/* Gives a block a histogram with the few times that it has kept, or marks it as without one. */
+void trace_memory_histogram(trace_counters *c, trace_block *b);
+/* The method's shared block. */
+trace_block *trace_memory_shared(trace_counters *c, uint32_t method);
+/* The frame of the call at t->depth, beyond TRACE_DEPTH; NULL, and noted in the thread, when
+ * there is none. */
+trace_frame *trace_memory_deep_frame(trace_counters *c, trace_thread *t);
+/* The same for a depth that has its frame already; NULL when it has none. */
+trace_frame *trace_memory_find_deep(const trace_thread *t, uint32_t depth);
+
+static inline trace_frame *trace_memory_frame(const trace_thread *t, uint32_t depth)
+{
+    if (__builtin_expect(depth < TRACE_DEPTH, 1))
+        return (trace_frame *)&t->frames[depth];
+    return trace_memory_find_deep(t, depth);
+}
+
+/* The thread's block of this method; NULL = count in the shared one. */
+static inline trace_block *trace_memory_block(trace_counters *c, trace_thread *t, uint32_t method)
+{
+    uint32_t entry = t->blocks[method];
+    uint32_t number = entry & 0xFFFFFF;
+
+    if (entry >> 24 != t->session || number == 0)
+        return trace_memory_make_block(c, t, method);
+    return number <= TRACE_BLOCKS ? &c->pool[number - 1] : NULL;
+}
+
+#endif

@@ -1,0 +1,298 @@
+/* Unit tests of what the probes do: every call is counted, however deep, however many methods,
+ * from several threads; what is given up without memory is told exactly. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+
+#include "profilers/trace_clock.h"
+#include "profilers/trace_memory.h"
+
+enum { METHODS = 40000 };
+
+/* A thread keeps its part for good, so all tests share the counters, a session each. */
+static trace_counters counters;
+static trace_method methods[METHODS];
+
+typedef struct {
+    uint64_t calls, failures, kept, running, blocks, total, self;
+    uint64_t calls_of_first;
+} totals;
+
+static void add_block(void *context, const trace_block *b)
+{
+    uint64_t buckets[TRACE_BUCKETS] = {0};
+    totals *t = context;
+
+    t->blocks++;
+    t->calls += b->calls;
+    t->failures += b->failures;
+    t->total += b->total;
+    t->self += b->self;
+    if (b->method == 0)
+        t->calls_of_first += b->calls;
+    trace_counters_times(&counters, b, buckets);
+    for (unsigned k = 0; k < TRACE_BUCKETS; k++)
+        t->kept += buckets[k];
+    if (b->calls != 0 && b->inverted_minimum != 0)
+        assert_true(~b->inverted_minimum <= b->maximum);
+}
+
+static void add_running(void *context, uint32_t method, uint32_t count)
+{
+    totals *t = context;
+
+    assert_true(method < METHODS);
+    t->running += count;
+}
+
+static totals add_all(void)
+{
+    totals t = {0};
+
+    trace_counters_each(&counters, &t, add_block, add_running);
+    return t;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    if (!trace_memory_open(&counters))
+        return -1;
+    for (uint32_t n = 0; n < METHODS; n++)
+        methods[n] = (trace_method){.counters = &counters, .index = n};
+    trace_memory_sweep(&counters, true);
+    trace_counters_start(&counters);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    trace_counters_stop(&counters);
+    return 0;
+}
+
+static void calls_and_failures_are_counted(void **state)
+{
+    totals t;
+
+    (void)state;
+    for (int n = 0; n < 1000; n++) {
+        trace_enter(&methods[1]);
+        trace_enter(&methods[0]);
+        if (n % 10 == 0)
+            trace_fail(&methods[0]);
+        else
+            trace_leave(&methods[0]);
+        trace_leave(&methods[1]);
+    }
+    t = add_all();
+    assert_int_equal(t.calls, 2000);
+    assert_int_equal(t.failures, 100);
+    assert_int_equal(t.calls_of_first, 1000);
+    assert_int_equal(t.kept, 2000);
+    assert_int_equal(t.running, 0);
+    assert_int_equal(t.blocks, 2);
+    assert_true(t.self <= t.total);
+}
+
+static void go_down(uint32_t depth)
+{
+    for (uint32_t n = 0; n < depth; n++)
+        trace_enter(&methods[n % 3]);
+}
+
+static void come_up(uint32_t depth)
+{
+    for (uint32_t n = depth; n > 0; n--)
+        trace_leave(&methods[(n - 1) % 3]);
+}
+
+static void deep_recursion_is_complete(void **state)
+{
+    static const uint32_t depths[] = {511, 512, 513, 1023, 1024, 1025, 5000, 100000};
+    uint64_t calls = 0;
+    totals t;
+
+    (void)state;
+    for (size_t n = 0; n < sizeof depths / sizeof depths[0]; n++) {
+        go_down(depths[n]);
+        t = add_all();
+        assert_int_equal(t.running, depths[n]);
+        come_up(depths[n]);
+        calls += depths[n];
+    }
+    t = add_all();
+    assert_int_equal(t.calls, calls);
+    assert_int_equal(t.kept, calls);
+    assert_int_equal(t.running, 0);
+    assert_int_equal(atomic_load(&counters.lost_depth), 0);
+}
+
+static void too_deep_is_counted_without_times(void **state)
+{
+    uint32_t depth = 1000000;
+    totals t;
+
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        go_down(depth);
+        come_up(depth);
+    }
+    t = add_all();
+    assert_int_equal(t.calls, 2 * depth);
+    assert_true(atomic_load(&counters.lost_depth) > 0);
+    assert_int_equal(t.kept + atomic_load(&counters.lost_depth), 2 * depth);
+    /* and then it goes on as if nothing had been */
+    go_down(10);
+    come_up(10);
+    assert_int_equal(add_all().kept, t.kept + 10);
+}
+
+static void call_each(uint32_t first, uint32_t count, int times)
+{
+    for (int round = 0; round < times; round++) {
+        for (uint32_t n = first; n < first + count; n++) {
+            trace_enter(&methods[n]);
+            trace_leave(&methods[n]);
+        }
+    }
+}
+
+static void more_methods_than_memory_are_counted(void **state)
+{
+    totals t;
+
+    (void)state;
+    call_each(0, METHODS, 5);
+    t = add_all();
+    assert_int_equal(t.blocks, METHODS);
+    assert_int_equal(t.calls, 5 * METHODS);
+    assert_int_equal(t.kept, 5 * TRACE_BLOCKS); /* the others count in the shared blocks */
+    assert_true(t.total > 0);
+}
+
+static void more_busy_methods_than_histograms(void **state)
+{
+    uint32_t busy = TRACE_HISTOGRAMS + 100;
+    totals t;
+
+    (void)state;
+    call_each(0, busy, TRACE_FEW);
+    assert_int_equal(add_all().kept, busy * TRACE_FEW);
+    call_each(0, busy, 12);
+    t = add_all();
+    assert_int_equal(t.calls, busy * (TRACE_FEW + 12));
+    assert_int_equal(t.calls - t.kept, 100 * 12);
+}
+
+static void *count_in_thread(void *unused)
+{
+    (void)unused;
+    call_each(0, METHODS, 3);
+    go_down(3000);
+    come_up(3000);
+    return NULL;
+}
+
+static void threads_count_together(void **state)
+{
+    pthread_t threads[4];
+    totals t;
+
+    (void)state;
+    for (int n = 0; n < 4; n++)
+        assert_int_equal(pthread_create(&threads[n], NULL, count_in_thread, NULL), 0);
+    for (int n = 0; n < 4; n++)
+        pthread_join(threads[n], NULL);
+    t = add_all();
+    assert_int_equal(t.calls, 4 * (3 * METHODS + 3000));
+    assert_int_equal(t.running, 0);
+}
+
+static void a_new_session_begins_at_zero(void **state)
+{
+    (void)state;
+    go_down(700); /* still running when the session ends */
+    trace_counters_stop(&counters);
+    trace_memory_sweep(&counters, true);
+    trace_counters_start(&counters);
+    assert_int_equal(add_all().calls, 0);
+    come_up(700);
+    assert_int_equal(add_all().calls, 0);
+    call_each(0, 2, 3);
+    assert_int_equal(add_all().calls, 6);
+}
+
+static void a_stopped_session_does_not_count(void **state)
+{
+    (void)state;
+    trace_counters_stop(&counters);
+    call_each(0, 10, 10);
+    assert_int_equal(add_all().calls, 0);
+}
+
+static void the_clock_is_the_counter_only_where_it_is_steady(void **state)
+{
+    (void)state;
+#if defined(__x86_64__)
+    assert_true(trace_clock_is_steady(true, "tsc hpet acpi_pm"));
+    assert_true(trace_clock_is_steady(true, NULL));
+    assert_false(trace_clock_is_steady(true, "kvm-clock acpi_pm"));
+#endif
+    assert_false(trace_clock_is_steady(false, "tsc hpet acpi_pm"));
+    assert_false(trace_clock_is_steady(false, NULL));
+}
+
+static void both_clocks_give_times(void **state)
+{
+    bool counter = counters.counter;
+
+    (void)state;
+    for (int n = 0; n < 2; n++) {
+        double tick_ns;
+
+        counters.counter = n == 1 && counter;
+        trace_counters_start(&counters);
+        tick_ns = trace_measure_tick_ns(&counters);
+        assert_true(tick_ns > 0.01 && tick_ns < 1000);
+        trace_enter(&methods[0]);
+        tick_ns = trace_measure_tick_ns(&counters); /* takes 2 ms */
+        trace_leave(&methods[0]);
+        assert_true((double)add_all().total * tick_ns > 1e6);
+    }
+    counters.counter = counter;
+}
+
+static int give_back(void **state)
+{
+    (void)state;
+    trace_memory_close(&counters);
+    return 0;
+}
+
+#define ONE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ONE(calls_and_failures_are_counted),
+        ONE(deep_recursion_is_complete),
+        ONE(too_deep_is_counted_without_times),
+        ONE(more_methods_than_memory_are_counted),
+        ONE(more_busy_methods_than_histograms),
+        ONE(threads_count_together),
+        ONE(a_new_session_begins_at_zero),
+        ONE(a_stopped_session_does_not_count),
+        ONE(both_clocks_give_times),
+        cmocka_unit_test(the_clock_is_the_counter_only_where_it_is_steady),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, give_back);
+}
