@@ -3,6 +3,7 @@
 // --work NAMES (all; comma-separated), --seconds S.
 using System;
 using System.Collections.Generic;
+using System.IO;
 using System.Linq;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
@@ -32,6 +33,8 @@ namespace Shapes
             }
             foreach (Thread thread in threads)
                 thread.Start();
+            foreach (Thread thread in threads)
+                Works.WaitUntilAtWork(thread);
             patient.Ready();
             patient.WaitForEnd();
             Works.Release();
@@ -60,6 +63,38 @@ namespace Shapes
         private static readonly ManualResetEventSlim over = new ManualResetEventSlim();
         private static readonly SemaphoreSlim never = new SemaphoreSlim(0);
         private static long sink;
+
+        // Until the thread waits, or has burned enough to be well inside its work: a stack taken before
+        // that does not begin with the chain.
+        public static void WaitUntilAtWork(Thread thread)
+        {
+            while ((thread.ThreadState & ThreadState.WaitSleepJoin) == 0 && TicksOf(thread.Name!) < 6)
+                Thread.Sleep(10);
+        }
+
+        // Clock ticks of processor time (10 ms each) of the thread with this name.
+        private static long TicksOf(string name)
+        {
+            foreach (string task in Directory.GetDirectories("/proc/self/task"))
+            {
+                string stat;
+
+                try
+                {
+                    stat = File.ReadAllText(task + "/stat");
+                }
+                catch (IOException)
+                {
+                    continue; // it has just ended
+                }
+                if (stat.Contains("(" + name + ")"))
+                {
+                    string[] fields = stat.Substring(stat.LastIndexOf(')') + 2).Split(' ');
+                    return long.Parse(fields[11]) + long.Parse(fields[12]);
+                }
+            }
+            return 0;
+        }
 
         public static void Release()
         {

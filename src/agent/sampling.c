@@ -270,6 +270,15 @@ static void take_capture(agent *a, const sampling_capture *c)
     put_cpu_row(a, c->time_ns, c->thread, result.stack, weight);
 }
 
+/* The sampler of wall waits for what the walk of its last sample told. */
+static void note_read(const sampling_capture *c)
+{
+    sampling_thread *t = &sampling_state.threads[c->slot % SAMPLING_THREADS];
+
+    if (c->kind == SAMPLING_WALL && atomic_load(&t->unread) > 0)
+        atomic_fetch_sub(&t->unread, 1);
+}
+
 /* What threads that have gone burned after their last sample. */
 static void reap(agent *a)
 {
@@ -310,8 +319,10 @@ void sampling_drain(agent *a, bool last)
         const sampling_capture *c = record.payload;
 
         if (record.length >= sizeof *c &&
-            c->stack_length + c->outer_length <= record.length - sizeof *c)
+            c->stack_length + c->outer_length <= record.length - sizeof *c) {
             take_capture(a, c);
+            note_read(c);
+        }
         ring_release(&sampling_state.captures);
     }
     move_losses(a);

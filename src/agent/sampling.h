@@ -68,11 +68,12 @@ typedef struct {
     uint32_t last_state;
     /* Between the own thread and the sampler of wall. */
     atomic_bool last_blocked;          /* its last sample stood at a system call */
+    atomic_int unread;                 /* samples of wall in the ring, not walked yet */
     atomic_uint_fast64_t period_ns;    /* time that the sample under way stands for */
     atomic_uint_fast64_t idle_ns;      /* idle time since, not yet in a row */
     atomic_uint_fast64_t idle_from_ns; /* when that began */
+    atomic_uint_fast64_t clock_ns;     /* its CPU clock when the last signal had been handled */
     /* Sampler only. */
-    uint64_t clock_ns;   /* CPU clock at the last signal */
     uint64_t visited_ns; /* when last looked at */
     uint64_t next_ns;    /* when to look again */
     uint32_t pause;      /* intervals between looks while idle */

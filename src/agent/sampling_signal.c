@@ -194,6 +194,8 @@ SIGNAL_SAFE static void take(sampling_thread *t, sampling_kind kind, uint64_t no
         return;
     }
     atomic_fetch_add_explicit(&t->taken, 1, memory_order_relaxed);
+    if (kind == SAMPLING_WALL)
+        atomic_fetch_add_explicit(&t->unread, 1, memory_order_relaxed);
     ring_commit(&sampling_state.captures, c, room, 1,
                 sizeof *c + c->stack_length + c->outer_length);
 }
@@ -255,8 +257,12 @@ SIGNAL_SAFE static void on_signal(int number, siginfo_t *info, void *context)
         swap_stack(t, context);
         take(t, kind, clock_ns(CLOCK_MONOTONIC), missed > 0 ? (unsigned)missed + 1 : 1, start,
              context);
-        if (kind == SAMPLING_WALL)
+        if (kind == SAMPLING_WALL) {
+            /* The time we took is not the thread's: it must not look as if it had gone on. */
+            atomic_store_explicit(&t->clock_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID),
+                                  memory_order_relaxed);
             atomic_store_explicit(&t->waiting, false, memory_order_release);
+        }
         if (count != 0)
             atomic_fetch_add_explicit(&sampling_state.handler_ns,
                                       (clock_ns(CLOCK_THREAD_CPUTIME_ID) - start) * count,

@@ -20,7 +20,7 @@
 #include "base/os.h"
 
 enum {
-    MOVED_NS = 40000,          /* the handler itself moves the clock by about 10 us */
+    MOVED_NS = 40000,          /* the way back from the handler takes some of it */
     LONGEST_PAUSE = 8,         /* intervals between two looks at an idle thread */
     ROW_AFTER_NS = 1000000000, /* idle time is written at least this often */
     STACK_SIZE = 256 << 10,
@@ -83,7 +83,7 @@ static void add_idle(sampling_thread *t, uint64_t from, uint64_t duration)
 static void visit(sampling_thread *t, uint64_t now, uint64_t interval)
 {
     int os_thread = atomic_load(&t->thread);
-    uint64_t clock, since = t->visited_ns;
+    uint64_t handled = atomic_load(&t->clock_ns), clock, since = t->visited_ns;
     bool moved;
 
     if (os_thread == 0 || t->unwanted)
@@ -93,7 +93,11 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval)
         return;
     if (since == 0)
         since = now - interval;
-    moved = t->visited_ns == 0 || clock - t->clock_ns > MOVED_NS;
+    moved = t->visited_ns == 0 || clock > handled + MOVED_NS;
+    /* Where it stood is not known before its last sample was walked: look again later. A thread
+     * that waits must not be signalled only because we are slow. */
+    if (!moved && !atomic_load(&t->waiting) && atomic_load(&t->unread) > 0)
+        return;
     t->visited_ns = now;
     t->pause = moved ? 1 : t->pause < LONGEST_PAUSE ? t->pause * 2 : LONGEST_PAUSE;
     t->next_ns = now + t->pause * interval - interval / 2;
@@ -108,8 +112,8 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval)
         return;
     }
     atomic_store(&t->period_ns, now - since);
+    atomic_store(&t->clock_ns, clock);
     atomic_store_explicit(&t->waiting, true, memory_order_release);
-    t->clock_ns = clock;
     if (!sampling_send(t, SAMPLING_WALL))
         atomic_store(&t->waiting, false);
 }
@@ -194,6 +198,7 @@ static int start(agent *a, error *e)
         t->last_stack = 0;
         atomic_store(&t->idle_ns, 0);
         atomic_store(&t->waiting, false);
+        atomic_store(&t->unread, 0);
         atomic_store(&t->last_blocked, false);
     }
     w->changes = 0;
