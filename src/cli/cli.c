@@ -84,7 +84,8 @@ const cli_verb CLI_VERBS[] = {
      "  clarinet il Shop.dll Shop.Orders::Place\n"
      "  clarinet il Shop.dll 'Shop.*::get_*' --list\n"},
     {"report", "FILE [-f FORMAT] [-o OUT]", "turn a recording into a report", verb_report,
-     "  -f, --format html|md|json|speedscope|pprof|collapsed  without it what OUT ends in decides\n"
+     "  -f, --format html|md|json|speedscope|pprof|collapsed|chrome|otlp\n"
+     "                       without it what OUT ends in decides\n"
      "  -o, --output OUT     the file to write; without it standard output\n"
      "  -p, --profiler NAME  only this profiler; formats with one profile take cpu, else wall\n"
      "      --process WHICH  only the process with this pid or name\n"

@@ -132,7 +132,8 @@ static int choose_format(const arguments *a, const report_format **format, error
         *format = report_find_format(a->format);
         if (*format == NULL) {
             error_set(e, ERROR_USAGE, "there is no format '%s'", a->format);
-            return error_advise(e, "formats: html, md, json, speedscope, pprof, collapsed");
+            return error_advise(
+                e, "formats: html, md, json, speedscope, pprof, collapsed, chrome, otlp");
         }
         return 0;
     }
@@ -232,7 +233,8 @@ int verb_report(int argc, char **argv)
         model_free(&m);
         return cli_fail(&e);
     }
-    if (text_equal(format->name, "collapsed") || text_equal(format->name, "speedscope"))
+    if (text_equal(format->name, "collapsed") || text_equal(format->name, "speedscope") ||
+        text_equal(format->name, "chrome") || text_equal(format->name, "otlp"))
         print_losses(&m);
     model_free(&m);
     return CLI_DONE;

@@ -21,6 +21,11 @@ const report_format REPORT_FORMATS[] = {
      report_write_pprof},
     {"collapsed", ".txt", "text/plain; charset=utf-8", "one line per stack, `root;...;leaf weight`",
      false, report_write_collapsed},
+    {"chrome", ".trace.json", "application/json",
+     "single calls of traced methods, for chrome://tracing and Perfetto", false,
+     report_write_chrome},
+    {"otlp", ".otlp.json", "application/json", "the same as OpenTelemetry spans, for a collector",
+     false, report_write_otlp},
     {NULL, NULL, NULL, NULL, false, NULL},
 };
 
@@ -135,6 +140,28 @@ int report_find_profiles(const model *m, const report_options *options, error *e
     }
     error_set(e, ERROR_NOT_FOUND, "the recording has no profile of '%s'", options->profiler);
     return error_advise(e, "it has: %s", list[0] == '\0' ? "none with stacks" : list);
+}
+
+/* Whether the options' process, thread and stretch of time hold the call. */
+static bool wants_span(const void *context, const model *m, const span *s)
+{
+    const report_options *options = context;
+
+    return report_wants_process(m, s->process, options) &&
+           (options->thread == NULL ||
+            is_thread(m, &s->process->threads[s->thread], options->thread)) &&
+           s->start >= options->from_ns && (options->to_ns == 0 || s->start < options->to_ns);
+}
+
+int report_find_spans(const model *m, const report_options *options, spans *out, error *e)
+{
+    int code = spans_find(m, wants_span, options, out, e);
+
+    if (code != 0 || out->count != 0)
+        return code;
+    error_set(e, ERROR_NOT_FOUND, "the recording has no single calls of traced methods");
+    error_advise(e, "record them with: clarinet trace --args -o FILE PID PATTERN");
+    return ERROR_NOT_FOUND;
 }
 
 static const char *scaled(double value, const char *const *units, size_t count, double step,

@@ -8,6 +8,7 @@
 #include "analysis/findings.h"
 #include "analysis/model.h"
 #include "analysis/profile.h"
+#include "analysis/spans.h"
 #include "report/sink.h"
 
 typedef struct {
@@ -47,6 +48,8 @@ int report_write_markdown(const model *m, const report_options *options, sink *o
 int report_write_collapsed(const model *m, const report_options *options, sink *out, error *e);
 int report_write_speedscope(const model *m, const report_options *options, sink *out, error *e);
 int report_write_pprof(const model *m, const report_options *options, sink *out, error *e);
+int report_write_chrome(const model *m, const report_options *options, sink *out, error *e);
+int report_write_otlp(const model *m, const report_options *options, sink *out, error *e);
 int report_write_html(const model *m, const report_options *options, sink *out, error *e);
 
 /* Whether the options ask for this process. */
@@ -60,6 +63,9 @@ void report_selection_free(profile_selection *selection);
 /* The process's profile that the options ask for; when there is none anywhere in the recording,
  * the error names the profilers that there are. */
 int report_find_profiles(const model *m, const report_options *options, error *e);
+
+/* The traced calls that the options ask for; an error when the recording has none. */
+int report_find_spans(const model *m, const report_options *options, spans *out, error *e);
 
 /* "12.3 s", "45 ms", "830 us", "1.2 MB", "17" by unit ("ns", "bytes", "count"). */
 #define REPORT_AMOUNT_SIZE 40
