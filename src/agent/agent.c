@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/dotnet_host.h"
 #include "base/os.h"
 #include "base/reader.h"
 
@@ -145,6 +146,14 @@ static void wait_for(atomic_int *word, unsigned milliseconds)
     }
 }
 
+/* With `dotnet run` the program is meant, not the CLI, MSBuild and the compiler that come first. */
+static bool is_left_out(void)
+{
+    const char *everywhere = getenv(CONTROL_VARIABLE_SDK);
+
+    return (everywhere == NULL || everywhere[0] != '1') && dotnet_host_is_sdk_here();
+}
+
 HRESULT agent_on_initialize(void *context, const clr_info *info)
 {
     agent *a = context;
@@ -155,6 +164,8 @@ HRESULT agent_on_initialize(void *context, const clr_info *info)
     if (atomic_load(&a->phase) != AGENT_IDLE || path == NULL || text == NULL ||
         !control_parse_token(text, token))
         return E_FAIL;
+    if (is_left_out())
+        return CORPROF_E_PROFILER_CANCEL_ACTIVATION;
     a->by_start = true;
     if (come(a, info, NULL) != 0) {
         go(a);

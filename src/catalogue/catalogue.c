@@ -79,21 +79,28 @@ int catalogue_add(catalogue_selection *s, const char *name, error *e)
 
 int catalogue_add_list(catalogue_selection *s, const char *names, error *e)
 {
-    while (*names != '\0') {
+    const char *whole = names;
+    bool more = *names != '\0';
+
+    while (more) {
         size_t length = strcspn(names, ",");
         char name[64];
+        int code;
 
+        if (length == 0) {
+            error_set(e, ERROR_USAGE, "a name is missing between the commas of '%.64s'", whole);
+            error_advise(e, "names are separated by one comma, as in cpu,exceptions");
+            return ERROR_USAGE;
+        }
         if (length >= sizeof name)
             return error_set(e, ERROR_USAGE, "a profiler's name is too long: %.64s…", names);
         memcpy(name, names, length);
         name[length] = '\0';
-        if (length != 0) {
-            int code = catalogue_add(s, name, e);
-
-            if (code != 0)
-                return code;
-        }
-        names += length + (names[length] == ',' ? 1 : 0);
+        code = catalogue_add(s, name, e);
+        if (code != 0)
+            return code;
+        more = names[length] == ',';
+        names += length + (more ? 1 : 0);
     }
     return 0;
 }

@@ -106,8 +106,10 @@ const cli_verb CLI_VERBS[] = {
      "record a process, or a command from its start", verb_record,
      "  -p, --profilers NAME   what to record, one or more; `clarinet profilers` lists them\n"
      "  -d, --duration TIME    how long: 500ms, 30s, 5m; without it until the target ends\n"
-     "  -o, --output FILE      where to write; by default NAME-PID-TIME.clarinet\n"
-     "      --set SETTING      a profiler's parameter, as exceptions.stacks=50\n\n"
+     "  -o, --output FILE      where to write; by default NAME-PID-TIME.clarinet; - is standard "
+     "output\n"
+     "      --set SETTING      a profiler's parameter, as exceptions.stacks=50\n"
+     "      --sdk              of a command: the dotnet CLI, MSBuild and the compiler too\n\n"
      "Ctrl-C stops early and keeps all. After -- the command's exit code is passed through.\n\n"
      "Examples:\n"
      "  clarinet record -p exceptions -d 30s 4711\n"
@@ -168,7 +170,8 @@ int cli_fail(const error *e)
 
 void cli_print_help(const cli_verb *verb, FILE *out)
 {
-    fprintf(out, "usage: clarinet %s %s\n\n%s\n", verb->name, verb->arguments, verb->summary);
+    fprintf(out, "usage: clarinet %s%s%s\n\n%s\n", verb->name,
+            verb->arguments[0] == '\0' ? "" : " ", verb->arguments, verb->summary);
     if (verb->help[0] != '\0')
         fprintf(out, "\n%s", verb->help);
 }

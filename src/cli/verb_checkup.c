@@ -325,11 +325,8 @@ static int examine_command(request *q, error *e)
     if (session_record_command(&q->session, q->command, &result, e) != 0)
         return cli_fail(e);
     tell_trouble(&result);
-    if (!result.total.started) {
-        fprintf(stderr, "clarinet: no .NET process of the command could be looked at\n  is it a "
-                        ".NET program (.NET 8 or later), with DOTNET_EnableDiagnostics not 0?\n");
+    if (!result.total.started)
         return result.exit_code;
-    }
     return judge(q, result.exit_code, e);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/os.h"
+#include "base/text.h"
 #include "catalogue/catalogue.h"
 #include "cli/cli.h"
 #include "cli/file_name.h"
@@ -24,6 +25,7 @@ typedef struct {
     const char *target;   /* PID or name; NULL in run mode */
     char *const *command; /* NULL when attaching */
     char file[512];
+    bool streams; /* the recording goes to standard output */
     buffer library;
     buffer typed;
 } request;
@@ -78,12 +80,31 @@ static void show_progress(void *context, const session_progress *p)
     fflush(stderr);
 }
 
+/* -o -: the recording goes to standard output, if that is ours and no terminal. */
+static int choose_stream(request *q, error *e)
+{
+    if (q->command != NULL) {
+        error_set(e, ERROR_USAGE, "standard output belongs to the command");
+        return error_advise(e, "name a file, as in -o out.clarinet"), ERROR_USAGE;
+    }
+    if (isatty(STDOUT_FILENO)) {
+        error_set(e, ERROR_USAGE, "a recording cannot be shown on a terminal");
+        return error_advise(e, "name a file with -o, or pipe it, as in `| clarinet report -`"),
+               ERROR_USAGE;
+    }
+    q->streams = true;
+    strcpy(q->file, "/dev/stdout");
+    signal(SIGPIPE, SIG_IGN); /* a reader that leaves is an error to be told */
+    return 0;
+}
+
 static int parse(int argc, char **argv, request *q, error *e)
 {
     static const struct option OPTIONS[] = {{"profilers", required_argument, NULL, 'p'},
                                             {"duration", required_argument, NULL, 'd'},
                                             {"output", required_argument, NULL, 'o'},
                                             {"set", required_argument, NULL, 's'},
+                                            {"sdk", no_argument, NULL, 'S'},
                                             {NULL, 0, NULL, 0}};
     const char *settings[64];
     size_t setting_count = 0;
@@ -104,6 +125,8 @@ static int parse(int argc, char **argv, request *q, error *e)
                 code = error_set(e, ERROR_USAGE, "the file's name is too long");
         } else if (option == 's' && setting_count < 64) {
             settings[setting_count++] = optarg;
+        } else if (option == 'S') {
+            q->session.sdk = true;
         } else {
             code =
                 error_set(e, ERROR_USAGE, "record does not know the option %s", argv[optind - 1]);
@@ -133,7 +156,9 @@ static int parse(int argc, char **argv, request *q, error *e)
         return error_advise(e, "name a PID or a process (`clarinet ps`), or a command after --"),
                ERROR_USAGE;
     }
-    return 0;
+    if (q->session.sdk && q->command == NULL)
+        return error_set(e, ERROR_USAGE, "--sdk is for a command after --");
+    return text_equal(q->file, "-") ? choose_stream(q, e) : 0;
 }
 
 static int open_stop_descriptor(sigset_t *before)
@@ -157,25 +182,24 @@ static void tell_result(const request *q, const session_result *result)
 
     if (terminal)
         fputs("\r\033[K", stderr);
-    if (result->trouble.code != 0) {
-        fprintf(stderr, "clarinet: %s\n", result->trouble.message);
-        if (result->trouble.advice[0] != '\0')
-            fprintf(stderr, "  %s\n", result->trouble.advice);
-    }
-    if (!total->started) {
-        fprintf(stderr,
-                "clarinet: no .NET process of the command could be recorded\n  is it a .NET "
-                "program (.NET 8 or later), with DOTNET_EnableDiagnostics not 0?\n");
+    if (result->trouble.code != 0)
+        cli_fail(&result->trouble);
+    if (!total->started)
         return;
-    }
+    if (result->left[0] != '\0')
+        fprintf(stderr,
+                "the command has ended, what it started still runs: %s\n"
+                "  -d records it for as long as you say, or record it by its PID\n",
+                result->left);
     fprintf(stderr, "recorded %s records in %.1f s (%s)", grouped(total->rows, rows),
             (double)total->elapsed_ns / 1e9, result->reason);
     if (total->processes > 1)
         fprintf(stderr, " from %zu processes", total->processes);
     if (total->lost != 0)
         fprintf(stderr, ", %s lost", grouped(total->lost, lost));
-    fprintf(stderr, ", %s\n%s\n\nnext: clarinet report %s -f md\n", sized(total->bytes, bytes),
-            q->file, q->file);
+    fprintf(stderr, ", %s\n", sized(total->bytes, bytes));
+    if (!q->streams)
+        fprintf(stderr, "%s\n\nnext: clarinet report %s -f md\n", q->file, q->file);
 }
 
 static int record_process(request *q, error *e)

@@ -36,6 +36,7 @@ enum {
 /* Environment of a program that the tool starts. */
 #define CONTROL_VARIABLE_CONNECT "CLARINET_CONNECT" /* the tool's socket */
 #define CONTROL_VARIABLE_TOKEN   "CLARINET_TOKEN"   /* 64 hexadecimal digits */
+#define CONTROL_VARIABLE_SDK     "CLARINET_SDK"     /* 1 = the .NET SDK's own processes too */
 #define CONTROL_VARIABLE_MEMORY  "CLARINET_MEMORY"  /* cap of the agent's memory, as 64M */
 
 typedef enum {

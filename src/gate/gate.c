@@ -66,40 +66,11 @@ static void report(const char *kind, const char *text)
     close(descriptor);
 }
 
-static bool file_exists(const char *path)
-{
-    return access(path, F_OK) == 0;
-}
-
-/* Reads /proc/self/cmdline; the last argument is always closed. */
-static size_t read_arguments(char *arguments, size_t room)
-{
-    int descriptor = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    size_t length = 0;
-    long n;
-
-    if (descriptor < 0)
-        return 0;
-    while (length < room - 1 && (n = read(descriptor, arguments + length, room - 1 - length)) > 0)
-        length += (size_t)n;
-    close(descriptor);
-    if (length > 0 && arguments[length - 1] != '\0')
-        arguments[length++] = '\0';
-    return length;
-}
-
-static bool is_sdk(void)
+static bool is_left_out(void)
 {
     const char *everywhere = getenv("CLARINET_GATE_SDK");
-    char executable[512];
-    char arguments[4096];
-    long n = readlink("/proc/self/exe", executable, sizeof executable - 1);
 
-    if (n <= 0 || (everywhere != NULL && everywhere[0] == '1'))
-        return false;
-    executable[n] = '\0';
-    return dotnet_host_is_sdk(executable, arguments, read_arguments(arguments, sizeof arguments),
-                              file_exists);
+    return (everywhere == NULL || everywhere[0] != '1') && dotnet_host_is_sdk_here();
 }
 
 int32_t DllGetClassObject(const void *clsid, const void *iid, void **out)
@@ -113,7 +84,7 @@ int32_t DllGetClassObject(const void *clsid, const void *iid, void **out)
     *out = NULL;
     if (path == NULL)
         return RESULT_NO_SUCH_CLASS;
-    if (is_sdk()) {
+    if (is_left_out()) {
         report("skipped", "");
         return RESULT_NO_SUCH_CLASS;
     }

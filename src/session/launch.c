@@ -17,21 +17,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/dotnet_host.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "control/control.h"
+#include "diagnostics/procfs.h"
+#include "session/newcomers.h"
 #include "session/place.h"
 #include "session/recorder.h"
 #include "session/session.h"
 
-enum { LATE_MS = 5000 }; /* for processes that outlive the command: daemons would never end */
+/* For processes that outlive the command: a child that is about to end is recorded to its end, but
+ * a daemon never ends, and the recording belongs to the command. */
+enum { LATE_MS = 5000 };
 
 extern char **environ;
 
 typedef struct {
-    buffer texts[6];
+    buffer texts[7];
     size_t count;
+    bool sdk;
+    char token[2 * CONTROL_TOKEN_SIZE + 1];
     char **variables; /* environ with ours added; the texts are borrowed */
 } environment;
 
@@ -66,18 +73,37 @@ static void set_variable(environment *v, const char *name, const char *format, c
     buffer_format(text, format, a, b, c);
 }
 
+static bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+/* Whether the .NET SDK itself does what the command asks for: `dotnet build`, the compiler. */
+static bool means_sdk(char *const *command)
+{
+    buffer arguments = BUFFER_EMPTY;
+    bool answer;
+
+    for (size_t i = 0; command[i] != NULL; i++)
+        buffer_append(&arguments, command[i], strlen(command[i]) + 1);
+    answer = dotnet_host_means_sdk(command[0], (const char *)arguments.data, arguments.length,
+                                   file_exists);
+    buffer_free(&arguments);
+    return answer;
+}
+
 static int build_environment(environment *v, const place *p, const uint8_t *token, bool main_place,
-                             error *e)
+                             bool sdk, error *e)
 {
     const char *others = getenv("CORECLR_NOTIFICATION_PROFILERS");
-    char digits[2 * CONTROL_TOKEN_SIZE + 1];
     char library[PLACE_PATH + 80];
     char end[64];
     size_t kept = 0;
     size_t old = 0;
 
     memset(v, 0, sizeof *v);
-    control_format_token(token, digits);
+    v->sdk = sdk;
+    control_format_token(token, v->token);
     snprintf(library, sizeof library, "%s/%s", p->path, p->library);
     if (others == NULL)
         others = "";
@@ -100,7 +126,8 @@ static int build_environment(environment *v, const place *p, const uint8_t *toke
     }
     buffer_format(&v->texts[v->count++], "%s=%s/%s", CONTROL_VARIABLE_CONNECT, p->path,
                   CONTROL_SOCKET_NAME);
-    buffer_format(&v->texts[v->count++], "%s=%s", CONTROL_VARIABLE_TOKEN, digits);
+    buffer_format(&v->texts[v->count++], "%s=%s", CONTROL_VARIABLE_TOKEN, v->token);
+    buffer_format(&v->texts[v->count++], "%s=%d", CONTROL_VARIABLE_SDK, sdk ? 1 : 0);
     while (environ[old] != NULL)
         old++;
     v->variables = memory_allocate_array(old + v->count + 1, sizeof *v->variables);
@@ -172,8 +199,39 @@ static bool has_exited(pid_t child, int *exit_code)
     return true;
 }
 
+/* Names who is recorded still. */
+static void note_left(const recorder *r, session_result *result)
+{
+    buffer cmdline = BUFFER_EMPTY;
+    size_t length = 0;
+    char name[64];
+
+    for (size_t i = 0; i < r->peer_count; i++) {
+        const peer *p = r->peers[i];
+
+        buffer_clear(&cmdline);
+        if (p->phase != PEER_RECORDING || length + sizeof name + 16 > sizeof result->left ||
+            procfs_read(p->process_id, "cmdline", 65536, &cmdline) != 0)
+            continue;
+        recorder_name(&cmdline, name, sizeof name);
+        length += (size_t)snprintf(result->left + length, sizeof result->left - length, "%s%s (%d)",
+                                   length == 0 ? "" : ", ", name, p->process_id);
+    }
+    buffer_free(&cmdline);
+}
+
+static bool has_connected(void *context, int process_id)
+{
+    const recorder *r = context;
+
+    for (size_t i = 0; i < r->peer_count; i++)
+        if (r->peers[i]->process_id == process_id)
+            return true;
+    return false;
+}
+
 /* Records until all processes of the command have ended or the recording has. */
-static void record(recorder *r, pid_t child, int *exit_code)
+static void record(recorder *r, const environment *v, pid_t child, int *exit_code)
 {
     int watched = (int)syscall(SYS_pidfd_open, child, 0);
     uint64_t end_ns = 0;
@@ -187,10 +245,15 @@ static void record(recorder *r, pid_t child, int *exit_code)
         }
         if (r->stopping && recorder_is_done(r))
             break;
-        if (!running && recorder_is_done(r))
+        if (!running && recorder_is_done(r) &&
+            (os_monotonic_ns() >= end_ns ||
+             !newcomers_expected(CONTROL_VARIABLE_TOKEN, v->token, v->sdk, has_connected, r)))
             break;
-        if (!running && r->options->duration_ns == 0 && os_monotonic_ns() >= end_ns)
-            recorder_stop(r, "target exited");
+        if (!running && !r->stopping && r->options->duration_ns == 0 &&
+            os_monotonic_ns() >= end_ns) {
+            note_left(r, r->result);
+            recorder_stop(r, "command ended");
+        }
     }
     recorder_finish_listening(r);
     if (watched >= 0)
@@ -203,6 +266,23 @@ static void record(recorder *r, pid_t child, int *exit_code)
         }
         *exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
+}
+
+static void note_nothing(const session_options *options, char *const *command,
+                         session_result *result)
+{
+    error *e = &result->trouble;
+
+    if (result->total.started || e->code != 0)
+        return;
+    error_set(e, ERROR_NOT_FOUND, "no .NET process of the command could be recorded");
+    if (options->sdk || means_sdk(command))
+        error_advise(e, "is it a .NET program (.NET 8 or later), with DOTNET_EnableDiagnostics not "
+                        "0?");
+    else
+        error_advise(e, "is it a .NET program (.NET 8 or later), with DOTNET_EnableDiagnostics not "
+                        "0? The dotnet CLI, MSBuild and the compiler are left out: `clarinet "
+                        "record --sdk` records them too");
 }
 
 int session_record_command(const session_options *options, char *const *command,
@@ -227,13 +307,16 @@ int session_record_command(const session_options *options, char *const *command,
     if (code == 0)
         code = listen_in(&p, &r->listener, e);
     if (code == 0)
-        code = build_environment(&v, &p, r->token, main_place, e);
+        code =
+            build_environment(&v, &p, r->token, main_place, options->sdk || means_sdk(command), e);
     if (code == 0)
         code = spawn(command, &v, &child, e);
     if (code == 0)
-        record(r, child, &exit_code);
+        record(r, &v, child, &exit_code);
     free_environment(&v);
     place_remove_own(&p);
+    if (code == 0)
+        note_nothing(options, command, result);
     if (code != 0 || !result->total.started)
         recorder_abandon(r);
     else

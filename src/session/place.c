@@ -23,9 +23,15 @@
 #include "diagnostics/ipc.h"
 #include "diagnostics/procfs.h"
 
-#define OWN_PREFIX "clarinet-run-"
+#define OWN_PREFIX     "clarinet-run-"
+#define LIBRARY_PREFIX "libclarinet-"
 
-enum { PLACES = 3, LIBRARY_LIMIT = 64 << 20, SWEEP_LIMIT = 256, OWN_SETTLED_SECONDS = 600 };
+enum {
+    PLACES = 3,
+    LIBRARY_LIMIT = 64 << 20,
+    SWEEP_LIMIT = 256,
+    SETTLED_SECONDS = 600, /* older than this: whoever works with it has locked it */
+};
 
 /* The folders to try, in turn; "" = skip. */
 static void candidates(const diagnostics_process *process, const char *folders[PLACES])
@@ -118,6 +124,35 @@ int place_find(const diagnostics_process *process, place *p, error *e)
     return error_set(e, ERROR_NOT_FOUND, "no agent is loaded in process %d", process->process_id);
 }
 
+/* Removes copies that a killed tool left half-done: old enough that their tool would have its lock,
+ * and not locked. */
+static void sweep_copies(const place *p)
+{
+    int folder = openat(p->descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listing = folder < 0 ? NULL : fdopendir(folder);
+    struct dirent *entry;
+
+    if (listing == NULL && folder >= 0)
+        close(folder);
+    while (listing != NULL && (entry = readdir(listing)) != NULL) {
+        struct stat status;
+        int descriptor;
+
+        if (!text_starts_with(entry->d_name, LIBRARY_PREFIX) ||
+            strstr(entry->d_name, ".so.") == NULL)
+            continue;
+        descriptor = openat(p->descriptor, entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        if (descriptor < 0)
+            continue;
+        if (fstat(descriptor, &status) == 0 && status.st_mtime + SETTLED_SECONDS < time(NULL) &&
+            flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+            unlinkat(p->descriptor, entry->d_name, 0);
+        close(descriptor);
+    }
+    if (listing != NULL)
+        closedir(listing);
+}
+
 /* Writes the library into the folder, unless the same is there already. */
 static int copy_library(const char *library, place *p, error *e)
 {
@@ -130,7 +165,8 @@ static int copy_library(const char *library, place *p, error *e)
 
     if (code != 0)
         goto out;
-    snprintf(p->library, sizeof p->library, "libclarinet-%016llx.so",
+    sweep_copies(p);
+    snprintf(p->library, sizeof p->library, LIBRARY_PREFIX "%016llx.so",
              (unsigned long long)table_hash_bytes(bytes.data, bytes.length));
     if (fstatat(p->descriptor, p->library, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
         S_ISREG(status.st_mode) && status.st_uid == p->user_id &&
@@ -141,6 +177,8 @@ static int copy_library(const char *library, place *p, error *e)
                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0500);
     if (descriptor < 0)
         failed = errno;
+    else
+        flock(descriptor, LOCK_EX | LOCK_NB); /* see sweep_copies */
     if (failed == 0)
         failed = -os_write_all(descriptor, bytes.data, bytes.length);
     if (failed == 0 && geteuid() != p->user_id && fchown(descriptor, p->user_id, p->group_id) != 0)
@@ -256,7 +294,7 @@ static void remove_left_behind(int parent, const char *name, uint32_t user_id)
     while ((entry = readdir(listing)) != NULL)
         if (text_equal(entry->d_name, CONTROL_SOCKET_NAME) ||
             text_equal(entry->d_name, CONTROL_TOKEN_NAME) ||
-            text_starts_with(entry->d_name, "libclarinet-"))
+            text_starts_with(entry->d_name, LIBRARY_PREFIX))
             unlinkat(dirfd(listing), entry->d_name, 0);
     closedir(listing);
     unlinkat(parent, name, AT_REMOVEDIR);
@@ -282,7 +320,7 @@ static void sweep_own(const char *folder)
             continue;
         /* a new one may not be locked yet */
         if (fstat(descriptor, &status) == 0 && status.st_uid == geteuid() &&
-            status.st_mtime + OWN_SETTLED_SECONDS < time(NULL) &&
+            status.st_mtime + SETTLED_SECONDS < time(NULL) &&
             flock(descriptor, LOCK_EX | LOCK_NB) == 0)
             remove_left_behind(dirfd(listing), entry->d_name, geteuid());
         close(descriptor);

@@ -149,13 +149,11 @@ static void put_user(buffer *out, int process_id)
     buffer_free(&status);
 }
 
-/* The program's name: the dll that dotnet runs, else the executable. */
-static void put_name(buffer *out, const buffer *cmdline)
+void recorder_name(const buffer *cmdline, char *name, size_t room)
 {
     const char *word = buffer_text(cmdline);
     const char *end = word + cmdline->length;
     const char *best = word;
-    char name[128];
     const char *slash;
 
     for (const char *p = word; p < end; p += strlen(p) + 1) {
@@ -167,11 +165,9 @@ static void put_name(buffer *out, const buffer *cmdline)
         }
     }
     slash = strrchr(best, '/');
-    snprintf(name, sizeof name, "%s", slash == NULL ? best : slash + 1);
+    snprintf(name, room, "%s", slash == NULL ? best : slash + 1);
     if (strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".dll") == 0)
         name[strlen(name) - 4] = '\0';
-    recording_put_info(out, "name", name);
-    recording_put_info(out, "entry_assembly", name);
 }
 
 void recorder_describe(recorder *r, peer *p)
@@ -181,13 +177,16 @@ void recorder_describe(recorder *r, peer *p)
     buffer text = BUFFER_EMPTY;
     size_t chunk = recording_begin_chunk(&chunks, RECORDING_INFO, p->index);
     char host[256] = "";
+    char name[128];
 
     if (gethostname(host, sizeof host - 1) == 0)
         recording_put_info(&chunks, "host", host);
     if (p->process_id != 0 && procfs_read(p->process_id, "cmdline", 65536, &cmdline) == 0) {
         procfs_append_command_line(&text, &cmdline);
         recording_put_info(&chunks, "command_line", buffer_text(&text));
-        put_name(&chunks, &cmdline);
+        recorder_name(&cmdline, name, sizeof name);
+        recording_put_info(&chunks, "name", name);
+        recording_put_info(&chunks, "entry_assembly", name);
         put_user(&chunks, p->process_id);
     }
     recording_end_chunk(&chunks, chunk);

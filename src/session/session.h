@@ -34,6 +34,7 @@ typedef struct {
     const char *file;     /* the recording */
     const char *command;  /* as the person typed it; goes into the recording */
     uint64_t duration_ns; /* 0 = until the target ends, or until stopped */
+    bool sdk;             /* a command's: the .NET SDK's own processes too */
     int stop;             /* a descriptor; readable = stop and keep all; -1 = none */
     /* Called a few times a second; may be NULL. */
     void (*progress)(void *context, const session_progress *progress);
@@ -46,14 +47,17 @@ typedef struct {
     session_progress total;
     const char *reason; /* why it ended, as in the recording's END */
     int exit_code;      /* of the command: 128 + the signal when one ended it */
+    char left[160];     /* processes of the command that outlived it and the recording, by name */
     error trouble;      /* code 0, or what went wrong while recording; the file is good still */
 } session_result;
 
 /* Attaches and records. On failure no file is left. */
 int session_record_process(const session_options *options, const diagnostics_process *process,
                            session_result *result, error *e);
-/* Starts the command and records every .NET process of it. The command runs to its end whatever
- * happens to the recording. Fails only when the command could not be started. */
+/* Starts the command and records every .NET process of it, but for the .NET SDK's own (the CLI,
+ * MSBuild, the compiler) unless they are asked for or the command means them (`dotnet build`). The
+ * command runs to its end whatever happens to the recording. Fails only when the command could not
+ * be started; result->trouble tells when there was nothing to record. */
 int session_record_command(const session_options *options, char *const *command,
                            session_result *result, error *e);
 

@@ -1,4 +1,5 @@
 """The agent's laws (docs/agent-laws.md), each on real runtimes: what the agent may do in a target."""
+import fcntl
 import hashlib
 import os
 import re
@@ -399,6 +400,31 @@ def test_law_9_left_behind_folders_are_removed(newest_runtime, sample, clarinet)
     with sample("Healthy") as second:
         clarinet("record", "-p", "exceptions", "-d", "100ms", "-o", "o.clarinet", second.pid)
         assert not folders(first.pid)
+
+
+def test_law_9_half_made_copies_are_removed(newest_runtime, sample, clarinet):
+    """A tool that was killed while it copied the library: the next attach cleans up after it."""
+    with sample("Healthy") as patient:
+        stat_line = Path(f"/proc/{patient.pid}/stat").read_text()
+        start = stat_line.rpartition(")")[2].split()[19]
+        folder = Path(f"/tmp/clarinet-{os.geteuid()}-{patient.pid}-{start}")
+        folder.mkdir(mode=0o700)
+        old, new = (folder / f"libclarinet-0123456789abcdef.so.{n}" for n in (11, 22))
+        for file in (old, new):
+            file.write_bytes(b"\x7fELF")
+        os.utime(old, (1, 1))  # `new` may be at work
+        done = clarinet("record", "-p", "exceptions", "-d", "50ms", "-o", "out.clarinet",
+                        patient.pid)
+        assert done.code == 0, done
+        assert not old.exists() and new.exists()
+        with open(new) as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            os.utime(new, (1, 1))
+            clarinet("record", "-p", "exceptions", "-d", "50ms", "-o", "out.clarinet", patient.pid)
+            assert new.exists()  # somebody holds it
+        clarinet("record", "-p", "exceptions", "-d", "50ms", "-o", "out.clarinet", patient.pid)
+        assert not new.exists()
+        wait_until(lambda: not folders(patient.pid))
 
 
 def test_another_users_process(samples_folder, start_program, clarinet, tmp_path):

@@ -192,6 +192,88 @@ def test_dotnet_build_is_recorded_with_all_its_processes(dotnet_build_project, c
     assert len({p["pid"] for p in data["processes"]}) == len(data["processes"])
 
 
+def test_dotnet_run_records_the_program_only(dotnet_build_project, clarinet):
+    project = dotnet_build_project
+    done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--", *project.run,
+                    env=project.env, timeout=180)
+    assert done.code == 0 and done.out.splitlines()[-1] == "built", done
+    data = report(clarinet, "out.clarinet")
+    assert [p["name"] for p in data["processes"]] == ["tiny"], data["processes"]
+
+
+def test_a_script_that_only_builds_is_told_of_the_sdk(dotnet_build_project, clarinet, tmp_path):
+    project = dotnet_build_project
+    build = " ".join(project.build)
+    done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--", "sh", "-c", build,
+                    env=project.env, timeout=180)
+    assert done.code == 0 and "--sdk" in done.err, done
+    assert not (tmp_path / "out.clarinet").exists()
+    done = clarinet("record", "--sdk", "-p", "exceptions", "-o", "out.clarinet", "--", "sh", "-c",
+                    build, env=project.env, timeout=180)
+    assert done.code == 0, done
+    assert report(clarinet, "out.clarinet")["processes"], done
+
+
+DAEMON = """{command} < "$1" > /dev/null 2>&1 &
+echo $! > child
+exit 5
+"""
+
+
+@pytest.fixture
+def daemon(newest_runtime, sample_command, tmp_path):
+    """A script that starts a program and ends at once, with code 5; the program ends with us."""
+    fifo = tmp_path / "stdin"
+    os.mkfifo(fifo)
+    descriptor = os.open(fifo, os.O_RDWR)
+    script = tmp_path / "start.sh"
+    script.write_text(DAEMON.format(command=" ".join(sample_command("ExceptionStorm", "--rate", 50))))
+    yield ["sh", script, fifo]
+    os.close(descriptor)
+    child = tmp_path / "child"
+    if child.exists():
+        pid = int(child.read_text())
+        wait_until(lambda: not Path(f"/proc/{pid}").exists())
+
+
+def test_what_outlives_the_command_is_let_go_and_named(daemon, clarinet, tmp_path):
+    done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--", *daemon)
+    assert done.code == 5, done
+    pid = int((tmp_path / "child").read_text())
+    assert f"still runs: ExceptionStorm ({pid})" in done.err and "-d" in done.err, done
+    assert "command ended" in done.err, done
+    data = report(clarinet, "out.clarinet")
+    assert data["processes"][0]["end"] == "command ended"
+    assert exceptions(data)["total"] > 0
+    wait_until(lambda: not is_recorded(pid))
+    assert Path(f"/proc/{pid}").exists()
+
+
+def test_with_a_duration_what_outlives_the_command_is_recorded_on(daemon, clarinet, tmp_path):
+    done = clarinet("record", "-p", "exceptions", "-d", "7s", "-o", "out.clarinet", "--", *daemon)
+    assert done.code == 5 and "still runs" not in done.err, done
+    data = report(clarinet, "out.clarinet")
+    assert data["processes"][0]["end"] == "duration"
+
+
+def test_a_recording_can_be_piped(newest_runtime, sample, clarinet, tmp_path):
+    with sample("ExceptionStorm", "--rate", 50) as patient:
+        file = tmp_path / "piped.clarinet"
+        with open(file, "wb") as out:
+            tool = clarinet.start("record", "-p", "exceptions", "-d", "1s", "-o", "-", patient.pid,
+                                  stdout=subprocess.PIPE, text=False)
+            data, err = tool.communicate(timeout=60)
+            out.write(data)
+        assert tool.returncode == 0 and b"next:" not in err, err
+        assert exceptions(report(clarinet, file))["total"] > 0
+        tool = clarinet.start("record", "-p", "exceptions", "-d", "60s", "-o", "-", patient.pid)
+        tool.stdout.close()  # nobody reads
+        assert tool.wait(60) == 1
+        assert "cannot write" in tool.stderr.read()
+        wait_until(lambda: not is_recorded(patient.pid))
+    assert patient.process.returncode == 0, patient
+
+
 def without_times(text):
     return re.sub(r"\d\d:\d\d:\d\d\.\d+", "TIME", text)
 
@@ -255,6 +337,9 @@ def test_the_folder_of_a_killed_tool_is_removed_by_the_next(clarinet, monkeypatc
     (["-p", "exceptions", "-d", "soon", "1"], "500ms"),
     (["-p", "exceptions"], "clarinet ps"),
     (["1"], "clarinet profilers"),
+    (["-p", "exceptions,", "1"], "separated by one comma"),
+    (["-p", "exceptions", "-o", "-", "--", "true"], "-o out.clarinet"),
+    (["-p", "exceptions", "--sdk", "1"], "a command after --"),
     (["-p", "exceptions", "--", "/no/such/program"], "/no/such/program"),
 ])
 def test_mistakes_are_explained(arguments, words, clarinet, tmp_path):

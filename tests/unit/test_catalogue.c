@@ -88,7 +88,12 @@ static void values_are_found_by_name(void **state)
     catalogue_selected *item;
 
     (void)state;
-    assert_int_equal(catalogue_add_list(&s, ",exceptions,", NULL), 0);
+    assert_int_equal(catalogue_add_list(&s, "exceptions,", NULL), ERROR_USAGE);
+    s.count = 0;
+    assert_int_equal(catalogue_add_list(&s, ",exceptions", NULL), ERROR_USAGE);
+    assert_int_equal(catalogue_add_list(&s, "", NULL), 0);
+    assert_int_equal(s.count, 0);
+    assert_int_equal(catalogue_add_list(&s, "exceptions", NULL), 0);
     assert_int_equal(catalogue_add_list(&s, "exceptions", NULL), ERROR_USAGE); /* twice */
     item = catalogue_selected_by_name(&s, "exceptions");
     assert_int_equal(catalogue_number(item, "stacks"), 100);

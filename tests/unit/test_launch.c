@@ -65,6 +65,37 @@ static void sdk_processes_are_told_from_programs(void **state)
     assert_false(dotnet_host_is_sdk("dotnet", "", 0, sdk_is_in_usr_lib));
 }
 
+static void commands_that_mean_the_sdk(void **state)
+{
+    static const struct {
+        const char *arguments;
+        bool means_sdk;
+    } CASES[] = {
+        {"dotnet|build", true},
+        {"dotnet|-d|publish|-c|Release", true},
+        {"dotnet|/usr/lib/dotnet/sdk/10.0.401/Roslyn/bincore/csc.dll|a.cs", true},
+        {"dotnet|run|--project|x", false},
+        {"dotnet|test", false},
+        {"dotnet|watch|run", false},
+        {"dotnet|ef|migrations", false}, /* a tool */
+        {"dotnet|app.dll|build", false},
+        {"sh|-c|dotnet build", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        char arguments[256];
+        size_t length = strlen(CASES[i].arguments) + 1;
+
+        memcpy(arguments, CASES[i].arguments, length);
+        for (size_t k = 0; k < length; k++)
+            arguments[k] = arguments[k] == '|' ? '\0' : arguments[k];
+        print_message("%s\n", CASES[i].arguments);
+        assert_int_equal(dotnet_host_means_sdk(arguments, arguments, length, sdk_is_in_usr_lib),
+                         CASES[i].means_sdk);
+    }
+}
+
 /* --- libraries: real ones, made by the compiler --- */
 
 static char folder[] = "/tmp/clarinet-test-XXXXXX";
@@ -231,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sdk_processes_are_told_from_programs),
+        cmocka_unit_test(commands_that_mean_the_sdk),
         cmocka_unit_test(good_library_passes),
         cmocka_unit_test(each_fault_has_its_own_words),
         cmocka_unit_test(wrong_class_is_named),
