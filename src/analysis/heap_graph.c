@@ -60,7 +60,8 @@ static bool find_runs(places *p)
             return false;
         p->runs[p->run_count++] = (run){s->addresses[i], s->addresses[i], (uint32_t)i, 1, 0};
     }
-    qsort(p->runs, p->run_count, sizeof *p->runs, compare_runs);
+    if (p->run_count != 0)
+        qsort(p->runs, p->run_count, sizeof *p->runs, compare_runs);
     return true;
 }
 

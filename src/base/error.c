@@ -1,6 +1,11 @@
 /* error: see error.h. Thread rules: an `error` belongs to its caller; nothing here is shared. */
 #include "base/error.h"
 
+#undef error_set
+#undef error_set_errno
+#undef error_advise
+#undef error_prefix
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

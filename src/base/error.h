@@ -53,6 +53,14 @@ int error_advise(error *e, const char *format, ...) __attribute__((format(printf
 /* Puts "text: " in front of the message; returns e's code. */
 int error_prefix(error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A failure is never 0; the static analyser does not see that by itself. */
+#ifdef __clang_analyzer__
+#define error_set(...)       (error_set(__VA_ARGS__) ?: -1)
+#define error_set_errno(...) (error_set_errno(__VA_ARGS__) ?: -1)
+#define error_advise(...)    (error_advise(__VA_ARGS__) ?: -1)
+#define error_prefix(...)    (error_prefix(__VA_ARGS__) ?: -1)
+#endif
+
 /* The general text of a code; never NULL. */
 const char *error_name(int code);
 

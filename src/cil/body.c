@@ -140,6 +140,11 @@ static int read_header(cil_body *body, reader *r, error *e)
     return 0;
 }
 
+static int64_t signed_byte(uint8_t byte)
+{
+    return byte < 0x80 ? byte : (int64_t)byte - 0x100;
+}
+
 /* The operand of i; false when the code ends in it. Branch targets stay offsets for now. */
 static bool read_operand(cil_body *body, reader *r, cil_instruction *i, unsigned kind)
 {
@@ -150,10 +155,10 @@ static bool read_operand(cil_body *body, reader *r, cil_instruction *i, unsigned
         i->operand.number = 0;
         break;
     case CIL_OPERAND_INT8:
-        i->operand.number = (int8_t)reader_u8(r);
+        i->operand.number = signed_byte(reader_u8(r));
         break;
     case CIL_OPERAND_BRANCH8:
-        i->operand.number = (int8_t)reader_u8(r);
+        i->operand.number = signed_byte(reader_u8(r));
         i->operand.number += (int64_t)reader_offset(r);
         break;
     case CIL_OPERAND_VARIABLE8:

@@ -183,13 +183,14 @@ static int check(rewriting *w, cil_check_method *m, error *e)
     cil_check_result result;
     int code;
 
-    m->resolver = &resolver;
     m->locals = w->locals.length != 0 ? w->locals.data : w->old_locals;
     m->locals_length = w->locals.length != 0 ? w->locals.length : w->old_locals_length;
     w->checker = cil_checker_create();
     if (w->checker == NULL)
         return error_set(e, ERROR_MEMORY, "no memory");
+    m->resolver = &resolver;
     code = cil_check(w->checker, &w->body, m, &result, e);
+    m->resolver = NULL; /* it ends with this function */
     if (code == 0 && result.max_stack > w->body.max_stack)
         w->body.max_stack = (uint16_t)result.max_stack;
     return code;
