@@ -139,6 +139,15 @@ bool model_load_costs(model_process *p, reader *r)
     return true;
 }
 
+/* A program may run on when its recording is over: that time is not the recording's. */
+static bool is_recording(const model_process *p)
+{
+    for (size_t i = 0; i < p->profiler_count; i++)
+        if (p->profilers[i].state == RECORDING_STARTED)
+            return true;
+    return p->profiler_count == 0;
+}
+
 bool model_load_ends(model *m, model_process *p, reader *r)
 {
     recording_end record;
@@ -146,7 +155,7 @@ bool model_load_ends(model *m, model_process *p, reader *r)
     while (recording_next_end(r, &record)) {
         if (!model_add_string(m, record.reason, &p->end_reason))
             return false;
-        if (p->duration_ns < record.time && record.time <= INT64_MAX)
+        if (is_recording(p) && p->duration_ns < record.time && record.time <= INT64_MAX)
             p->duration_ns = record.time;
     }
     return true;

@@ -31,6 +31,20 @@ static bool name_by_module(naming *n, uint32_t module, uint32_t *name)
     return strings_add_text(&n->m->strings, title, name);
 }
 
+/* `memcpy@@GLIBC_2.14` is memcpy for the reader of a report. */
+static bool without_version(naming *n, uint32_t *name)
+{
+    const char *text = model_text(n->m, *name);
+    size_t length = strcspn(text, "@");
+    char title[300];
+
+    if (length == 0 || text[length] == '\0' || length >= sizeof title)
+        return true;
+    memcpy(title, text, length);
+    title[length] = '\0';
+    return strings_add_text(&n->m->strings, title, name);
+}
+
 static bool name_frame(naming *n, const model_frame *frame, uint32_t *name, uint32_t *module)
 {
     *name = frame->symbol;
@@ -43,7 +57,7 @@ static bool name_frame(naming *n, const model_frame *frame, uint32_t *name, uint
         break;
     case RECORDING_FRAME_NATIVE:
         *module = frame->owner;
-        if (*name == 0 && !name_by_module(n, frame->owner, name))
+        if (*name == 0 ? !name_by_module(n, frame->owner, name) : !without_version(n, name))
             return false;
         break;
     case RECORDING_FRAME_SYNTHETIC:

@@ -26,6 +26,22 @@ static void print_where(unsigned where)
     putchar('\n');
 }
 
+/* In the largest unit that divides it; the table has no odd ones. */
+static void print_duration(uint64_t nanoseconds)
+{
+    static const struct {
+        uint64_t length;
+        const char *name;
+    } UNITS[] = {{3600000000000u, "h"}, {60000000000u, "min"}, {1000000000, "s"}, {1000000, "ms"}};
+
+    for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++)
+        if (nanoseconds != 0 && nanoseconds % UNITS[i].length == 0) {
+            printf("%llu %s", (unsigned long long)(nanoseconds / UNITS[i].length), UNITS[i].name);
+            return;
+        }
+    printf("%llu%s", (unsigned long long)nanoseconds, nanoseconds == 0 ? "" : " ns");
+}
+
 static void print_range(const catalogue_parameter *parameter)
 {
     switch (parameter->type) {
@@ -35,8 +51,10 @@ static void print_range(const catalogue_parameter *parameter)
                (unsigned long long)parameter->maximum);
         break;
     case CATALOGUE_DURATION:
-        printf(", %g ms to %g ms", (double)parameter->minimum / 1e6,
-               (double)parameter->maximum / 1e6);
+        printf(", ");
+        print_duration(parameter->minimum);
+        printf(" to ");
+        print_duration(parameter->maximum);
         break;
     case CATALOGUE_CHOICE:
         printf(", one of %s", parameter->choices);

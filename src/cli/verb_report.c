@@ -229,7 +229,8 @@ int verb_report(int argc, char **argv)
         model_load_path(a.file, 0, &m, &e) != 0)
         return cli_fail(&e);
     print_warnings(&m);
-    if (write_report(&a, format, &m, &e) != 0) {
+    /* checked first: a slip of the pen must not cost an earlier report its file */
+    if (report_check(&m, &a.report, &e) != 0 || write_report(&a, format, &m, &e) != 0) {
         model_free(&m);
         return cli_fail(&e);
     }

@@ -325,7 +325,8 @@ static void print_rows(const request *q, const model *m, const trace_results *re
                 (unsigned long long)r->active);
         print_name(q->out, m, r);
     }
-    fprintf(q->out, "\n%zu methods meant, %zu called", results->count, called);
+    fprintf(q->out, "\n%zu method%s meant, %zu called", results->count,
+            results->count == 1 ? "" : "s", called);
     if (shown < called)
         fprintf(q->out, ", %zu not shown (--all shows them)", called - shown);
     fputc('\n', q->out);
@@ -364,7 +365,8 @@ static int show(const request *q, const char *file, error *e)
         for (size_t n = 0; n < results.count; n++)
             print_name(q->out, &m, &results.items[n]);
         print_left_alone(q, &m, &results);
-        fprintf(q->out, "\n%zu methods meant; nothing was changed\n", results.count);
+        fprintf(q->out, "\n%zu method%s meant; nothing was changed\n", results.count,
+                results.count == 1 ? "" : "s");
     } else {
         if (q->values)
             each_call(&m, (void *)(uintptr_t)q, print_call);

@@ -115,7 +115,8 @@ int heap_report_diff(const heap *a, const heap *b, size_t top, sink *out, error 
                     g->name[0] == '\0' ? "(unknown type)" : g->name);
     }
     if (left != 0)
-        sink_format(out, "%zu more types changed (--top shows more)\n", left);
+        sink_format(out, "%zu more type%s changed (--top shows more)\n", left,
+                    left == 1 ? "" : "s");
     memory_free(all.items);
     return 0;
 }

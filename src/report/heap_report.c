@@ -93,7 +93,7 @@ static void put_types(const heap *h, const heap_report_options *o, const uint32_
     if (shown == 0)
         sink_text(out, "no type of that name is on the heap\n");
     if (left != 0)
-        sink_format(out, "%zu more types (--top shows more)\n", left);
+        sink_format(out, "%zu more type%s (--top shows more)\n", left, left == 1 ? "" : "s");
 }
 
 static void put_holders(const heap *h, const heap_report_options *o, sink *out)

@@ -45,6 +45,17 @@ static void append_name(char *list, size_t size, const char *name)
         snprintf(list + used, size - used, "%s%s", used == 0 ? "" : ", ", name);
 }
 
+/* Unless the list has this name already. */
+static void add_once(char *list, size_t size, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = strstr(list, name); at != NULL; at = strstr(at + 1, name))
+        if ((at == list || at[-1] == ' ') && (at[length] == ',' || at[length] == '\0'))
+            return;
+    append_name(list, size, name);
+}
+
 static int no_such_process(const model *m, const char *name, error *e)
 {
     char list[300] = "";
@@ -59,16 +70,58 @@ static int no_such_process(const model *m, const char *name, error *e)
     return error_advise(e, "it has: %s", list[0] == '\0' ? "none" : list);
 }
 
+static int no_such_profiler(const model *m, const report_options *options, error *e)
+{
+    char list[300] = "";
+
+    for (size_t i = 0; i < m->process_count; i++) {
+        const model_process *p = &m->processes[i];
+
+        if (!report_wants_process(m, p, options))
+            continue;
+        for (size_t k = 0; k < p->profiler_count; k++)
+            add_once(list, sizeof list, model_text(m, p->profilers[k].name));
+        for (size_t k = 0; k < p->table_count; k++)
+            add_once(list, sizeof list, model_text(m, p->tables[k].profiler));
+    }
+    error_set(e, ERROR_NOT_FOUND, "the recording has no profiler '%s'", options->profiler);
+    return error_advise(e, "it has: %s", list[0] == '\0' ? "none" : list);
+}
+
+static bool has_profiler(const model *m, const model_process *p, const char *name)
+{
+    for (size_t i = 0; i < p->profiler_count; i++)
+        if (text_equal(name, model_text(m, p->profilers[i].name)))
+            return true;
+    for (size_t i = 0; i < p->table_count; i++)
+        if (text_equal(name, model_text(m, p->tables[i].profiler)))
+            return true;
+    return false;
+}
+
+int report_check(const model *m, const report_options *options, error *e)
+{
+    bool has_process = options->process == NULL;
+    bool has_wanted = options->profiler == NULL;
+
+    for (size_t i = 0; i < m->process_count; i++) {
+        if (!report_wants_process(m, &m->processes[i], options))
+            continue;
+        has_process = true;
+        has_wanted = has_wanted || has_profiler(m, &m->processes[i], options->profiler);
+    }
+    if (!has_process)
+        return no_such_process(m, options->process, e);
+    return has_wanted ? 0 : no_such_profiler(m, options, e);
+}
+
 int report_write(const model *m, const report_format *format, const report_options *options,
                  sink *out, error *e)
 {
-    bool wanted = options->process == NULL;
-    int code;
+    int code = report_check(m, options, e);
 
-    for (size_t i = 0; i < m->process_count && !wanted; i++)
-        wanted = report_wants_process(m, &m->processes[i], options);
-    if (!wanted)
-        return no_such_process(m, options->process, e);
+    if (code != 0)
+        return code;
     code = format->write(m, options, out, e);
     return code != 0 ? code : sink_finish(out, e);
 }

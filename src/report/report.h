@@ -39,7 +39,10 @@ extern const report_format REPORT_FORMATS[];
 /* NULL when there is none of that name. */
 const report_format *report_find_format(const char *name);
 
-/* Writes the report and finishes the sink. */
+/* Whether the recording has the process and the profiler that the options name; the error lists
+ * those it has. */
+int report_check(const model *m, const report_options *options, error *e);
+/* Checks, writes the report and finishes the sink. */
 int report_write(const model *m, const report_format *format, const report_options *options,
                  sink *out, error *e);
 

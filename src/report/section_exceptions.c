@@ -97,11 +97,14 @@ int section_exceptions_markdown(const section *s)
 {
     exceptions x;
     int code = exceptions_summarise(s->m, s->process, s->table, &x, s->e);
+    size_t places;
 
     if (code != 0)
         return code;
-    sink_format(s->out, "## Exceptions\n\n%llu thrown, of %zu types, at %zu places.\n\n",
-                (unsigned long long)x.total, x.types.count, known_places(&x));
+    places = known_places(&x);
+    sink_format(s->out, "## Exceptions\n\n%llu thrown, of %zu type%s, at %zu place%s.\n\n",
+                (unsigned long long)x.total, x.types.count, x.types.count == 1 ? "" : "s", places,
+                places == 1 ? "" : "s");
     if (x.total != 0) {
         put_types(s, &x);
         put_messages(s, &x);

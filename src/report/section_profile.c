@@ -113,7 +113,7 @@ static int put_threads(const section *s, const view *v)
         sink_text(s->out, " |\n");
     }
     if (count > shown)
-        sink_format(s->out, "\n%zu more threads.\n", count - shown);
+        sink_format(s->out, "\n%zu more thread%s.\n", count - shown, count - shown == 1 ? "" : "s");
     sink_char(s->out, '\n');
     memory_free(order);
     return 0;

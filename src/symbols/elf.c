@@ -266,7 +266,7 @@ static bool append_nested(buffer *out, const char *at, const char *end)
 
 void elf_append_demangled(buffer *out, const char *name)
 {
-    size_t length = strlen(name), start = out->length, n;
+    size_t length = strcspn(name, "@"), start = out->length, n; /* without `@@GLIBC_2.34` */
     const char *end = name + length, *at = name + 2, *part;
     bool done = false;
 
@@ -289,6 +289,6 @@ void elf_append_demangled(buffer *out, const char *name)
         out->length = start;
         if (out->data != NULL)
             out->data[start] = 0;
-        buffer_append_text(out, name);
+        buffer_append(out, name, length);
     }
 }

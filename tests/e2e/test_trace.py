@@ -156,7 +156,7 @@ def test_dry_run_changes_nothing(sample, clarinet, newest_runtime):
         assert done.code == 0, done
         assert "Traceable.Shapes.Throw(int)" in done.out, done
         assert "ThrowAndCatch" not in done.out, done
-        assert "1 methods meant; nothing was changed" in done.out, done
+        assert "1 method meant; nothing was changed" in done.out, done
     assert patient.process.returncode == 0, patient
 
 

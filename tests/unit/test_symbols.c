@@ -208,6 +208,8 @@ static void cpp_names_are_readable(void **state)
         {"_ZTV6Thread", "_ZTV6Thread"},
         {"_ZN99999x", "_ZN99999x"},
         {"memcpy", "memcpy"},
+        {"pthread_mutex_lock@@GLIBC_2.2.5", "pthread_mutex_lock"},
+        {"_ZN6ThreadC2Ev@V1.0", "Thread::Thread"},
     };
 
     (void)state;
