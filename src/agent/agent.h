@@ -165,6 +165,8 @@ int endpoint_open(agent *a, const char *folder, const uint8_t *token, error *e);
 int endpoint_open_own(agent *a, error *e);
 int endpoint_listen(agent *a, error *e);
 int endpoint_accept(agent *a);
+/* Whether a peer with this user id may talk to the agent at all. */
+bool endpoint_admits(uint32_t user_id);
 void endpoint_close(agent *a);
 /* callbacks.c */
 extern const clr_profiler_callbacks AGENT_CALLBACKS;

@@ -67,7 +67,7 @@ client *client_connect(agent *a, const char *path, const uint8_t *token)
     /* a Unix socket connects at once or not at all, unless its queue is full */
     if (connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0 ||
         getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
-        (peer.uid != geteuid() && peer.uid != 0)) {
+        !endpoint_admits(peer.uid)) {
         close(descriptor);
         return NULL;
     }

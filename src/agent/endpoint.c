@@ -149,6 +149,33 @@ int endpoint_open_own(agent *a, error *e)
     return error_set(e, ERROR_IO, "no folder for the agent's socket");
 }
 
+/* Whether everybody has a number in this process's user namespace, as in the machine's own. */
+static bool numbers_everybody(void)
+{
+    buffer map = BUFFER_EMPTY;
+    const char *text;
+    char *end = NULL;
+    bool all = true;
+
+    if (os_read_file("/proc/self/uid_map", 4096, &map, NULL) == 0 && map.length != 0) {
+        text = buffer_text(&map); /* first inside, first outside, count */
+        all = strtoul(text, &end, 10) == 0 && strtoul(end, &end, 10) == 0 &&
+              strtoul(end, &end, 10) == UINT32_MAX;
+    }
+    buffer_free(&map);
+    return all;
+}
+
+/* Our own user, or root. In a user namespace of our own the machine's root has no number and looks
+ * like nobody; the folder's mode keeps everybody else away, and the token is asked for in any
+ * case. */
+bool endpoint_admits(uint32_t user_id)
+{
+    enum { NO_NUMBER = 65534 };
+
+    return user_id == geteuid() || user_id == 0 || (user_id == NO_NUMBER && !numbers_everybody());
+}
+
 /* A new connection whose peer is our own user or root; -1 when there is none. */
 int endpoint_accept(agent *a)
 {
@@ -159,7 +186,7 @@ int endpoint_accept(agent *a)
     if (descriptor < 0)
         return -1;
     if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
-        (peer.uid != geteuid() && peer.uid != 0)) {
+        !endpoint_admits(peer.uid)) {
         close(descriptor);
         return -1;
     }

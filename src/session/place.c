@@ -59,6 +59,34 @@ static uint32_t group_of(int process_id)
     return effective;
 }
 
+/* The number that a user of ours has in the process's user namespace: the agent, which makes its
+ * folder itself when it stays, knows only that one. */
+static uint32_t inner_user(int process_id, uint32_t user_id)
+{
+    enum { NO_NUMBER = 65534 };
+    buffer map = BUFFER_EMPTY;
+    const char *line;
+    uint32_t inner = user_id;
+
+    if (procfs_read(process_id, "uid_map", 65536, &map) == 0) {
+        inner = NO_NUMBER;
+        for (line = buffer_text(&map); line != NULL && *line != '\0';) {
+            unsigned inside, outside, count;
+
+            if (sscanf(line, "%u %u %u", &inside, &outside, &count) == 3 && user_id >= outside &&
+                user_id - outside < count) {
+                inner = inside + (user_id - outside);
+                break;
+            }
+            line = strchr(line, '\n');
+            if (line != NULL)
+                line++;
+        }
+    }
+    buffer_free(&map);
+    return inner;
+}
+
 static void name_place(const diagnostics_process *process, const char *folder, place *p)
 {
     size_t length = strlen(folder);
@@ -69,7 +97,8 @@ static void name_place(const diagnostics_process *process, const char *folder, p
     p->group_id = group_of(process->process_id);
     while (length > 1 && folder[length - 1] == '/')
         length--;
-    snprintf(p->name, sizeof p->name, "clarinet-%u-%d-%llu", process->user_id, process->inner_pid,
+    p->inner_user_id = inner_user(process->process_id, process->user_id);
+    snprintf(p->name, sizeof p->name, "clarinet-%u-%d-%llu", p->inner_user_id, process->inner_pid,
              (unsigned long long)process->start_ticks);
     if (snprintf(p->path, sizeof p->path, "%.*s/%s", (int)length, folder, p->name) >=
         (int)sizeof p->path)
@@ -400,11 +429,11 @@ void place_sweep(const diagnostics_process *process, const place *p)
 
         if (sscanf(entry->d_name, "clarinet-%u-%d-%llu%c", &user, &process_id, &start, &rest) !=
                 3 ||
-            user != p->user_id)
+            user != p->inner_user_id)
             continue;
         seen++;
         if (!procfs_read_stat(process_id, &stat) || stat.start_ticks != start)
-            remove_left_behind(parent, entry->d_name, user);
+            remove_left_behind(parent, entry->d_name, p->user_id);
     }
     if (listing != NULL)
         closedir(listing);

@@ -16,11 +16,12 @@
 enum { PLACE_NAME = 96, PLACE_PATH = 256 };
 
 typedef struct {
-    int descriptor;        /* of the folder; -1 = none */
-    char path[PLACE_PATH]; /* as the target sees it */
-    char name[PLACE_NAME]; /* its last part */
-    char library[64];      /* the library file's name in it */
-    uint32_t user_id;      /* who must own everything */
+    int descriptor;         /* of the folder; -1 = none */
+    char path[PLACE_PATH];  /* as the target sees it */
+    char name[PLACE_NAME];  /* its last part */
+    char library[64];       /* the library file's name in it */
+    uint32_t inner_user_id; /* the same as the process itself sees it, in its user namespace */
+    uint32_t user_id;       /* who must own everything */
     uint32_t group_id;
 } place;
 

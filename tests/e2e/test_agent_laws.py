@@ -9,6 +9,7 @@ import socket
 import stat
 import struct
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -457,6 +458,33 @@ def test_another_users_process(samples_folder, start_program, clarinet, tmp_path
     finally:
         patient.release()
         shutil.rmtree(home)
+
+
+@pytest.mark.parametrize("namespaces", [["-U"], ["-Ur"], ["-Urmpf", "--mount-proc"]], ids=" ".join)
+def test_a_user_namespace_of_another_user(namespaces, samples_folder, start_program, clarinet):
+    """As in a rootless container: root has no number there, and the target's user another one."""
+    user = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups", "unshare", *namespaces]
+    if os.geteuid() != 0 or subprocess.run([*user, "true"], capture_output=True).returncode != 0:
+        pytest.skip("needs root, and user namespaces for all")
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        home.chmod(0o755)
+        shutil.copytree(samples_folder / "Healthy", home / "app")
+        (home / "tmp").mkdir()
+        (home / "tmp").chmod(0o777)
+        patient = start_program(
+            [*user, "dotnet", "exec", str(home / "app/Healthy.dll"), "--rate", 50],
+            env={"HOME": home / "tmp", "TMPDIR": home / "tmp"}, cwd="/",
+        )
+        pid = patient.pid
+        while children := Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            pid = int(children[0])
+        done = clarinet("record", "-p", "exceptions", "-d", "200ms", "-o", "out.clarinet", pid)
+        assert done.code == 0, done
+        for _ in range(2):  # the agent stays after the first
+            done = clarinet("trace", "-d", "500ms", "--json", pid, "Healthy.Worker::SortNumbers")
+            assert done.code == 0 and "SortNumbers" in done.out, done
+        assert patient.finish() == 0, patient
 
 
 # ---- beside another profiler -----------------------------------------------------------------------------
