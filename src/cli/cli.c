@@ -128,17 +128,22 @@ const cli_verb CLI_VERBS[] = {
      "html is a differential flame graph; collapsed has two weights a line, before and after.\n\n"
      "Example:\n"
      "  clarinet diff before.clarinet after.clarinet -o diff.html\n"},
-    {"instrument", "explain [--json] -- CMD… | check DIR [--assembly FILE]",
+    {"instrument",
+     "explain [--json] -- CMD… | check DIR [--assembly FILE] | compare A B [--json] [--top N]",
      "say what the instrumentation agent would do", verb_instrument,
      "explain: whether the process of CMD would be instrumented, and the rule that decides it.\n"
      "check: reads a home folder as the agent does, and lists every instrumentation point and\n"
      "every problem with its file and line; exit 1 when a file is invalid or a point can't "
-     "match.\n\n"
-     "      --json           explain: for machines\n"
-     "      --assembly FILE  check: say which points never match in this assembly\n\n"
+     "match.\n"
+     "compare: where two event logs, or two folders of dumped bodies, part; exit 1 when something\n"
+     "critical differs.\n\n"
+     "      --json           explain, compare: for machines\n"
+     "      --assembly FILE  check: say which points never match in this assembly\n"
+     "      --top N          compare: how many differences to show\n\n"
      "Examples:\n"
      "  clarinet instrument explain -- dotnet run\n"
-     "  clarinet instrument check /usr/local/newrelic --assembly Shop.dll\n"},
+     "  clarinet instrument check /usr/local/newrelic --assembly Shop.dll\n"
+     "  clarinet instrument compare before.jsonl after.jsonl\n"},
     {"threads", "PID|NAME [--json] [--flat] [--filter TEXT] [--thread ID] [-o FILE]",
      "show what every thread does now, and who waits for whom", verb_threads,
      "      --json         for machines\n"

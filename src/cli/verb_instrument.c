@@ -1,6 +1,6 @@
 /*
- * clarinet instrument explain|check: the companion of libclarinet_instrument.so. It reads the same
- * files with the same code and says what the agent would do.
+ * clarinet instrument explain|check|compare: the companion of libclarinet_instrument.so. It reads
+ * the same files with the same code and says what the agent would do.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/instrument_compare.h"
 #include "metadata/assembly.h"
 #include "report/json.h"
 #include "rules/home.h"
@@ -174,6 +175,34 @@ static void take_warning(void *context, const char *sentence)
     buffer_format(&log->text, "%s\n", sentence);
 }
 
+/* Nested types by their inner name only, as older files spell them. */
+static void name_inner_type(void *context, uint32_t token, buffer *out)
+{
+    buffer name = BUFFER_EMPTY;
+    const char *plus;
+
+    assembly_type_name(context, token, &name);
+    plus = strrchr(buffer_text(&name), '+');
+    buffer_append_text(out, plus == NULL ? buffer_text(&name) : plus + 1);
+    buffer_free(&name);
+}
+
+static void append_parameters(const assembly *a, uint32_t token, buffer *parameters,
+                              buffer *alternative)
+{
+    cil_type_namer full = assembly_namer(a, false);
+    cil_type_namer inner = {name_inner_type, (void *)(uintptr_t)a, false};
+    metadata_span span = assembly_signature(a, token);
+    cil_signature s;
+
+    cil_signature_init(&s);
+    if (cil_signature_read(&s, span.data, span.length, NULL) == 0) {
+        cil_signature_parameters_text(&s, &full, parameters);
+        cil_signature_parameters_text(&s, &inner, alternative);
+    }
+    cil_signature_free(&s);
+}
+
 /* How many methods of the assembly a point names; 0 = it would never match. */
 static size_t count_matches(const assembly *a, const points *set, const point *p)
 {
@@ -187,18 +216,20 @@ static size_t count_matches(const assembly *a, const points *set, const point *p
         uint32_t token = (uint32_t)METADATA_METHOD_DEF << 24 | row;
         buffer type = BUFFER_EMPTY;
         buffer parameters = BUFFER_EMPTY;
+        buffer alternative = BUFFER_EMPTY;
 
         if (strcmp(metadata_cell_string(m, METADATA_METHOD_DEF, row, METADATA_METHOD_NAME),
                    p->method) != 0)
             continue;
         assembly_type_name(a, (uint32_t)METADATA_TYPE_DEF << 24 | assembly_method_type(a, row),
                            &type);
-        assembly_parameters_text(a, token, false, &parameters);
+        append_parameters(a, token, &parameters, &alternative);
         if (points_find(set, assembly_name(a), v, buffer_text(&type), p->method,
-                        buffer_text(&parameters), NULL) == p)
+                        buffer_text(&parameters), buffer_text(&alternative)) == p)
             count++;
         buffer_free(&type);
         buffer_free(&parameters);
+        buffer_free(&alternative);
     }
     return count;
 }
@@ -313,9 +344,11 @@ int verb_instrument(int argc, char **argv)
         return explain(argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "check") == 0)
         return check(argc - 1, argv + 1);
+    if (argc >= 2 && strcmp(argv[1], "compare") == 0)
+        return instrument_compare(argc - 1, argv + 1);
     error_set(&e, ERROR_USAGE,
               argc < 2 ? "instrument needs to be told what to do"
-                       : "instrument can explain and check");
+                       : "instrument can explain, check and compare");
     error_advise(&e, "clarinet instrument --help");
     return cli_fail(&e);
 }

@@ -455,3 +455,19 @@ def compile_c(tmp_path):
         return program
 
     return compile_program
+
+
+@pytest.fixture(scope="session")
+def instrumentation_programs():
+    """Folder of the managed test agent and the programs of tests/instrumentation, built once."""
+    import instrumentation  # it uses this file
+
+    return instrumentation.build_programs()
+
+
+@pytest.fixture
+def instrument_home(tmp_path, instrumentation_programs):
+    """A home folder of the instrumentation agent, with the test agent in it and no points."""
+    import instrumentation
+
+    return instrumentation.Home(tmp_path, instrumentation_programs)

@@ -3,98 +3,21 @@
 The program Shapes has every shape of method; its output, exit code and stack traces must be the same
 with and without us, and each call of a method that can carry the template is reported once.
 """
-import os
 import re
-import subprocess
 
 import pytest
 
-from conftest import BUILD, ROOT
+from instrumentation import FRAMEWORK_CLSID, extension, same
 
-CLSID = "{36032161-FFC0-4B61-B559-F6C5D41BAE5A}"
-FRAMEWORK_CLSID = "{71DA0A04-7777-4EC6-9643-7D28B46A8A41}"
 LINE = re.compile(r"^\[(Trace|Debug|Info |Warn |Error)\] \d{4}-\d\d-\d\d \d\d:\d\d:\d\d .*$")
 
 
-@pytest.fixture(scope="session")
-def programs():
-    """The test agent and the programs it watches, built once."""
-    out = BUILD / "instrumentation"
-    for name in ["TestAgent/TestAgent.csproj", "Shapes/Shapes.csproj", "ShapesFs/ShapesFs.fsproj"]:
-        done = subprocess.run(
-            ["dotnet", "build", "-nologo", "-v", "q", f"-p:ClarinetOutput={out}/",
-             str(ROOT / "tests/instrumentation" / name)],
-            capture_output=True, text=True,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-    return out
-
-
-class Home:
-    """A home folder of the instrumentation agent, and runs of programs under it."""
-
-    def __init__(self, folder, programs):
-        self.folder = folder
-        self.programs = programs
-        self.calls = folder / "calls.log"
-        (folder / "extensions").mkdir()
-        (folder / "NewRelic.Agent.Core.dll").write_bytes(
-            (programs / "TestAgent/NewRelic.Agent.Core.dll").read_bytes()
-        )
-        self.configure("<configuration><log level='info'/></configuration>")
-
-    def configure(self, text):
-        (self.folder / "newrelic.config").write_text(text)
-
-    def extension(self, name, text):
-        (self.folder / "extensions" / name).write_text(text)
-
-    def run(self, runtime, program, *args, clsid=CLSID, **env):
-        self.calls.unlink(missing_ok=True)
-        settings = {
-            **os.environ,
-            "CORECLR_ENABLE_PROFILING": "1",
-            "CORECLR_PROFILER": clsid,
-            "CORECLR_PROFILER_PATH": str(BUILD / "libclarinet_instrument.so"),
-            "CORECLR_NEW_RELIC_HOME": str(self.folder),
-            "CLARINET_TEST_AGENT_LOG": str(self.calls),
-            **env,
-        }
-        return self._run(runtime, program, args, settings)
-
-    def run_bare(self, runtime, program, *args, **env):
-        return self._run(runtime, program, args, {**os.environ, **env})
-
-    def _run(self, runtime, program, args, env):
-        return subprocess.run(
-            runtime.command(self.programs / program / f"{program}.dll", *args), env=env,
-            capture_output=True, text=True, timeout=120, cwd=self.folder,
-        )
-
-    def reported(self):
-        return self.calls.read_text().splitlines() if self.calls.exists() else []
-
-    def log(self):
-        files = sorted((self.folder / "logs").glob("NewRelic.Profiler.*.log"), key=os.path.getmtime)
-        return files[-1].read_text().splitlines() if files else []
-
-
 @pytest.fixture
-def home(tmp_path, programs):
-    return Home(tmp_path, programs)
-
-
-@pytest.fixture
-def shapes_home(home, newest_runtime):
+def shapes_home(instrument_home, newest_runtime):
+    home = instrument_home
     done = home.run_bare(newest_runtime, "Shapes", "--extension", home.folder / "extensions/shapes.xml")
     assert done.returncode == 0
     return home
-
-
-def same(a, b):
-    assert a.stdout == b.stdout
-    assert a.stderr == b.stderr
-    assert a.returncode == b.returncode
 
 
 @pytest.mark.parametrize("form", ["cached", "reference"])
@@ -150,7 +73,8 @@ def test_an_agent_that_misbehaves_does_no_harm(shapes_home, runtime, mode):
     assert len([line for line in shapes_home.reported() if line.startswith("enter ")]) > 100
 
 
-def test_tail_calls_of_fsharp(home, runtime):
+def test_tail_calls_of_fsharp(instrument_home, runtime):
+    home = instrument_home
     home.extension("fs.xml", """<extension><instrumentation><tracerFactory>
       <match assemblyName='ShapesFs' className='ShapesFs.Program+Tails'>
         <exactMethodMatcher methodName='Next'/><exactMethodMatcher methodName='Chain'/>
