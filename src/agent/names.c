@@ -19,6 +19,7 @@ void names_init(names *n, const clr_info *info)
     table_u64_init(&n->frame_ids);
     table_u64_init(&n->stack_ids);
     table_u64_init(&n->address_ids);
+    compiled_init(&n->code, info);
 }
 
 void names_reset(names *n)
@@ -39,6 +40,7 @@ void names_reset(names *n)
     table_u64_free(&n->frame_ids);
     table_u64_free(&n->stack_ids);
     table_u64_free(&n->address_ids);
+    compiled_free(&n->code);
     buffer_free(&n->scratch);
     names_init(n, n->info);
 }

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/compiled.h"
 #include "base/buffer.h"
 #include "base/table.h"
 #include "clarinet/clarinet.h"
@@ -71,6 +72,7 @@ typedef struct {
     table_u64 frame_ids;   /* kind, a, b */
     table_u64 stack_ids;   /* parent, frame */
     table_u64 address_ids; /* instruction address to frame */
+    compiled code;
     buffer scratch;
 } names;
 
@@ -93,6 +95,9 @@ uint32_t names_of_class(names *n, ClassID class_id);
 /* A frame by address. `caller`: the address is a return address, so the call lies before it.
  * An address that is no managed code becomes the synthetic frame (unknown). */
 uint32_t names_frame_at(names *n, uintptr_t address, bool caller);
+/* The same for an instruction whose code compiled_find has found. */
+uint32_t names_frame_in(names *n, FunctionID function, const compiled_piece *piece,
+                        uintptr_t inside);
 uint32_t names_frame_managed(names *n, uint32_t method, uint32_t il_offset_plus_1);
 uint32_t names_frame_native(names *n, uint32_t module, uint64_t offset);
 uint32_t names_frame_synthetic(names *n, const char *text);

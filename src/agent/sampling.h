@@ -52,6 +52,10 @@ typedef struct {
     atomic_bool waiting;              /* a signal of the sampler is under way */
     atomic_int collecting;            /* runs a garbage collection */
     atomic_uintptr_t stack_end; /* above the outermost frame, once a walk got there; 0 = not yet */
+    /* The part of its own stack that whole walks have been through: as long as the thread lives it
+     * can be read without asking the kernel. The end is set once; the start only ever falls. */
+    atomic_uintptr_t readable_from; /* 0 = not known */
+    atomic_uintptr_t readable_end;
     atomic_uintptr_t alternate; /* our alternate stack; 0 = none */
     atomic_uintptr_t replaced;  /* the runtime's, which ours stands in for */
     atomic_size_t replaced_size;
@@ -132,6 +136,7 @@ typedef struct {
     int process;
     int memory; /* /proc/self/mem, where process_vm_readv is not allowed; -1 = not needed */
     ring captures;
+    uint64_t clock_cost_ns; /* of reading a thread's CPU clock */
     atomic_uint_fast64_t handler_ns;
     atomic_uint_fast64_t handler_calls;
     atomic_uint_fast64_t lost[SAMPLING_KINDS][SAMPLING_LOSSES];

@@ -12,8 +12,6 @@
 
 enum {
     MAXIMUM_ADDRESSES = 1 << 17, /* then everything is worked out anew */
-    VERSIONS = 32,               /* compiled versions of one method */
-    PARTS = 8,                   /* hot and cold parts of one version */
     MAP_PAUSE_MS = 10,           /* between two readings of the memory map … */
     MAP_LONGEST_PAUSE_MS = 1000, /* … when the last ones found nothing */
 };
@@ -29,6 +27,8 @@ void sampling_code_init(sampling_code *s, agent *a)
     s->process.descriptor = -1;
     s->memory.read = peek_process_read;
     s->memory.context = &s->process;
+    peek_pages_init(&s->pages, &s->memory);
+    s->files = (peek){peek_pages_read, &s->pages};
     s->map_pause_ms = MAP_PAUSE_MS;
     table_u64_init(&s->index);
 }
@@ -89,6 +89,7 @@ static bool read_map(sampling_code *s)
         regions_parse(&map, (const char *)text.data, text.length)) {
         regions_free(&s->map);
         s->map = map;
+        peek_pages_forget(&s->pages);
         forget_closed_libraries(s);
         done = true;
     }
@@ -146,7 +147,7 @@ static sampling_library *find_library(sampling_code *s, const region *item)
 
     memset(&made, 0, sizeof made);
     if (!regions_find_image(&s->map, item, &made.base, &made.end) ||
-        !image_open(&made.image, &s->memory, made.base))
+        !image_open(&made.image, &s->files, made.base))
         return NULL;
     if (s->library_count == s->library_capacity) {
         size_t capacity = s->library_capacity == 0 ? 64 : s->library_capacity * 2;
@@ -162,7 +163,7 @@ static sampling_library *find_library(sampling_code *s, const region *item)
     made.is_compiler = strstr(path, "libclrjit") != NULL;
     made.module = add_module(s, &made, path);
     made.has_table =
-        made.image.eh_header != 0 && cfi_open(&made.table, &s->memory, made.image.eh_header);
+        made.image.eh_header != 0 && cfi_open(&made.table, &s->files, made.image.eh_header);
     s->libraries[s->library_count] = made;
     return &s->libraries[s->library_count++];
 }
@@ -194,7 +195,7 @@ static bool is_hijack_helper(sampling_code *s, uint64_t start)
 {
     uint8_t bytes[11];
 
-    return peek_read(&s->memory, start, bytes, sizeof bytes) &&
+    return peek_read(&s->files, start, bytes, sizeof bytes) &&
            memcmp(bytes, "\x50\x55\x53\x41\x57\x41\x56\x41\x55\x41\x54", sizeof bytes) == 0;
 }
 
@@ -229,83 +230,54 @@ static void describe_native(sampling_code *s, const sampling_library *l, uint64_
     out->frame = names_frame_native(&s->agent->names, l->module, inside - l->image.bias);
     /* A restarted call stands on the instruction, an interrupted one behind it. */
     out->at_system_call =
-        leaf && peek_read(&s->memory, address - 2, bytes, 4) &&
+        leaf && peek_read(&s->files, address - 2, bytes, 4) &&
         (memcmp(bytes, "\x0f\x05", 2) == 0 || memcmp(bytes + 2, "\x0f\x05", 2) == 0);
 }
 
-/* The code of a method around an address. */
-static bool find_code(sampling_code *s, FunctionID function, ReJITID rejit, uint64_t inside,
-                      uint64_t *start, uint64_t *size)
-{
-    const clr_info *info = &s->agent->info;
-    uintptr_t starts[VERSIONS];
-    COR_PRF_CODE_INFO parts[PARTS];
-    uint32_t versions = 0, count = 0;
-
-    if (clr_info_get_native_code_start_addresses(info, function, rejit, VERSIONS, &versions,
-                                                 starts) != S_OK)
-        versions = 0;
-    for (uint32_t i = 0; i < versions && i < VERSIONS; i++) {
-        if (clr_info_get_code_info4(info, starts[i], PARTS, &count, parts) != S_OK)
-            continue;
-        for (uint32_t k = 0; k < count && k < PARTS; k++) {
-            if (inside >= parts[k].startAddress && inside - parts[k].startAddress < parts[k].size) {
-                *start = parts[k].startAddress;
-                *size = parts[k].size;
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-static stackwalk_rule managed_rule(sampling_code *s, uint64_t address, bool leaf, uint64_t start,
-                                   uint64_t size)
+static stackwalk_rule managed_rule(sampling_code *s, uint64_t address, bool leaf,
+                                   compiled_piece *piece)
 {
     enum { BEFORE = 8 };
     uint8_t code[SHAPE_PROLOGUE_BYTES], tail[SHAPE_TAIL_BYTES];
-    uint64_t offset = address - start;
-    size_t length = size < sizeof code ? (size_t)size : sizeof code;
+    uint64_t offset = address - piece->start;
+    size_t length = piece->size < sizeof code ? (size_t)piece->size : sizeof code;
     size_t before = offset < BEFORE ? (size_t)offset : BEFORE;
-    size_t tail_length = before + (size_t)(size - offset);
-    shape sh;
+    size_t tail_length = before + (size_t)(piece->size - offset);
+    bool have_code = !piece->has_shape || offset < piece->shape.prologue;
 
+    if (have_code && !peek_read(&s->memory, piece->start, code, length))
+        return stackwalk_rule_of_frame_pointer();
+    if (!piece->has_shape) {
+        piece->shape = shape_of(code, length);
+        piece->has_shape = true;
+    }
+    if (offset < piece->shape.prologue)
+        return shape_rule_in_prologue(code, length, (size_t)offset);
     if (tail_length > sizeof tail)
         tail_length = sizeof tail;
-    if (!peek_read(&s->memory, start, code, length))
-        return stackwalk_rule_of_frame_pointer();
-    sh = shape_of(code, length);
-    if (offset < sh.prologue)
-        return shape_rule_in_prologue(code, length, (size_t)offset);
     if (!leaf || !peek_read(&s->memory, address - before, tail, tail_length))
-        return sh.body;
-    return shape_rule_of_leaf(&sh, tail, before, tail_length, offset, size - offset);
+        return piece->shape.body;
+    return shape_rule_of_leaf(&piece->shape, tail, before, tail_length, offset,
+                              piece->size - offset);
 }
 
 /* false: no managed method is there. */
 static bool describe_managed(sampling_code *s, uint64_t address, bool leaf, sampling_address *out)
 {
-    const clr_info *info = &s->agent->info;
-    uint64_t inside = leaf ? address : address - 1, start, size;
-    FunctionID function = 0;
-    ReJITID rejit = 0;
+    uint64_t inside = leaf ? address : address - 1;
+    compiled_piece *piece;
+    FunctionID function;
 
     if (!agent_enter_runtime(s->agent))
         return false;
-    if (clr_info_get_function_from_ip3(info, (const uint8_t *)(uintptr_t)inside, &function,
-                                       &rejit) != S_OK &&
-        clr_info_get_function_from_ip2(info, (const uint8_t *)(uintptr_t)inside, &function,
-                                       &rejit) != S_OK)
-        return false;
+    function = compiled_find(&s->agent->names.code, (uintptr_t)inside, &piece);
     if (function == 0)
         return false;
     out->place = SAMPLING_MANAGED;
-    out->frame = names_frame_at(&s->agent->names, (uintptr_t)address, !leaf);
+    out->frame = names_frame_in(&s->agent->names, function, piece, (uintptr_t)inside);
     /* Marshalling stubs have no code range; they keep rbp. */
-    if (find_code(s, function, rejit, inside, &start, &size))
-        out->rule = managed_rule(s, address, leaf, start, size);
-    else
-        out->rule = stackwalk_rule_of_frame_pointer();
+    out->rule = piece != NULL ? managed_rule(s, address, leaf, piece)
+                              : stackwalk_rule_of_frame_pointer();
     return true;
 }
 

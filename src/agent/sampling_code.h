@@ -41,7 +41,9 @@ typedef struct {
     agent *agent;
     bool frame_pointers; /* CLARINET_WALKER=fp: walk by rbp alone, for tests */
     peek_process process;
-    peek memory;
+    peek memory;      /* of this process */
+    peek_pages pages; /* of libraries */
+    peek files;       /* libraries' memory, through the pages */
     regions map;
     uint64_t map_ns;
     unsigned map_pause_ms;

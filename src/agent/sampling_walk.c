@@ -186,20 +186,44 @@ static stackwalk_end walk_frames(sampling_walker *w, const sampling_capture *c, 
     return end;
 }
 
+/*
+ * A whole walk over managed frames went through this part of the stack: it is the thread's own, and
+ * stays until the thread ends. (Native code may run on stacks that come and go; managed code never
+ * does.)
+ */
+static void learn_readable(sampling_thread *t, const sampling_capture *c)
+{
+    uintptr_t end = atomic_load(&t->stack_end), known = atomic_load(&t->readable_end);
+    uintptr_t from = atomic_load(&t->readable_from);
+
+    if (!atomic_load(&t->managed) || end > c->stack_address + c->stack_length ||
+        (known != 0 && known != end))
+        return;
+    if (known == 0)
+        atomic_store(&t->readable_end, end);
+    if (from == 0 || c->stack_address < from)
+        atomic_store_explicit(&t->readable_from, c->stack_address, memory_order_release);
+}
+
 /* What the next capture of this thread should copy. */
 static void learn(sampling_walker *w, sampling_thread *t, const sampling_capture *c,
                   stackwalk_end end, const stackwalk_registers *r)
 {
     uint64_t used = r->value[STACKWALK_RSP] - c->stack_address;
-    unsigned limit = atomic_load(&t->copy_limit);
+    unsigned limit = atomic_load(&t->copy_limit), outermost;
 
     if (atomic_load(&t->thread) != c->thread || (c->flags & SAMPLING_ON_ALTERNATE) != 0)
         return;
     if (end == STACKWALK_COMPLETE) {
         atomic_store(&t->stack_end, (uintptr_t)r->value[STACKWALK_RSP] + 64);
-        for (unsigned i = w->count; i > 0 && t->start_frame == 0; i--) {
-            if (w->places[i - 1] == SAMPLING_MANAGED)
-                t->start_frame = w->frames[i - 1];
+        for (outermost = w->count; outermost > 0; outermost--) {
+            if (w->places[outermost - 1] == SAMPLING_MANAGED)
+                break;
+        }
+        if (outermost != 0) {
+            if (t->start_frame == 0)
+                t->start_frame = w->frames[outermost - 1];
+            learn_readable(t, c);
         }
     } else if (end == STACKWALK_NOT_COPIED && c->stack_length < limit) {
         atomic_store(&t->stack_end, 0); /* it was wrong */

@@ -35,3 +35,32 @@ bool peek_process_read(void *context, uint64_t address, void *out, size_t size)
         return false;
     return pread(process->descriptor, out, size, (off_t)address) == (ssize_t)size;
 }
+
+void peek_pages_init(peek_pages *p, const peek *below)
+{
+    p->below = below;
+    peek_pages_forget(p);
+}
+
+void peek_pages_forget(peek_pages *p)
+{
+    memset(p->number, 0, sizeof p->number);
+}
+
+bool peek_pages_read(void *context, uint64_t address, void *out, size_t size)
+{
+    peek_pages *p = context;
+    uint64_t number = address / PEEK_PAGE;
+    size_t at = (size_t)(number % PEEK_PAGES), offset = (size_t)(address % PEEK_PAGE);
+
+    if (size > PEEK_PAGE - offset)
+        return peek_read(p->below, address, out, size);
+    if (p->number[at] != number + 1) {
+        p->number[at] = 0;
+        if (!peek_read(p->below, number * PEEK_PAGE, p->bytes[at], PEEK_PAGE))
+            return peek_read(p->below, address, out, size);
+        p->number[at] = number + 1;
+    }
+    memcpy(out, p->bytes[at] + offset, size);
+    return true;
+}

@@ -44,4 +44,20 @@ typedef struct {
 
 bool peek_process_read(void *context, uint64_t address, void *out, size_t size);
 
+/*
+ * Memory that does not change while it is mapped (a library's code and unwind tables), read a page
+ * at a time and kept: one step in an unwind table is many small reads of a few places. Who knows
+ * that the map has changed says peek_pages_forget.
+ */
+enum { PEEK_PAGE = 4096, PEEK_PAGES = 32 };
+typedef struct {
+    const peek *below;
+    uint64_t number[PEEK_PAGES]; /* address / PEEK_PAGE + 1; 0 = empty */
+    uint8_t bytes[PEEK_PAGES][PEEK_PAGE];
+} peek_pages;
+
+void peek_pages_init(peek_pages *p, const peek *below);
+void peek_pages_forget(peek_pages *p);
+bool peek_pages_read(void *context, uint64_t address, void *out, size_t size);
+
 #endif
