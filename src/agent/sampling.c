@@ -18,10 +18,24 @@ struct sampling {
     sampling_walker *walker;
     uint64_t listed_ns;
     uint64_t lost_before[SAMPLING_KINDS][SAMPLING_LOSSES];
+    unsigned changes; /* sampling_state.changes at the last round */
+    bool busy;        /* they moved before it */
     char note[256];
 };
 
 static const unsigned ENGINE_OF[SAMPLING_KINDS] = {ENGINE_INDEX_cpu, ENGINE_INDEX_wall};
+
+const recording_column SAMPLING_COLUMNS[SAMPLING_COLUMN_COUNT] = {
+    {RECORDING_TIME, "time", ""},      {RECORDING_THREAD_ID, "thread", ""},
+    {RECORDING_STACK_ID, "stack", ""}, {RECORDING_DURATION, "weight", ""},
+    {RECORDING_U64, "state", ""},
+};
+
+const char *const SAMPLING_LOSS_NAMES[SAMPLING_LOSSES] = {
+#define X(name, text) text,
+    SAMPLING_LOSS_LIST(X)
+#undef X
+};
 
 static bool has_users(const struct sampling *s)
 {
@@ -178,13 +192,25 @@ void sampling_cost(uint64_t *sampler_ns, uint64_t *handler_ns, uint64_t *handler
     *handler_calls = atomic_load(&sampling_state.handler_calls);
 }
 
-/* The runtime calls this on the thread that collects. */
-void sampling_on_collection(bool starts)
+/* The runtime calls these on the thread that collects. */
+static void mark_collecting(bool starts)
 {
     sampling_thread *t = sampling_thread_at(os_thread_id(), SAMPLING_FIND);
 
     if (t != NULL)
         atomic_store(&t->collecting, starts ? 1 : 0);
+}
+
+void sampling_on_collection_started(agent *a)
+{
+    (void)a;
+    mark_collecting(true);
+}
+
+void sampling_on_collection_finished(agent *a)
+{
+    (void)a;
+    mark_collecting(false);
 }
 
 /* ---- draining ---- */
@@ -307,10 +333,17 @@ static void move_losses(agent *a)
     }
 }
 
+/* Threads that come and go need slots and alternate stacks; a ring that fills wakes us itself. */
+bool sampling_can_wait(agent *a)
+{
+    return a->sampling != NULL && !a->sampling->busy;
+}
+
 void sampling_drain(agent *a, bool last)
 {
     uint64_t now = os_monotonic_ns();
     ring_record record;
+    unsigned changes;
 
     (void)last;
     if (!has_users(a->sampling))
@@ -328,6 +361,9 @@ void sampling_drain(agent *a, bool last)
     move_losses(a);
     sampling_stacks_fill();
     reap(a);
+    changes = atomic_load(&sampling_state.changes);
+    a->sampling->busy = changes != a->sampling->changes;
+    a->sampling->changes = changes;
     if (now - a->sampling->listed_ns >= (uint64_t)LIST_EVERY_MS * 1000000) {
         a->sampling->listed_ns = now;
         sampling_threads_list();

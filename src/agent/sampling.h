@@ -210,7 +210,7 @@ void sampling_threads_mark_managed(agent *a);
 /* Sets, changes or (interval 0) deletes the timers of all threads. */
 void sampling_timers_set(uint64_t interval_ns, bool monotonic);
 void sampling_timer_drop(sampling_thread *t);
-void sampling_on_thread_assigned(agent *a, uint32_t os_thread);
+void sampling_on_thread_assigned(agent *a, ThreadID thread, uint32_t os_thread);
 void sampling_on_thread_destroyed(agent *a, ThreadID thread);
 /* The kernel's tick: CPU timers are looked at that often. */
 uint64_t sampling_tick_ns(void);
@@ -254,13 +254,21 @@ void sampling_configure(agent *a, sampling_kind kind, unsigned engine_index);
 const sampling_settings *sampling_settings_of(agent *a, sampling_kind kind);
 /* Takes every capture out of the ring and writes rows; looks after threads. */
 void sampling_drain(agent *a, bool last);
+bool sampling_can_wait(agent *a);
 /* Frees what the own thread holds; signals are off. */
 void sampling_destroy(agent *a);
 /* What a person should know about how it samples here; "" = nothing. */
 const char *sampling_note(agent *a);
 /* CPU time of the sampler, time in handlers, handlers so far. */
 void sampling_cost(uint64_t *sampler_ns, uint64_t *handler_ns, uint64_t *handler_calls);
-void sampling_on_collection(bool starts);
+
+/* What the engines of cpu and wall have alike: columns of their table, names of their losses, and
+ * the runtime's callbacks. */
+enum { SAMPLING_COLUMN_COUNT = 5 };
+extern const recording_column SAMPLING_COLUMNS[SAMPLING_COLUMN_COUNT];
+extern const char *const SAMPLING_LOSS_NAMES[SAMPLING_LOSSES];
+void sampling_on_collection_started(agent *a);
+void sampling_on_collection_finished(agent *a);
 
 /* ---- profilers/wall.c ---- */
 

@@ -11,7 +11,7 @@
 #include "stackwalk/shape.h"
 
 enum {
-    MAXIMUM_ADDRESSES = 1 << 17, /* then everything is worked out anew */
+    MAXIMUM_ADDRESSES = 80000, /* then everything is worked out anew */
     MAP_PAUSE_MS = 10,           /* between two readings of the memory map … */
     MAP_LONGEST_PAUSE_MS = 1000, /* … when the last ones found nothing */
 };
@@ -30,13 +30,13 @@ void sampling_code_init(sampling_code *s, agent *a)
     peek_pages_init(&s->pages, &s->memory);
     s->files = (peek){peek_pages_read, &s->pages};
     s->map_pause_ms = MAP_PAUSE_MS;
-    table_u64_init(&s->index);
 }
 
 static void forget_addresses(sampling_code *s)
 {
-    table_u64_free(&s->index);
-    s->address_count = 0;
+    memory_free(s->addresses);
+    s->addresses = NULL;
+    s->address_count = s->address_capacity = 0;
 }
 
 void sampling_code_free(sampling_code *s)
@@ -45,7 +45,6 @@ void sampling_code_free(sampling_code *s)
         cfi_close(&s->libraries[i].table);
     memory_free(s->libraries);
     memory_free(s->addresses);
-    table_u64_free(&s->index);
     regions_free(&s->map);
 }
 
@@ -305,28 +304,55 @@ static void describe(sampling_code *s, uint64_t address, bool leaf, sampling_add
         out->rule = stackwalk_rule_of_frame_pointer();
 }
 
-const sampling_address *sampling_code_at(sampling_code *s, uint64_t address, bool leaf)
+/* Where a key is or would be kept. */
+static sampling_address *place_of(sampling_address *table, size_t capacity, uint64_t key)
 {
-    uint64_t key = address * 2 + leaf, known;
+    size_t at = (size_t)table_hash_u64(key) & (capacity - 1);
 
-    if (table_u64_get(&s->index, key, &known))
-        return &s->addresses[known];
-    describe(s, address, leaf, &s->nowhere);
-    if (s->nowhere.place == SAMPLING_UNKNOWN)
-        return &s->nowhere; /* not kept: the map may know it next time */
+    while (table[at].key != 0 && table[at].key != key)
+        at = (at + 1) & (capacity - 1);
+    return &table[at];
+}
+
+static bool make_room(sampling_code *s)
+{
+    size_t capacity = s->address_capacity == 0 ? 4096 : s->address_capacity * 2;
+    sampling_address *bigger;
+
     if (s->address_count >= MAXIMUM_ADDRESSES)
         forget_addresses(s);
-    if (s->address_count == s->address_capacity) {
-        size_t capacity = s->address_capacity == 0 ? 1024 : s->address_capacity * 2;
-        sampling_address *bigger = memory_resize(s->addresses, capacity * sizeof *bigger);
-
-        if (bigger == NULL)
-            return &s->nowhere;
-        s->addresses = bigger;
-        s->address_capacity = capacity;
+    if (s->address_capacity != 0 && (s->address_count + 1) * 3 <= s->address_capacity * 2)
+        return true;
+    bigger = memory_allocate_array(capacity, sizeof *bigger);
+    if (bigger == NULL)
+        return false;
+    for (size_t i = 0; i < s->address_capacity; i++) {
+        if (s->addresses[i].key != 0)
+            *place_of(bigger, capacity, s->addresses[i].key) = s->addresses[i];
     }
-    if (!table_u64_put(&s->index, key, s->address_count))
+    memory_free(s->addresses);
+    s->addresses = bigger;
+    s->address_capacity = capacity;
+    return true;
+}
+
+const sampling_address *sampling_code_at(sampling_code *s, uint64_t address, bool leaf)
+{
+    uint64_t key = address * 2 + leaf;
+    sampling_address *place;
+
+    if (s->address_capacity != 0) {
+        place = place_of(s->addresses, s->address_capacity, key);
+        if (place->key == key && key != 0)
+            return place;
+    }
+    describe(s, address, leaf, &s->nowhere);
+    /* What is unknown is not kept: the map may know it next time. */
+    if (s->nowhere.place == SAMPLING_UNKNOWN || key == 0 || !make_room(s))
         return &s->nowhere;
-    s->addresses[s->address_count] = s->nowhere;
-    return &s->addresses[s->address_count++];
+    s->nowhere.key = key;
+    place = place_of(s->addresses, s->address_capacity, key);
+    *place = s->nowhere;
+    s->address_count++;
+    return place;
 }

@@ -20,6 +20,7 @@
 typedef enum { SAMPLING_UNKNOWN, SAMPLING_NATIVE, SAMPLING_MANAGED, SAMPLING_STUB } sampling_place;
 
 typedef struct {
+    uint64_t key; /* address * 2 + leaf; 0 = a free place of the table */
     stackwalk_rule rule;
     uint32_t frame; /* id; 0 = shows none */
     uint8_t place;  /* sampling_place */
@@ -49,8 +50,7 @@ typedef struct {
     unsigned map_pause_ms;
     sampling_library *libraries;
     size_t library_count, library_capacity;
-    table_u64 index; /* address * 2 + leaf: position in addresses */
-    sampling_address *addresses;
+    sampling_address *addresses; /* by hash of their key, probed linearly, at most 2/3 full */
     size_t address_count, address_capacity;
     sampling_address nowhere;
 } sampling_code;

@@ -327,9 +327,14 @@ void sampling_threads_mark_managed(agent *a)
     clr_release(threads);
 }
 
-void sampling_on_thread_assigned(agent *a, uint32_t os_thread)
+void sampling_on_thread_assigned(agent *a, ThreadID thread, uint32_t os_thread)
 {
+    enum { MANY = 16 };
+
+    (void)thread;
     meet(a, os_thread, SAMPLING_BEAR);
+    if (atomic_load_explicit(&sampling_state.changes, memory_order_relaxed) % MANY == 0)
+        agent_wake(a); /* they need alternate stacks */
 }
 
 static void meet(agent *a, uint32_t os_thread, sampling_wish wish)

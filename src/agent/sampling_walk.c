@@ -13,8 +13,15 @@
 
 enum { DEEPEST = SAMPLING_MAX_DEPTH, STATE_FRAMES = 24 };
 
+/* The outer part of the last stacks: the next one of the same thread mostly shares it. */
+enum { MEMOS = 8, MEMO_DEPTH = 96 };
+typedef struct {
+    uint32_t frame, stack;
+} walk_memo;
+
 struct sampling_walker {
     agent *agent;
+    walk_memo memos[MEMOS][MEMO_DEPTH]; /* outermost first; frame 0 = no more */
     sampling_code code;
     table_u64 states;             /* stack id: RECORDING_STATE_… */
     uint32_t frames[DEEPEST + 4]; /* leaf first */
@@ -234,11 +241,30 @@ static void learn(sampling_walker *w, sampling_thread *t, const sampling_capture
     }
 }
 
+/* The stack on a whole one's outer frames, from the memo as far as it is the same. */
+static uint32_t stack_by_memo(sampling_walker *w, walk_memo *memo, unsigned at, uint32_t parent,
+                              uint32_t frame)
+{
+    uint32_t stack;
+
+    if (at < MEMO_DEPTH && memo[at].frame == frame)
+        return memo[at].stack;
+    stack = names_stack_on(&w->agent->names, parent, frame);
+    if (at < MEMO_DEPTH) {
+        memo[at] = (walk_memo){stack != 0 ? frame : 0, stack};
+        if (at + 1 < MEMO_DEPTH)
+            memo[at + 1].frame = 0; /* what stood on the other frame */
+    }
+    return stack;
+}
+
 /* Root first, so that common callers are shared. */
 static uint32_t build_stack(sampling_walker *w, const sampling_thread *t, stackwalk_end end,
                             bool with_native)
 {
     names *n = &w->agent->names;
+    walk_memo *memo = w->memos[(size_t)(t - sampling_state.threads) % MEMOS];
+    unsigned at = end == STACKWALK_COMPLETE ? 0 : MEMO_DEPTH;
     uint32_t stack = 0;
 
     if (end == STACKWALK_TRUNCATED) {
@@ -250,7 +276,7 @@ static uint32_t build_stack(sampling_walker *w, const sampling_thread *t, stackw
     }
     for (unsigned i = w->count; i > 0; i--) {
         if (with_native || w->places[i - 1] != SAMPLING_NATIVE)
-            stack = names_stack_on(n, stack, w->frames[i - 1]);
+            stack = stack_by_memo(w, memo, at++, stack, w->frames[i - 1]);
     }
     return stack;
 }

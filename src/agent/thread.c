@@ -128,6 +128,16 @@ static void sleep_and_serve(agent *a)
         heed_wake(a);
 }
 
+static unsigned next_tick_ms(agent *a)
+{
+    for (unsigned i = 0; i < ENGINE_COUNT; i++) {
+        if (atomic_load_explicit(&a->engines[i].active, memory_order_relaxed) &&
+            (ENGINES[i]->can_wait == NULL || !ENGINES[i]->can_wait(a)))
+            return AGENT_TICK_MS;
+    }
+    return AGENT_LONG_TICK_MS;
+}
+
 /* Ticks, deadlines. */
 static void keep_time(agent *a)
 {
@@ -144,7 +154,7 @@ static void keep_time(agent *a)
         agent_round(a, false);
     }
     if (somebody_records(a) && now >= a->next_tick_ns) {
-        a->next_tick_ns = now + (uint64_t)AGENT_TICK_MS * 1000000;
+        a->next_tick_ns = now + (uint64_t)next_tick_ms(a) * 1000000;
         atomic_fetch_add_explicit(&a->tick, 1, memory_order_relaxed);
         atomic_store_explicit(&a->waking, false, memory_order_relaxed);
         agent_round(a, false);
