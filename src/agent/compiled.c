@@ -82,10 +82,10 @@ static uint32_t ask_map(compiled *c, FunctionID function, ReJITID rejit, uintptr
         c->scratch = memory_allocate(MAXIMUM_MAP * sizeof *c->scratch);
     if (c->scratch == NULL)
         return 0;
-    hr = start != 0 ? clr_info_get_il_to_native_mapping3(c->info, start, MAXIMUM_MAP, &count,
-                                                         c->scratch)
-                    : clr_info_get_il_to_native_mapping2(c->info, function, rejit, MAXIMUM_MAP,
-                                                         &count, c->scratch);
+    hr = start != 0
+             ? clr_info_get_il_to_native_mapping3(c->info, start, MAXIMUM_MAP, &count, c->scratch)
+             : clr_info_get_il_to_native_mapping2(c->info, function, rejit, MAXIMUM_MAP, &count,
+                                                  c->scratch);
     if (hr != S_OK)
         return 0;
     return count < MAXIMUM_MAP ? count : MAXIMUM_MAP;

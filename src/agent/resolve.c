@@ -89,8 +89,8 @@ uint32_t names_frame_in(names *n, FunctionID function, const compiled_piece *pie
 
     if (method == 0)
         return names_frame_synthetic(n, "(unknown)");
-    return names_frame_managed(
-        n, method, piece != NULL ? compiled_il_offset(&n->code, piece, inside) : 0);
+    return names_frame_managed(n, method,
+                               piece != NULL ? compiled_il_offset(&n->code, piece, inside) : 0);
 }
 
 uint32_t names_frame_at(names *n, uintptr_t address, bool caller)

@@ -11,7 +11,7 @@
 #include "stackwalk/shape.h"
 
 enum {
-    MAXIMUM_ADDRESSES = 80000, /* then everything is worked out anew */
+    MAXIMUM_ADDRESSES = 80000,   /* then everything is worked out anew */
     MAP_PAUSE_MS = 10,           /* between two readings of the memory map … */
     MAP_LONGEST_PAUSE_MS = 1000, /* … when the last ones found nothing */
 };
@@ -275,8 +275,8 @@ static bool describe_managed(sampling_code *s, uint64_t address, bool leaf, samp
     out->place = SAMPLING_MANAGED;
     out->frame = names_frame_in(&s->agent->names, function, piece, (uintptr_t)inside);
     /* Marshalling stubs have no code range; they keep rbp. */
-    out->rule = piece != NULL ? managed_rule(s, address, leaf, piece)
-                              : stackwalk_rule_of_frame_pointer();
+    out->rule =
+        piece != NULL ? managed_rule(s, address, leaf, piece) : stackwalk_rule_of_frame_pointer();
     return true;
 }
 
