@@ -1,5 +1,6 @@
 // Punctual: calls that signals can disturb. Each part does its thing --rounds times (20) in a
-// thread of its own and reports "NAME: N of N"; late means more than ten times what was asked for.
+// thread of its own and reports "NAME: N of N"; late means more than fifty times what was
+// asked for: a call that signals start anew never ends, one on a busy machine does.
 //   receive  a socket receive with a timeout of 60 ms, and nobody sends
 //   stream   the same through a NetworkStream
 //   sleep    Thread.Sleep(50) and a wait of 50 ms
@@ -21,6 +22,7 @@ namespace Punctual
     {
         private static int rounds = 20;
         private static int ticks;
+        private static PosixSignalRegistration? profile;
 
         public static int Main(string[] args)
         {
@@ -69,7 +71,7 @@ namespace Punctual
         private static bool InTime(Stopwatch watch, int milliseconds)
         {
             return watch.ElapsedMilliseconds >= milliseconds - 5 &&
-                   watch.ElapsedMilliseconds < milliseconds * 10;
+                   watch.ElapsedMilliseconds < milliseconds * 50;
         }
 
         private static (Socket, Socket) Pair()
@@ -175,16 +177,18 @@ namespace Punctual
             Stopwatch watch = Stopwatch.StartNew();
             int before;
 
-            using (PosixSignalRegistration.Create((PosixSignal)27, context => { context.Cancel = true; ticks++; }))
+            if (profile == null)
             {
-                setitimer(2, &each, null);
-                before = ticks;
-                while (ticks < before + 20 && watch.ElapsedMilliseconds < 60000)
-                    Thread.SpinWait(1000);
-                each = default;
-                setitimer(2, &each, null);
-                Thread.Sleep(20);
+                // For good: a profiler that comes between two rounds must find it in use.
+                profile = PosixSignalRegistration.Create((PosixSignal)27, context => { context.Cancel = true; ticks++; });
+                Console.WriteLine("profiles itself");
             }
+            setitimer(2, &each, null);
+            before = ticks;
+            while (ticks < before + 20 && watch.ElapsedMilliseconds < 60000)
+                Thread.SpinWait(1000);
+            each = default;
+            setitimer(2, &each, null);
             return ticks >= before + 20;
         }
     }

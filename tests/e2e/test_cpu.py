@@ -1,7 +1,7 @@
 """cpu and wall on real runtimes: stacks that are hard to walk, each hole by name.
 
-The sample Shapes runs known work in threads of their own; `CHAINS` is what every stack of a thread
-must begin with. Under CLARINET_WALKER=fp (plain frame pointers) the same checks must fail: else
+The sample Shapes runs known work in threads of their own; sampling_truth.py says what every stack of
+a thread must begin with. Under CLARINET_WALKER=fp (plain frame pointers) the same checks must fail: else
 they would prove nothing.
 """
 import os
@@ -12,23 +12,8 @@ import subprocess
 import pytest
 
 from recording_reader import Recording
+from sampling_truth import CHAINS, count_right, own
 
-CHAINS = {
-    "osr": ["OsrRoot", "OsrCaller", "OsrLoop"],
-    "alloc": ["AllocRoot", "AllocCaller", "Allocate"],
-    "thin": ["ThinRoot", "ThinCaller", "ThinMiddle", "ThinLeaf"],
-    "regex": ["RegexRoot", "RegexCaller"],
-    "qsort": ["QsortRoot", "QsortCaller", "Compare", "CompareNumbers"],
-    "throw": ["ThrowRoot", "ThrowCaller", "ThrowMiddle"],
-    "json": ["JsonRoot", "JsonCaller"],
-    "linq": ["LinqRoot", "LinqCaller"],
-    "sort": ["SortRoot", "SortCaller"],
-    "text": ["TextRoot", "TextCaller"],
-    "generic": ["GenericRoot", "GenericCaller"],
-    "simd": ["SimdRoot", "SimdCaller"],
-    "async": ["AsyncRoot", "AsyncCaller"],
-    "move": ["MoveRoot", "MoveCaller"],
-}
 SECONDS = 8
 WAITS = "join,semaphore"
 
@@ -77,33 +62,6 @@ def waits(request, runtime, recordings):
     return recordings[runtime.name, "waits"]
 
 
-def own(sample):
-    """The sample's methods of the program itself, outermost first, without their type."""
-    return [
-        f.name.rsplit(".", 1)[-1] for f in sample.stack
-        if f.kind == "managed" and f.name.startswith("Shapes.")
-    ]
-
-
-def is_right(sample, chain):
-    """The chain from its start, in order, each once, as far as the sample got."""
-    names = [name for name in own(sample) if name in chain]
-    once = [name for i, name in enumerate(names) if i == 0 or names[i - 1] != name]
-    recursive = chain[-1] == "ThrowMiddle"
-    return (
-        bool(sample.stack)
-        and sample.stack[0].name != "(incomplete)"
-        and names[:1] == chain[:1]
-        and (once if recursive else names) == chain[: len(once)]
-    )
-
-
-def shares(recording, work):
-    """(right samples, all samples) of the thread that does this work."""
-    samples = [s for s in recording.samples("cpu") if recording.thread_name(s.thread) == work]
-    return sum(is_right(s, CHAINS[work]) for s in samples), len(samples)
-
-
 def share_with(recording, work, method):
     samples = [s for s in recording.samples("cpu") if recording.thread_name(s.thread) == work]
     return sum(method in own(s) for s in samples) / len(samples), len(samples)
@@ -125,20 +83,20 @@ def test_hole(shapes, hole):
     share, count = share_with(shapes, work, method)
     assert count > 10, "too few samples to tell"
     assert share >= bar, f"{method} is in {share:.1%} of {count} samples of {work}"
-    right, total = shares(shapes, work)
+    right, total = count_right(shapes, work)
     assert right >= total * 0.995 - 1, f"{work}: {right} of {total} stacks are right"
 
 
 def test_the_same_checks_fail_with_frame_pointers_alone(shapes_by_frame_pointers):
     recording = shapes_by_frame_pointers
-    counts = {work: shares(recording, work) for work in ("osr", "alloc", "thin", "regex", "qsort")}
+    counts = {work: count_right(recording, work) for work in ("osr", "alloc", "thin", "regex", "qsort")}
     for work, (right, total) in counts.items():
         assert total > 10
         assert right < total * 0.97, f"{work} is right by frame pointers alone: {counts}"
 
 
 def test_managed_frames_are_right_in_the_whole_mix(shapes):
-    counts = {work: shares(shapes, work) for work in CHAINS}
+    counts = {work: count_right(shapes, work) for work in CHAINS}
     right, total = (sum(c[i] for c in counts.values()) for i in (0, 1))
     assert total > 300
     assert right >= total * 0.995, counts

@@ -23,7 +23,7 @@ def test_null_reference_storm_attached_in_its_midst(runtime, sample, clarinet, t
             recording = record(clarinet, tmp_path, patient.pid, *STORM, seconds=2)
             stacks = [s for s in recording.samples("cpu")
                       if recording.thread_name(s.thread).startswith("nulls")]
-            assert len(stacks) > 50
+            assert len(stacks) > 10
             whole = [s for s in stacks if s.stack and s.stack[0].name != "(incomplete)"]
             assert len(whole) >= 0.99 * len(stacks) - 2, recording.losses
     assert patient.process.returncode == 0, patient
@@ -34,7 +34,7 @@ def test_everything_rough_at_once(runtime, sample, clarinet, tmp_path):
     parts = "nulls,churn,garbage,libraries,children,emitted"
     with sample("Rough", "--parts", parts) as patient:
         recording = record(clarinet, tmp_path, patient.pid, *STORM, seconds=6)
-        assert len(list(recording.samples("cpu"))) > 100
+        assert len(list(recording.samples("cpu"))) > 10
     assert patient.process.returncode == 0, patient
     assert "all well" in patient.lines, patient
 
@@ -73,7 +73,7 @@ def test_every_line_is_read(runtime, sample, clarinet, tmp_path):
 
 def test_the_programs_own_sigprof_is_respected(runtime, sample, clarinet, tmp_path):
     with sample("Punctual", "--parts", "profile", "--rounds", 1000000) as patient:
-        time.sleep(1)
+        patient.wait_for("^profiles itself$")
         recording = record(clarinet, tmp_path, patient.pid, "-p", "cpu", seconds=3)
         note = recording.profilers[0]["note"]
         assert "SIGPROF" in note, note
@@ -82,13 +82,14 @@ def test_the_programs_own_sigprof_is_respected(runtime, sample, clarinet, tmp_pa
         patient.kill()
 
 
-def test_cpu_of_short_lived_threads_counts(runtime, sample, clarinet, tmp_path):
+def test_cpu_of_short_lived_threads_counts(runtime, sample_command, clarinet, tmp_path):
     threads, burn = 600, 5
-    with sample("Rough", "--parts", "churn", "--threads", threads, "--burn", burn,
-                ready=None) as patient:
-        patient.wait_for("^ready$")
-        recording = record(clarinet, tmp_path, patient.pid, "-p", "cpu", seconds=60)
-        assert patient.wait() == 0
+    command = sample_command("Rough", "--parts", "churn", "--threads", threads, "--burn", burn,
+                             "--seconds", 50)
+    path = tmp_path / "churn.clarinet"
+    done = clarinet("record", "-p", "cpu", "-o", path, "--", *command)
+    assert done.code == 0 and "all well" in done.out, done
+    recording = Recording.load(path)
     burned = sum(s.weight for s in recording.samples("cpu")
                  if any(f.name.endswith(".Burn") for f in s.stack)) / 1e9
     truth = threads * burn / 1000
