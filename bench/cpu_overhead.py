@@ -6,12 +6,14 @@ whatever else the machine does hits all alike. Cost is the whole process's proce
 operation: our own threads are in it. Also printed: the agent's own account (handler and threads,
 after the first 5 s), the time of one handler, and the same with 500 sleeping threads.
 
-ROUNDS (7), WINDOW seconds (3), VERSIONS (the newest), PEER=0 leaves dotnet-trace out.
+BENCH_ROUNDS (7), BENCH_WINDOW seconds (3), BENCH_VERSIONS (the newest; a list, or all),
+BENCH_PEER=0 leaves dotnet-trace out, BENCH_SIZE=0 the recording of 3 minutes.
 """
 import os
 import random
 import re
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,49 +21,25 @@ import threading
 import time
 from pathlib import Path
 
+from ps import chosen_runtimes, peer
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/e2e"))
 from recording_reader import Recording  # noqa: E402
 
-ROUNDS = int(os.environ.get("ROUNDS", "7"))
-WINDOW = float(os.environ.get("WINDOW", "3"))
-PEER = os.environ.get("PEER", "1") != "0"
-PEER_VERSION = "10.0.750501"
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7"))
+WINDOW = float(os.environ.get("BENCH_WINDOW", "3"))
+PEER = os.environ.get("BENCH_PEER", "1") != "0"
+SIZE = os.environ.get("BENCH_SIZE", "1") != "0"
+# Chunks of what is there once: STRING, MODULE, METHOD, FRAME, SYMBOL, STACK, THREAD.
+ONCE = range(2, 9)
 CLARINET = Path(os.environ.get("CLARINET_BUILD", ROOT / "build")) / "clarinet"
 
 
-def runtimes():
-    folder = subprocess.run(
-        [ROOT / "dev", "runtimes"], stdout=subprocess.PIPE, text=True, check=True
-    ).stdout.splitlines()[-1]
-    rows = [
-        line.split()
-        for line in (ROOT / "tools/runtimes/versions").read_text().splitlines()
-        if line.strip() and not line.startswith("#")
-    ]
-    versions = [version for _, version, web in rows if web == "aspnetcore"]
-    return folder, os.environ.get("VERSIONS", versions[-1]).split(",")
-
-
-def peer(scratch):
-    """dotnet-trace, installed for this run; None when it cannot be had."""
-    if not PEER:
-        return None
-    done = subprocess.run(
-        ["dotnet", "tool", "install", "dotnet-trace", "--version", PEER_VERSION, "--tool-path", scratch],
-        capture_output=True, text=True,
-    )
-    if done.returncode != 0:
-        print("dotnet-trace could not be installed:", done.stderr.strip().splitlines()[-1:])
-        return None
-    return f"{scratch}/dotnet-trace"
-
-
 class Target:
-    def __init__(self, folder, version, *args):
-        subprocess.run([ROOT / "dev", "samples"], check=True, stderr=subprocess.DEVNULL)
+    def __init__(self, dotnet, version, *args):
         self.process = subprocess.Popen(
-            [f"{folder}/dotnet", "exec", "--fx-version", version,
+            [dotnet, "exec", "--fx-version", version,
              ROOT / "build/samples/Busy/Busy.dll", *args],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )
@@ -112,8 +90,8 @@ def interval(values):
     return statistics.median(values), medians[50], medians[1949]
 
 
-def overhead(folder, version, scratch, trace):
-    target = Target(folder, version)
+def overhead(dotnet, version, scratch, trace):
+    target = Target(dotnet, version)
     seconds = int(WINDOW + 2)
     kinds = {
         "bare": None,
@@ -142,9 +120,9 @@ def overhead(folder, version, scratch, trace):
     return found
 
 
-def own_account(folder, version, scratch):
+def own_account(dotnet, version, scratch):
     """The agent's own cost after 5 s, and one handler's time."""
-    target = Target(folder, version)
+    target = Target(dotnet, version)
     time.sleep(3)
     path = f"{scratch}/own.clarinet"
     subprocess.run([CLARINET, "record", "-p", "cpu", "-d", "15s", "-o", path, str(target.process.pid)],
@@ -157,15 +135,14 @@ def own_account(folder, version, scratch):
     own = sum(last[key] - first[key] for key in ("thread_cpu_ns", "handler_ns"))
     handler = (last["handler_ns"] - first["handler_ns"]) / (last["calls"] - first["calls"])
     depth = statistics.median(len(s.stack) for s in late)
-    size = os.path.getsize(path)
     print(f"{version}: own cost {100 * own / sampled:.3f} % of the sampled processor time, "
-          f"handler {handler / 1000:.2f} us at depth {depth:.0f}, recording {size} bytes")
+          f"handler {handler / 1000:.2f} us at depth {depth:.0f}, {len(late)} samples")
     return 100 * own / sampled, handler
 
 
-def sleeping(folder, version, scratch):
+def sleeping(dotnet, version, scratch):
     """cpu and wall beside 500 sleeping threads: share of one core."""
-    target = Target(folder, version, "--threads", "0", "--idle", "500")
+    target = Target(dotnet, version, "--threads", "0", "--idle", "500")
     time.sleep(3)
     begin = time.monotonic()
     time.sleep(5)
@@ -184,24 +161,46 @@ def sleeping(folder, version, scratch):
     return 100 * (sampled - bare)
 
 
+def file_size(dotnet, version, scratch):
+    """Bytes a sample of a recording of 3 minutes, without what is there once: names and stacks."""
+    target = Target(dotnet, version)
+    time.sleep(3)
+    path = f"{scratch}/long.clarinet"
+    subprocess.run([CLARINET, "record", "-p", "cpu", "-d", "180s", "-o", path, str(target.process.pid)],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    target.close()
+    rows = len(Recording.load(path).samples("cpu"))
+    data = Path(path).read_bytes()
+    size, once, at = len(data), 0, 16
+    while at + 16 <= size:
+        kind, _, _, length, _ = struct.unpack_from("<HHIII", data, at)
+        once += 16 + length if kind in ONCE else 0
+        at += 16 + length
+    print(f"{version}: 3 minutes, {rows} samples, {size} bytes: {once} of names and stacks, each once, "
+          f"and {(size - once) / rows:.2f} bytes a sample (all in all {size / rows:.2f})")
+    return (size - once) / rows
+
+
 def main():
     failed = []
-    folder, versions = runtimes()
     with tempfile.TemporaryDirectory() as scratch:
-        trace = peer(scratch)
-        for version in versions:
-            found = overhead(folder, version, scratch, trace)
+        trace = peer() if PEER else None
+        for version, dotnet in chosen_runtimes():
+            found = overhead(dotnet, version, scratch, trace)
             if found["cpu"][1] > 1:
                 failed.append(f"{version}: cpu costs more than 1 %")
             if "dotnet-trace" in found and found["cpu"][1] > found["dotnet-trace"][2] / 10:
                 failed.append(f"{version}: cpu costs more than a tenth of dotnet-trace")
-            own, handler = own_account(folder, version, scratch)
+            own, handler = own_account(dotnet, version, scratch)
             if own > 0.2:
                 failed.append(f"{version}: own cost {own:.3f} % is above 0.2 %")
             if handler > 5000:
                 failed.append(f"{version}: a handler takes {handler / 1000:.1f} us, above 5")
-            if sleeping(folder, version, scratch) > 2:
+            if sleeping(dotnet, version, scratch) > 2:
                 failed.append(f"{version}: more than 2 % of a core beside 500 sleeping threads")
+            if SIZE and file_size(dotnet, version, scratch) > 16:
+                failed.append(f"{version}: more than 16 bytes a sample")
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     for line in failed:
         print("above the bar:", line)
     return 1 if failed else 0

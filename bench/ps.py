@@ -27,6 +27,15 @@ def runtimes():
     return [(version, folder / "dotnet") for version in versions]
 
 
+def chosen_runtimes():
+    """Of these the ones BENCH_VERSIONS names (or "all"), else the newest."""
+    found = sorted(runtimes(), key=lambda row: [int(part) for part in row[0].split(".")])
+    wanted = os.environ.get("BENCH_VERSIONS")
+    if wanted == "all":
+        return found
+    return [row for row in found if row[0] in wanted.split(",")] if wanted else found[-1:]
+
+
 def peer():
     """The program dotnet-trace, installed once into the cache."""
     folder = CACHE / "tools" / f"dotnet-trace-{PEER_VERSION}"
