@@ -9,9 +9,11 @@ after the first 5 s), the time of one handler, and the same with 500 sleeping th
 BENCH_ROUNDS (7), BENCH_WINDOW seconds (3), BENCH_VERSIONS (the newest; a list, or all),
 BENCH_PEER=0 leaves dotnet-trace out, BENCH_SIZE=0 the recording of 3 minutes.
 """
+import contextlib
 import os
 import random
 import re
+import signal
 import statistics
 import struct
 import subprocess
@@ -53,32 +55,50 @@ class Target:
             if match:
                 self.lines.append((time.monotonic(), int(match.group(1)), int(match.group(2))))
 
-    def per_operation(self, begin, end):
-        """Processor ns per operation between two moments."""
-        inside = [line for line in self.lines if begin <= line[0] <= end]
-        return (inside[-1][2] - inside[0][2]) / (inside[-1][1] - inside[0][1])
-
-    def cpu_share(self, begin, end):
-        inside = [line for line in self.lines if begin <= line[0] <= end]
-        return (inside[-1][2] - inside[0][2]) / 1e9 / (inside[-1][0] - inside[0][0])
+    def measure(self, seconds):
+        """(processor ns per operation, share of one core) over the next seconds, or longer until
+        the program has said enough."""
+        first, begin = len(self.lines), time.monotonic()
+        while time.monotonic() < begin + seconds or len(self.lines) < first + 10:
+            time.sleep(0.05)
+        one, other = self.lines[first], self.lines[-1]
+        cpu, operations = other[2] - one[2], other[1] - one[1]
+        return cpu / max(operations, 1), cpu / 1e9 / (other[0] - one[0])
 
     def close(self):
         self.process.stdin.close()
         self.process.wait()
 
 
-def window(target, command):
-    """Processor time per operation while `command` (or nothing) runs."""
-    process = None
-    if command:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(1.0)  # attached, and its first work done
-    begin = time.monotonic()
-    time.sleep(WINDOW)
-    end = time.monotonic()
-    if process:
-        process.wait(timeout=120)
-    return target.per_operation(begin, end)
+class Tool:
+    """A tool that looks at the target: attached at the start of the block, ended at its end."""
+
+    def __init__(self, command, file, settle=1.0):
+        self.command, self.file, self.settle = command, Path(file), settle
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not self.file.exists() or self.file.stat().st_size == 0:
+            if self.process.poll() is not None:
+                sys.exit(f"bench: {self.command[0]} ended with {self.process.returncode}")
+            time.sleep(0.01)
+        time.sleep(self.settle)  # its first work done
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(timeout=300)
+        self.file.unlink()
+
+
+def window(target, tool):
+    """Processor time per operation while the tool (or none) looks."""
+    with tool or contextlib.nullcontext():
+        return target.measure(WINDOW)[0]
+
+
+def record(target, profilers, file, **more):
+    return Tool([CLARINET, "record", "-p", profilers, "-o", file, str(target.process.pid)], file, **more)
 
 
 def interval(values):
@@ -92,15 +112,11 @@ def interval(values):
 
 def overhead(dotnet, version, scratch, trace):
     target = Target(dotnet, version)
-    seconds = int(WINDOW + 2)
-    kinds = {
-        "bare": None,
-        "cpu": [CLARINET, "record", "-p", "cpu", "-d", f"{seconds}s", "-o", f"{scratch}/a.clarinet",
-                str(target.process.pid)],
-    }
+    kinds = {"bare": None, "cpu": record(target, "cpu", f"{scratch}/a.clarinet")}
     if trace:
-        kinds["dotnet-trace"] = [trace, "collect", "-p", str(target.process.pid), "--duration",
-                                 f"00:00:0{seconds}", "-o", f"{scratch}/a.nettrace"]
+        file = f"{scratch}/a.nettrace"
+        kinds["dotnet-trace"] = Tool(
+            [trace, "collect", "-p", str(target.process.pid), "-o", file], file)
     ratios = {kind: [] for kind in kinds if kind != "bare"}
     time.sleep(3)  # tiered compilation
     for number in range(ROUNDS):
@@ -109,8 +125,6 @@ def overhead(dotnet, version, scratch, trace):
         cost = {kind: window(target, kinds[kind]) for kind in order}
         for kind in ratios:
             ratios[kind].append(100 * (cost[kind] / cost["bare"] - 1))
-        for path in Path(scratch).glob("a.*"):
-            path.unlink()
     target.close()
     print(f"{version}: overhead per operation, median of {ROUNDS} rounds [95 % interval]")
     found = {}
@@ -144,18 +158,9 @@ def sleeping(dotnet, version, scratch):
     """cpu and wall beside 500 sleeping threads: share of one core."""
     target = Target(dotnet, version, "--threads", "0", "--idle", "500")
     time.sleep(3)
-    begin = time.monotonic()
-    time.sleep(5)
-    middle = time.monotonic()
-    process = subprocess.Popen(
-        [CLARINET, "record", "-p", "cpu,wall", "-d", "8s", "-o", f"{scratch}/s.clarinet",
-         str(target.process.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(2)
-    start = time.monotonic()
-    time.sleep(5)
-    end = time.monotonic()
-    process.wait(timeout=60)
-    bare, sampled = target.cpu_share(begin, middle), target.cpu_share(start, end)
+    bare = target.measure(5)[1]
+    with record(target, "cpu,wall", f"{scratch}/s.clarinet", settle=2):
+        sampled = target.measure(5)[1]
     target.close()
     print(f"{version}: 500 sleeping threads, cpu and wall: {100 * (sampled - bare):.2f} % of one core")
     return 100 * (sampled - bare)

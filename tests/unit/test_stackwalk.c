@@ -446,6 +446,55 @@ static void walk_through_qsort_reaches_the_start(void **state)
     assert_true(result.count > 5);
 }
 
+/* Memory of three pages of which the second cannot be read whole; counts what it is asked for. */
+typedef struct {
+    uint8_t bytes[3 * PEEK_PAGE];
+    unsigned reads;
+} paged_memory;
+
+static bool read_paged(void *context, uint64_t address, void *out, size_t size)
+{
+    paged_memory *m = context;
+
+    m->reads++;
+    if (address > sizeof m->bytes || size > sizeof m->bytes - address ||
+        (address < 2 * PEEK_PAGE && address + size > PEEK_PAGE + 100 && size > 8))
+        return false;
+    memcpy(out, m->bytes + address, size);
+    return true;
+}
+
+static void pages_are_read_once_until_forgotten(void **state)
+{
+    static paged_memory memory;
+    static peek_pages pages;
+    peek below = {read_paged, &memory};
+    uint8_t found[16];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof memory.bytes; i++)
+        memory.bytes[i] = (uint8_t)(i * 7);
+    peek_pages_init(&pages, &below);
+    for (uint64_t at = 0; at + 4 <= PEEK_PAGE; at += 100) {
+        assert_true(peek_pages_read(&pages, at, found, 4));
+        assert_memory_equal(found, memory.bytes + at, 4);
+    }
+    assert_int_equal(memory.reads, 1);
+    memory.bytes[8] ^= 1;
+    assert_true(peek_pages_read(&pages, 8, found, 1));
+    assert_int_equal(found[0], memory.bytes[8] ^ 1);
+    peek_pages_forget(&pages);
+    assert_true(peek_pages_read(&pages, 8, found, 1));
+    assert_int_equal(found[0], memory.bytes[8]);
+    /* over the edge of a page, and in a page of which only parts are there: as without the pages */
+    assert_true(peek_pages_read(&pages, PEEK_PAGE - 4, found, 8));
+    assert_memory_equal(found, memory.bytes + PEEK_PAGE - 4, 8);
+    assert_true(peek_pages_read(&pages, PEEK_PAGE + 200, found, 8));
+    assert_memory_equal(found, memory.bytes + PEEK_PAGE + 200, 8);
+    assert_false(peek_pages_read(&pages, PEEK_PAGE + 200, found, 16));
+    assert_false(peek_pages_read(&pages, 3 * PEEK_PAGE, found, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -458,6 +507,7 @@ int main(void)
         cmocka_unit_test(replaced_methods_find_their_true_caller),
         cmocka_unit_test(walks_never_go_down),
         cmocka_unit_test(walk_through_qsort_reaches_the_start),
+        cmocka_unit_test(pages_are_read_once_until_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
