@@ -15,6 +15,9 @@ foreach(library clarinet_agent clarinet_instrument clarinet_gate)
     install(TARGETS ${library} LIBRARY DESTINATION ${private_libraries})
   endif()
 endforeach()
+# Launchers for the instrumentation agent; they look for it in ../../lib/clarinet.
+install(PROGRAMS scripts/clarinet-instrument.sh scripts/clarinet-instrument.ps1
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/clarinet)
 include(cmake/sdk.cmake OPTIONAL)
 
 # Man pages and completions are what the built program says about itself.

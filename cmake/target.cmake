@@ -15,6 +15,10 @@ function(target_library target output)
   target_compile_options(${target} PRIVATE -specs=${MUSL_SPECS} -fvisibility=hidden -fPIC
     -fno-plt -fno-strict-aliasing -fno-stack-protector -fno-omit-frame-pointer -U_FORTIFY_SOURCE
     -O2 -g -ffunction-sections -fdata-sections)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+    # Else atomic operations are calls into libgcc, which is not linked.
+    target_compile_options(${target} PRIVATE -mno-outline-atomics)
+  endif()
   target_compile_definitions(${target} PRIVATE CLARINET_IN_TARGET=1 _GNU_SOURCE
     CLARINET_VERSION="${PROJECT_VERSION}")
   target_link_options(${target} PRIVATE -nostdlib -nodefaultlibs -nostartfiles

@@ -52,7 +52,7 @@ int os_thread_id(void)
 
 void os_sleep_ms(unsigned milliseconds)
 {
-    struct timespec left = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
+    struct timespec left = {(time_t)(milliseconds / 1000), (long)(milliseconds % 1000) * 1000000};
 
     while (nanosleep(&left, &left) != 0 && errno == EINTR) {
     }

@@ -31,7 +31,8 @@ static jmp_buf cmocka_failed;
 #define fail_msg(...)                                                                              \
     (printf("[  ERROR   ] --- "), printf(__VA_ARGS__),                                             \
      printf("\n[   LINE   ] --- %s:%d\n", __FILE__, __LINE__), longjmp(cmocka_failed, 1))
-#define fail() fail_msg("failed")
+#define fail()             fail_msg("failed")
+#define print_message(...) printf(__VA_ARGS__)
 
 #define assert_true(x)     ((x) ? (void)0 : fail_msg("not true: %s", #x))
 #define assert_false(x)    ((x) ? fail_msg("true: %s", #x) : (void)0)

@@ -128,3 +128,19 @@ def test_console_logging_goes_to_stdout_only_when_asked(shapes_home, newest_runt
 def test_an_unwritable_log_folder_is_survived(shapes_home, newest_runtime):
     done = shapes_home.run(newest_runtime, "Shapes", NEW_RELIC_LOG_DIRECTORY="/proc/none")
     assert done.returncode == 7 and len(shapes_home.reported()) > 100
+
+
+def test_the_launch_script_runs_a_program_under_the_agent(shapes_home, newest_runtime):
+    bare = shapes_home.run_bare(newest_runtime, "Shapes")
+    command = newest_runtime.command(shapes_home.programs / "Shapes/Shapes.dll")
+    script = ROOT / "scripts/clarinet-instrument.sh"
+    library = BUILD / "libclarinet_instrument.so"
+    done = subprocess.run(
+        [script, "--home", shapes_home.folder, "--library", library, "--", *command],
+        env={**os.environ, "CLARINET_TEST_AGENT_LOG": str(shapes_home.calls)},
+        capture_output=True, text=True, timeout=120, cwd=shapes_home.folder,
+    )
+    same(done, bare)
+    assert len(shapes_home.reported()) > 100
+    refused = subprocess.run([script, "--library", "/none", "--", "true"], capture_output=True, text=True)
+    assert refused.returncode == 2 and "--library" in refused.stderr
