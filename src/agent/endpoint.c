@@ -105,40 +105,18 @@ int endpoint_open(agent *a, const char *folder, const uint8_t *token, error *e)
     return endpoint_listen(a, e);
 }
 
-/* Field 22 of /proc/self/stat: when the process started, in ticks since boot. */
-static bool own_start_ticks(unsigned long long *ticks)
-{
-    buffer text = BUFFER_EMPTY;
-    const char *p;
-    bool found = false;
-
-    if (os_read_file("/proc/self/stat", 4096, &text, NULL) == 0) {
-        p = strrchr(buffer_text(&text), ')');
-        for (int field = 2; p != NULL && field < 22; field++) {
-            p = strchr(p, ' ');
-            if (p != NULL)
-                p++;
-        }
-        if (p != NULL)
-            *ticks = strtoull(p, NULL, 10);
-        found = p != NULL;
-    }
-    buffer_free(&text);
-    return found;
-}
-
 int endpoint_open_own(agent *a, error *e)
 {
     const char *places[] = {getenv("TMPDIR"), "/tmp", "/dev/shm"};
-    unsigned long long ticks;
+    uint64_t ticks = os_process_start_ticks();
     char path[256];
 
-    if (!own_start_ticks(&ticks))
+    if (ticks == 0)
         return error_set(e, ERROR_IO, "cannot read /proc/self/stat");
     for (size_t i = 0; i < 3; i++) {
         if (places[i] == NULL || places[i][0] != '/' ||
             snprintf(path, sizeof path, "%s/clarinet-%u-%d-%llu", places[i], (unsigned)geteuid(),
-                     os_process_id(), ticks) >= (int)sizeof path)
+                     os_process_id(), (unsigned long long)ticks) >= (int)sizeof path)
             continue;
         if (mkdir(path, 0700) != 0 && errno != EEXIST)
             continue;

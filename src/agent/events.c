@@ -23,6 +23,19 @@ typedef struct {
     HRESULT result;
 } request;
 
+void events_let_settle(const agent *a)
+{
+    enum { HASTY_MAJOR = 8, SETTLED_MS = 1000 };
+    clr_runtime runtime;
+    uint64_t age;
+
+    if (clr_get_runtime(&a->info, &runtime) != S_OK || runtime.major > HASTY_MAJOR)
+        return;
+    age = os_process_age_ms();
+    if (age < SETTLED_MS)
+        os_sleep_ms((unsigned)(SETTLED_MS - age));
+}
+
 static void *start_session(void *context)
 {
     request *r = context;
@@ -140,6 +153,9 @@ int events_apply(agent *a, error *e)
     }
     if (count == 0)
         return 0;
+    /* otherwise we are inside Initialize, before there is any managed code */
+    if (os_thread_id() == a->own_thread_id)
+        events_let_settle(a);
     r = (request){a, sources, count, E_FAIL};
     run_aside(a, start_session, &r);
     hr = r.result;

@@ -87,6 +87,9 @@ void events_prepare(agent *a);
 /* After it: asks for what they want. The mask must allow events by then
  * (COR_PRF_HIGH_MONITOR_EVENT_PIPE in the engines' mask_high). */
 int events_apply(agent *a, error *e);
+/* Before any session in a process that runs already: a process of .NET 8 can lock up when it is
+ * asked in its first moments (docs/nettrace.md), so the rest of its first second is waited out. */
+void events_let_settle(const agent *a);
 void events_stop(agent *a);
 
 /* From the runtime's callback. */

@@ -18,6 +18,10 @@ uint64_t os_thread_cpu_ns(void);
 uint64_t os_process_cpu_ns(void);
 int os_process_id(void);
 int os_thread_id(void);
+/* When this process started, in clock ticks since boot, as /proc tells it; 0 = not known. */
+uint64_t os_process_start_ticks(void);
+/* How long ago that was; a long time when it is not known. */
+uint64_t os_process_age_ms(void);
 void os_sleep_ms(unsigned milliseconds);
 void os_yield(void); /* lets another thread have the processor */
 

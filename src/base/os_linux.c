@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/stat.h>
@@ -48,6 +49,38 @@ int os_process_id(void)
 int os_thread_id(void)
 {
     return (int)syscall(SYS_gettid);
+}
+
+uint64_t os_process_start_ticks(void)
+{
+    enum { START_FIELD = 22 };
+    buffer text = BUFFER_EMPTY;
+    const char *p = NULL;
+    uint64_t ticks = 0;
+
+    if (os_read_file("/proc/self/stat", 4096, &text, NULL) == 0)
+        p = strrchr(buffer_text(&text), ')');
+    for (int field = 2; p != NULL && field < START_FIELD; field++) {
+        p = strchr(p, ' ');
+        if (p != NULL)
+            p++;
+    }
+    if (p != NULL)
+        ticks = strtoull(p, NULL, 10);
+    buffer_free(&text);
+    return ticks;
+}
+
+uint64_t os_process_age_ms(void)
+{
+    uint64_t started = os_process_start_ticks();
+    long per_second = sysconf(_SC_CLK_TCK);
+    uint64_t now = clock_ns(CLOCK_BOOTTIME) / 1000000;
+
+    if (started == 0 || per_second <= 0 || now == 0)
+        return UINT32_MAX;
+    started = started * 1000 / (uint64_t)per_second;
+    return now < started ? 0 : now - started;
 }
 
 void os_sleep_ms(unsigned milliseconds)

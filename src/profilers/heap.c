@@ -98,8 +98,10 @@ static void *run_session(void *context)
     clr_eventpipe_source source = {
         .name = "Microsoft-Windows-DotNETRuntime", .keywords = KEYWORDS, .level = EVENT_LEVEL};
     EVENTPIPE_SESSION session;
-    uint64_t start = os_monotonic_ns();
+    uint64_t start;
 
+    events_let_settle(h->agent);
+    start = os_monotonic_ns();
     atomic_store(&h->walk.is_open, true);
     h->result = clr_eventpipe_start(&h->agent->info, &source, 1, &session);
     h->session_ns = os_monotonic_ns() - start;

@@ -79,7 +79,7 @@ static int load(const diagnostics_process *process, const char *library, bool ma
     return code;
 }
 
-static bool has_ended(const diagnostics_process *process)
+bool attach_has_ended(const diagnostics_process *process)
 {
     procfs_stat stat;
 
@@ -114,7 +114,7 @@ int attach_open(const diagnostics_process *process, const char *library, bool ma
         code = load(process, library, main_place, l, welcome, e);
         if (code == 0)
             break;
-        if (has_ended(process))
+        if (attach_has_ended(process))
             return error_set(e, ERROR_GONE, "process %d ended while clarinet attached to it",
                              process->process_id);
         if (!may_pass(code) || os_monotonic_ns() >= end)

@@ -13,4 +13,7 @@
 int attach_open(const diagnostics_process *process, const char *library, bool main_place,
                 session_link *l, control_welcome *welcome, error *e);
 
+/* Whether the process is gone, or only its entry is left. */
+bool attach_has_ended(const diagnostics_process *process);
+
 #endif

@@ -10,7 +10,7 @@
 
 #include "base/os.h"
 
-enum { SEND_TIMEOUT_MS = 5000, GREET_TIMEOUT_MS = 3000, READ_STEP = 256 << 10 };
+enum { SEND_TIMEOUT_MS = 5000, GREET_TIMEOUT_MS = 10000, READ_STEP = 256 << 10 };
 
 void link_init(session_link *l, int descriptor)
 {
