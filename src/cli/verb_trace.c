@@ -403,6 +403,8 @@ static int run(request *q, error *e)
         return cli_fail(e);
     if (result.trouble.code != 0)
         cli_fail(&result.trouble);
+    if (!result.total.started)
+        return result.exit_code; /* of the command; there is nothing to show */
     code = show(q, q->session.file, e);
     return q->command != NULL ? result.exit_code : code;
 }

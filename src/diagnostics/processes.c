@@ -133,8 +133,11 @@ int diagnostics_find_process(const char *text, diagnostics_process *process, err
 
     memset(process, 0, sizeof *process);
     if (text_to_u64(text, &number)) {
-        if (number == 0 || number > INT32_MAX)
-            return error_set(e, ERROR_USAGE, "%s is not a process id", text);
+        if (number == 0 || number > INT32_MAX) {
+            error_set(e, ERROR_USAGE, "%s is not a process id", text);
+            error_advise(e, "`clarinet ps` lists the .NET processes");
+            return ERROR_USAGE;
+        }
         return diagnostics_find_process_id((int)number, process, e);
     }
     if ((code = diagnostics_list_processes(0, &list, e)) != 0)

@@ -70,7 +70,8 @@ static int check_header(recording_file *file, const char *name, error *e)
     if (code != 0)
         return error_prefix(e, "%s", name);
     if (file->length < RECORDING_HEADER_SIZE || memcmp(file->bytes, RECORDING_MAGIC, 8) != 0) {
-        error_set(e, ERROR_CORRUPT, "%s is not a recording of clarinet", name);
+        error_set(e, ERROR_CORRUPT, "%s is not a recording of clarinet",
+                  strcmp(name, "-") == 0 ? "standard input" : name);
         return error_advise(e, "recordings are made by `clarinet record` and end in .clarinet");
     }
     r = reader_of(file->bytes, file->length);

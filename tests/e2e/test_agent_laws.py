@@ -203,6 +203,10 @@ def test_hostile_words_end_the_connection_not_the_target(runtime, sample, clarin
                 s.sendall(words)
                 answer = read_all(s)
                 assert answer[:2] in (b"", b"\xff\x80"), answer
+        with connect(folder) as s:  # a tool of a later version reads ours, and is let go
+            s.sendall(chunk(0x8001, struct.pack("<I", 99) + token + b"\x019", zlib.crc32))
+            answer = read_all(s)
+            assert answer[:2] == b"\x81\x80" and answer[16:20] == struct.pack("<I", 1), answer
         for words in (
             chunk(0x8002, b"\x01\x06teapot\x00", zlib.crc32),
             chunk(0x8002, b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", zlib.crc32),
