@@ -209,6 +209,15 @@ describe('time range', () => {
             'weight',
             'us',
         );
+        // Hardly any processor time: the page then opens with the wall clock.
+        builder.table(
+            'samples',
+            'cpu',
+            { time: 'time', thread: 'thread', stack: 'stack', weight: 'duration' },
+            [{ time: 5e6, thread: 0, stack: builder.stack(['Main|App', 'Work|App']), weight: 1e4 }],
+            'weight',
+            'us',
+        );
         const address = bench.file('sleepy', report([builder.build()]));
         const page = await bench.open(address);
         assert.match(
@@ -230,7 +239,9 @@ describe('time range', () => {
         );
         const sleeping = await pixel(page, '.timeline-canvas', 1280 * 0.4, 30);
         assert.equal(sleeping[3], 255, 'drawn over all the time it lasts');
-        for (const p of [page, inside]) {
+        const ran = await bench.open(address, { hash: '#profile=samples:cpu' });
+        assert.equal(await text(ran, '.filters .sum'), '10 ms in 1 sample');
+        for (const p of [page, inside, ran]) {
             assert.deepEqual(p.problems, []);
             await p.context().close();
         }

@@ -301,7 +301,7 @@ class App {
     sumText(analysis) {
         const total = analysis.tree('method').total[0];
         const samples = analysis.sampleCount();
-        return `${weight(total, analysis.unit)}${analysis.unit === 'us' ? ` in ${shortNumber(samples)} samples` : ''}`;
+        return `${weight(total, analysis.unit)}${analysis.unit === 'us' ? ` in ${shortNumber(samples)} ${samples === 1 ? 'sample' : 'samples'}` : ''}`;
     }
 
     showTabs(analysis) {

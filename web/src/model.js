@@ -8,6 +8,9 @@
 import { readable } from './format.js';
 import { PairTable } from './pairs.js';
 
+/** Below this many samples of processor time, waiting is shown first. */
+const FEW_SAMPLES = 20;
+
 /**
  * @typedef {object} Table
  * @property {string} id `name:profiler`, used in links
@@ -205,6 +208,11 @@ export class Process {
     /** Tables that a flame graph can be drawn of. */
     profiles() {
         const order = ['samples:cpu', 'samples:wall'];
+        // A program that hardly ran: what it waited for says more.
+        const [ran, passed] = order.map((id) => this.tables.find((t) => t.id === id));
+        const sum = (t) => t.weight.reduce((a, b) => a + b, 0);
+        if (ran && passed && ran.recorded < FEW_SAMPLES && sum(ran) * 10 < sum(passed))
+            order.reverse();
         const place = (t) => (order.includes(t.id) ? order.indexOf(t.id) : order.length);
         return this.tables
             .filter((t) => t.stack !== null && t.name !== 'diff')
