@@ -361,6 +361,55 @@ static int check_try_entries(cil_checker *c)
     return 0;
 }
 
+/* Where control would go out of code that no path reaches. */
+static int check_unreached_flow(cil_checker *c, cil_at at)
+{
+    const cil_instruction *i = cil_get(c->body, at);
+    bool leaves = i->opcode == CIL_LEAVE || i->opcode == CIL_LEAVE_S;
+    bool good = true;
+
+    if (i->opcode == CIL_SWITCH) {
+        for (uint32_t n = 0; n < i->operand.cases.count && good; n++)
+            good = cil_region_may_branch(&c->regions, c->body, at,
+                                         c->body->cases[i->operand.cases.first + n]);
+    } else if (cil_opcode_is_branch(i->opcode)) {
+        good = leaves ? cil_region_may_leave(&c->regions, c->body, at, i->operand.target)
+                      : cil_region_may_branch(&c->regions, c->body, at, i->operand.target);
+    }
+    switch (cil_opcode_of(i->opcode)->flow) {
+    case CIL_FLOW_JUMP:
+    case CIL_FLOW_END:
+    case CIL_FLOW_THROW:
+        break;
+    default:
+        if (i->next == CIL_END)
+            return refuse(c, at, "the code runs past its end");
+        good = good && cil_region_may_branch(&c->regions, c->body, at, i->next);
+    }
+    return good ? 0 : refuse(c, at, "control goes into or out of a protected region");
+}
+
+/* The JIT cuts all code into blocks before it knows what is reached, and refuses a method for where
+ * a block that never runs would go. Stacks do not matter there. */
+static int check_unreached(cil_checker *c)
+{
+    int code = 0;
+
+    for (cil_at at = cil_first(c->body); at != CIL_END && code == 0;
+         at = cil_get(c->body, at)->next) {
+        uint32_t opcode = cil_get(c->body, at)->opcode;
+
+        if (c->marks[at] & REACHED)
+            continue;
+        if (opcode == CIL_RET || opcode == CIL_JMP || opcode == CIL_ENDFINALLY ||
+            opcode == CIL_ENDFILTER)
+            code = check_place(c, at, 0);
+        if (code == 0)
+            code = check_unreached_flow(c, at);
+    }
+    return code;
+}
+
 int cil_check(cil_checker *c, const cil_body *body, const cil_check_method *method,
               cil_check_result *result, error *e)
 {
@@ -394,5 +443,7 @@ int cil_check(cil_checker *c, const cil_body *body, const cil_check_method *meth
         c->marks[at] = (uint8_t)(c->marks[at] & ~QUEUED);
         code = walk(c, at);
     }
-    return code == 0 ? check_try_entries(c) : code;
+    if (code == 0)
+        code = check_try_entries(c);
+    return code == 0 ? check_unreached(c) : code;
 }
