@@ -93,7 +93,11 @@ struct agent {
     atomic_bool waking;
     atomic_bool has_news; /* woken by agent_wake, not by a ring that fills */
     uint64_t soon_ns;     /* a round before the next tick; 0 = none */
-    atomic_uint tick;     /* counts rounds; callbacks refill their allowances by it */
+    atomic_int hurries;   /* rounds asked for by agent_hurry */
+    atomic_int hurried;   /* and made */
+    atomic_uint unloads;  /* modules that went */
+    unsigned unloads_met;
+    atomic_uint tick; /* counts rounds; callbacks refill their allowances by it */
     ring events;
     events pipe;
     names names;
@@ -118,6 +122,9 @@ SIGNAL_SAFE void agent_commit(agent *a, unsigned engine_index, void *payload, si
                               unsigned kind, size_t length);
 /* Lets the own thread look now instead of at its next tick; at most once per tick. */
 SIGNAL_SAFE void agent_wake(agent *a);
+/* Has everything so far sent now and waits until it is, at most so long. For the last moments of a
+ * program only. */
+void agent_hurry(agent *a, unsigned milliseconds);
 SIGNAL_SAFE static inline void agent_lose(agent *a, unsigned engine_index, unsigned reason,
                                           uint64_t count)
 {

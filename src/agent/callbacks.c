@@ -13,14 +13,45 @@
                 ENGINES[i]->hook(a, __VA_ARGS__);                                                  \
     } while (0)
 
+/* One exception makes ten calls and more, and some programs throw half a million a second: these
+ * go straight to the one engine that has such hooks. */
+#define TO_EXCEPTIONS(hook, ...)                                                                   \
+    do {                                                                                           \
+        if (agent_is_active(context, ENGINE_INDEX_exceptions))                                     \
+            ENGINE_exceptions.hook(__VA_ARGS__);                                                   \
+    } while (0)
+
+extern const engine ENGINE_exceptions;
+
 static void on_exception_thrown(void *context, ObjectID object)
 {
-    FORWARD(on_exception_thrown, object);
+    TO_EXCEPTIONS(on_exception_thrown, context, object);
 }
 
 static void on_exception_catcher_found(void *context, FunctionID function)
 {
-    FORWARD(on_exception_catcher_found, function);
+    TO_EXCEPTIONS(on_exception_catcher_found, context, function);
+}
+
+static void on_exception_search_enter(void *context, FunctionID function)
+{
+    TO_EXCEPTIONS(on_exception_search_enter, context, function);
+}
+
+static void on_exception_search_leave(void *context)
+{
+    TO_EXCEPTIONS(on_exception_search_leave, context);
+}
+
+static void on_exception_filter_enter(void *context, FunctionID function)
+{
+    (void)function;
+    TO_EXCEPTIONS(on_exception_filter_enter, context);
+}
+
+static void on_exception_filter_leave(void *context)
+{
+    TO_EXCEPTIONS(on_exception_filter_leave, context);
 }
 
 static void on_thread_assigned(void *context, ThreadID thread, uint32_t os_thread)
@@ -107,6 +138,17 @@ static void on_module_load_finished(void *context, ModuleID module, HRESULT stat
         FORWARD(on_module_loaded, module);
 }
 
+static void on_module_unload_started(void *context, ModuleID module)
+{
+    agent *a = context;
+
+    (void)module;
+    atomic_fetch_add(&a->unloads, 1);
+    for (unsigned i = 0; i < ENGINE_COUNT; i++)
+        if (ENGINES[i]->on_module_unloading != NULL && agent_is_active(a, i))
+            ENGINES[i]->on_module_unloading(a);
+}
+
 static HRESULT on_rejit_parameters(void *context, ModuleID module, mdMethodDef method,
                                    ICorProfilerFunctionControl *control)
 {
@@ -137,10 +179,15 @@ const clr_profiler_callbacks AGENT_CALLBACKS = {
     .load_as_notification_only = agent_on_notification_only,
     .exception_thrown = on_exception_thrown,
     .exception_search_catcher_found = on_exception_catcher_found,
+    .exception_search_function_enter = on_exception_search_enter,
+    .exception_search_function_leave = on_exception_search_leave,
+    .exception_search_filter_enter = on_exception_filter_enter,
+    .exception_search_filter_leave = on_exception_filter_leave,
     .thread_assigned_to_os_thread = on_thread_assigned,
     .thread_destroyed = on_thread_destroyed,
     .thread_name_changed = on_thread_named,
     .module_load_finished = on_module_load_finished,
+    .module_unload_started = on_module_unload_started,
     .get_rejit_parameters = on_rejit_parameters,
     .rejit_error = on_rejit_error,
     .garbage_collection_started = on_collection_started,

@@ -72,6 +72,10 @@ typedef struct {
     /* Callbacks of the runtime; NULL = not wanted. */
     void (*on_exception_thrown)(agent *a, ObjectID object);
     void (*on_exception_catcher_found)(agent *a, FunctionID function);
+    void (*on_exception_search_enter)(agent *a, FunctionID function);
+    void (*on_exception_search_leave)(agent *a);
+    void (*on_exception_filter_enter)(agent *a);
+    void (*on_exception_filter_leave)(agent *a);
     void (*on_thread_assigned)(agent *a, ThreadID thread, uint32_t os_thread);
     void (*on_thread_destroyed)(agent *a, ThreadID thread);
     void (*on_thread_named)(agent *a, ThreadID thread, uint32_t count, const WCHAR *name);
@@ -87,6 +91,7 @@ typedef struct {
     void (*on_resume_finished)(agent *a);
     void (*on_thread_suspended)(agent *a, ThreadID thread);
     void (*on_module_loaded)(agent *a, ModuleID module);
+    void (*on_module_unloading)(agent *a);
     /* Also while no session uses the engine: what was asked of the runtime may come late. */
     void (*on_rejit_parameters)(agent *a, ModuleID module, mdMethodDef method,
                                 ICorProfilerFunctionControl *control);

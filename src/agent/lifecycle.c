@@ -44,6 +44,25 @@ SIGNAL_SAFE void agent_wake(agent *a)
     errno = saved;
 }
 
+void agent_hurry(agent *a, unsigned milliseconds)
+{
+    uint64_t end = os_monotonic_ns() + (uint64_t)milliseconds * 1000000;
+    int ticket = atomic_fetch_add(&a->hurries, 1) + 1;
+    uint64_t one = 1;
+    int done;
+
+    if (write(a->wake, &one, sizeof one) < 0)
+        return;
+    while ((done = atomic_load(&a->hurried)) - ticket < 0) {
+        uint64_t now = os_monotonic_ns();
+        struct timespec left = {0, now >= end ? 0 : (long)(end - now)};
+
+        if (now >= end)
+            return;
+        lock_wait(&a->hurried, done, &left);
+    }
+}
+
 void agent_row(agent *a, unsigned engine_index, unsigned table, const uint64_t *cells)
 {
     for (size_t i = 0; i < AGENT_CLIENTS; i++)
@@ -233,11 +252,24 @@ void agent_collect(agent *a, bool last)
             ENGINES[i]->drain(a, last);
 }
 
+/* A module has gone: others may get its ids and its addresses. What was named stays named. */
+static void forget_unloaded(agent *a)
+{
+    unsigned unloads = atomic_load(&a->unloads);
+
+    if (unloads == a->unloads_met)
+        return;
+    a->unloads_met = unloads;
+    names_forget_lookups(&a->names);
+}
+
 void agent_round(agent *a, bool last)
 {
     uint64_t now = os_monotonic_ns();
     bool with_cost = now >= a->next_cost_ns || last;
+    int asked = atomic_load(&a->hurries);
 
+    forget_unloaded(a);
     agent_collect(a, last);
     if (with_cost)
         a->next_cost_ns = now + 1000000000u;
@@ -250,6 +282,8 @@ void agent_round(agent *a, bool last)
         client_report(a, c, with_cost);
         client_flush(a, c);
     }
+    if (asked != atomic_exchange(&a->hurried, asked))
+        lock_wake(&a->hurried, INT32_MAX);
 }
 
 static void put_number(buffer *out, const char *key, uint64_t value)

@@ -115,6 +115,14 @@ static bool grow_string_slots(names *n)
     return true;
 }
 
+void names_forget_lookups(names *n)
+{
+    table_u64_free(&n->module_ids);
+    table_u64_free(&n->method_ids);
+    table_u64_free(&n->class_ids);
+    table_u64_free(&n->address_ids);
+}
+
 uint32_t names_intern(names *n, const char *text, size_t length)
 {
     names_string made = {NULL, length, table_hash_bytes(text, length)};

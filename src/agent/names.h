@@ -80,6 +80,10 @@ void names_init(names *n, const clr_info *info);
 /* Frees everything; ids start again at 1. */
 void names_reset(names *n);
 
+/* Forgets which id belongs to what of the runtime's, because that may belong to something else by
+ * now. The ids themselves stay. */
+void names_forget_lookups(names *n);
+
 uint32_t names_intern(names *n, const char *text, size_t length);
 uint32_t names_intern_text(names *n, const char *text);
 uint32_t names_of_module(names *n, ModuleID module);

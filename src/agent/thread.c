@@ -82,7 +82,9 @@ static int time_to_sleep(const agent *a, uint64_t now)
  * belongs to it. */
 static void heed_wake(agent *a)
 {
-    if (atomic_exchange(&a->has_news, false))
+    if (atomic_load(&a->hurries) != atomic_load(&a->hurried))
+        agent_round(a, false);
+    else if (atomic_exchange(&a->has_news, false))
         a->soon_ns = os_monotonic_ns() + (uint64_t)AGENT_SOON_MS * 1000000;
     else
         agent_round(a, false);

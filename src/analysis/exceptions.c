@@ -14,6 +14,8 @@ typedef struct {
     const model_column *stack;
     const model_column *caught_in;
     const model_column *count;
+    const model_column *flags;
+    const model_column *inner;
 } columns;
 
 static const model_column *column_of(const model *m, const model_table *table, const char *name,
@@ -32,7 +34,7 @@ static uint64_t cell(const model_column *column, size_t row, uint64_t missing)
 static bool add(exceptions_groups *groups, table_text *index, const exceptions_group *row)
 {
     /* What tells groups apart; the message of a place is left out by the caller. */
-    uint32_t key[4] = {row->type, row->message, row->stack, row->caught_in};
+    uint32_t key[5] = {row->type, row->message, row->stack, row->caught_in, row->fate};
     uint64_t *place = table_text_at(index, (const char *)key, sizeof key, 0);
     exceptions_group *group;
 
@@ -66,9 +68,9 @@ static bool add_row(exceptions *result, indexes *index, const exceptions_group *
     exceptions_group message = *row;
     size_t places = result->places.count;
 
-    type.message = type.stack = type.caught_in = 0;
+    type.message = type.stack = type.caught_in = type.fate = type.inner = 0;
     place.message = 0;
-    message.stack = message.caught_in = 0;
+    message.stack = message.caught_in = message.fate = message.inner = 0;
     if (!add(&result->types, &index->types, &type) ||
         !add(&result->places, &index->places, &place) ||
         !add(&result->messages, &index->messages, &message))
@@ -106,6 +108,20 @@ static uint64_t bucket_length(uint64_t duration_ns)
                 return unit * STEPS[i];
 }
 
+static uint32_t fate_of(uint64_t flags)
+{
+    return (flags & 2) != 0   ? EXCEPTIONS_CAUGHT
+           : (flags & 4) != 0 ? EXCEPTIONS_UNCAUGHT
+                              : EXCEPTIONS_NOT_KNOWN;
+}
+
+const char *exceptions_fate_name(uint32_t fate)
+{
+    static const char *const NAMES[] = {"unknown", "caught", "uncaught"};
+
+    return NAMES[fate <= EXCEPTIONS_UNCAUGHT ? fate : 0];
+}
+
 static bool add_rows(exceptions *result, indexes *index, const columns *c, size_t rows)
 {
     for (size_t i = 0; i < rows; i++) {
@@ -114,6 +130,8 @@ static bool add_rows(exceptions *result, indexes *index, const columns *c, size_
             .message = (uint32_t)cell(c->message, i, 0),
             .stack = (uint32_t)cell(c->stack, i, 0),
             .caught_in = (uint32_t)cell(c->caught_in, i, 0),
+            .fate = fate_of(cell(c->flags, i, 0)),
+            .inner = (uint32_t)cell(c->inner, i, 0),
             .count = cell(c->count, i, 1),
             .first = cell(c->time, i, 0),
         };
@@ -139,6 +157,8 @@ int exceptions_summarise(const model *m, const model_process *process, const mod
         column_of(m, table, "stack", RECORDING_STACK_ID),
         column_of(m, table, "caught_in", RECORDING_METHOD_ID),
         column_of(m, table, "count", RECORDING_U64),
+        column_of(m, table, "flags", RECORDING_U64),
+        column_of(m, table, "inner", RECORDING_STRING_ID),
     };
     indexes index = {{0}, {0}, {0}};
     bool done;

@@ -9,11 +9,16 @@
 
 #define EXCEPTIONS_BUCKETS 60
 
+/* What became of an exception. */
+enum { EXCEPTIONS_NOT_KNOWN, EXCEPTIONS_CAUGHT, EXCEPTIONS_UNCAUGHT };
+
 typedef struct {
     uint32_t type;      /* string */
     uint32_t message;   /* string; of a place: the first one seen */
     uint32_t stack;     /* of the process; 0 where not asked for */
     uint32_t caught_in; /* method of the process, 0 = not known */
+    uint32_t fate;      /* EXCEPTIONS_… */
+    uint32_t inner; /* string, a line for each inner exception; of a place: the first one seen */
     uint64_t count;
     uint64_t first; /* time, ns */
     uint64_t last;
@@ -38,6 +43,8 @@ typedef struct {
 /* table: the process's `exceptions` table. */
 int exceptions_summarise(const model *m, const model_process *process, const model_table *table,
                          exceptions *result, error *e);
+/* "caught", "uncaught", "unknown". */
+const char *exceptions_fate_name(uint32_t fate);
 void exceptions_free(exceptions *result);
 
 #endif

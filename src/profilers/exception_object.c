@@ -34,74 +34,93 @@ static ClassID find_exception_class(const clr_info *info, ClassID class_id, Modu
     return 0;
 }
 
-static int is_message_field(IMetaDataImport2 *import, mdFieldDef field)
+static int is_named(IMetaDataImport2 *import, mdFieldDef field, const char *wanted)
 {
-    static const WCHAR MESSAGE[] = {'_', 'm', 'e', 's', 's', 'a', 'g', 'e', 0};
     WCHAR name[NAME_UNITS] = {0};
     uint32_t length = 0;
+    size_t i = 0;
 
-    return CLR_OK(clr_import_get_field_props(import, field, NULL, name, NAME_UNITS, &length, NULL,
-                                             NULL, NULL, NULL, NULL, NULL)) &&
-           memcmp(name, MESSAGE, sizeof MESSAGE) == 0;
+    if (!CLR_OK(clr_import_get_field_props(import, field, NULL, name, NAME_UNITS, &length, NULL,
+                                           NULL, NULL, NULL, NULL, NULL)))
+        return 0;
+    while (i < NAME_UNITS && wanted[i] != '\0' && name[i] == (WCHAR)wanted[i])
+        i++;
+    return i < NAME_UNITS && wanted[i] == '\0' && name[i] == 0;
 }
 
-static uint32_t find_message_offset(const clr_info *info, ClassID class_id)
+static void find_offsets(const clr_info *info, ClassID class_id, uint32_t *message, uint32_t *inner)
 {
     COR_FIELD_OFFSET fields[MAXIMUM_FIELDS];
     uint32_t count = 0;
     uint32_t size = 0;
-    uint32_t offset = 0;
     ModuleID module = 0;
     ClassID exception = find_exception_class(info, class_id, &module);
     IMetaDataImport2 *import = NULL;
 
     if (exception == 0 ||
         clr_info_get_class_layout(info, exception, fields, MAXIMUM_FIELDS, &count, &size) != S_OK)
-        return 0;
+        return;
     if (clr_open_import(info, module, &import) != S_OK)
-        return 0;
-    for (uint32_t i = 0; i < count && i < MAXIMUM_FIELDS && offset == 0; i++)
-        if (is_message_field(import, fields[i].ridOfField))
-            offset = fields[i].ulOffset;
+        return;
+    for (uint32_t i = 0; i < count && i < MAXIMUM_FIELDS; i++) {
+        if (is_named(import, fields[i].ridOfField, "_message"))
+            *message = fields[i].ulOffset;
+        else if (is_named(import, fields[i].ridOfField, "_innerException"))
+            *inner = fields[i].ulOffset;
+    }
     clr_release(import);
-    return offset;
 }
 
-static unsigned learn(const clr_info *info, exception_layout *layout, ClassID class_id)
+int exception_learn(const clr_info *info, exception_layout *layout, ClassID class_id)
 {
+    unsigned known = atomic_load_explicit(&layout->known, memory_order_acquire);
     uint32_t length = 0;
     uint32_t start = 0;
-    uint32_t message = find_message_offset(info, class_id);
-    unsigned known = NOT_TOLD;
+    uint32_t message = 0;
+    uint32_t inner = 0;
 
+    if (known != NOT_ASKED)
+        return known == KNOWN;
+    known = NOT_TOLD;
+    find_offsets(info, class_id, &message, &inner);
     if (message != 0 && clr_info_get_string_layout2(info, &length, &start) == S_OK) {
         atomic_store_explicit(&layout->message, message, memory_order_relaxed);
+        atomic_store_explicit(&layout->inner, inner, memory_order_relaxed);
         atomic_store_explicit(&layout->string_length, length, memory_order_relaxed);
         atomic_store_explicit(&layout->string_start, start, memory_order_relaxed);
         known = KNOWN;
     }
     atomic_store_explicit(&layout->known, known, memory_order_release);
-    return known;
+    return known == KNOWN;
 }
 
-size_t exception_read_message(const clr_info *info, exception_layout *layout, ClassID class_id,
-                              ObjectID object, WCHAR *units, size_t room)
+/* The reference in the field at `offset`; 0 when there is none. */
+static uintptr_t reference_at(exception_layout *layout, ObjectID object, atomic_uint *offset)
 {
-    unsigned known = atomic_load_explicit(&layout->known, memory_order_acquire);
-    uintptr_t string;
+    uint32_t at = atomic_load_explicit(offset, memory_order_relaxed);
+    uintptr_t reference;
+
+    if (atomic_load_explicit(&layout->known, memory_order_acquire) != KNOWN || at == 0)
+        return 0;
+    memcpy(&reference, (const void *)(object + at), sizeof reference);
+    return reference;
+}
+
+exception_text exception_message(exception_layout *layout, ObjectID object, size_t limit)
+{
+    uintptr_t string = reference_at(layout, object, &layout->message);
+    exception_text text = {NULL, 0};
     uint32_t length;
 
-    if (known == NOT_ASKED)
-        known = learn(info, layout, class_id);
-    if (known != KNOWN)
-        return 0;
-    memcpy(&string, (const void *)(object + atomic_load(&layout->message)), sizeof string);
     if (string == 0)
-        return 0;
+        return text;
     memcpy(&length, (const void *)(string + atomic_load(&layout->string_length)), sizeof length);
-    if (length > room)
-        length = (uint32_t)room;
-    memcpy(units, (const void *)(string + atomic_load(&layout->string_start)),
-           length * sizeof *units);
-    return length;
+    text.units = (const WCHAR *)(string + atomic_load(&layout->string_start));
+    text.count = length < limit ? length : limit;
+    return text;
+}
+
+ObjectID exception_inner(exception_layout *layout, ObjectID object)
+{
+    return reference_at(layout, object, &layout->inner);
 }

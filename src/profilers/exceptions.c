@@ -1,13 +1,15 @@
 /*
- * exceptions: every exception thrown, with type, message, stack and the method that catches it.
+ * exceptions: every exception thrown, with type, message, stack, inner exceptions, and the method
+ * that catches it or that nobody does.
  *
  * On the throwing thread: the exception's class, and an allowance per thread and class. Within the
  * allowance a record with message and stack goes into the ring; beyond it only a counter per class
  * goes up, so that the totals stay exact at any rate. Allowances are refilled by the own thread's
  * tick: no clock is read for an exception that is only counted.
  *
- * Catching is reported by the runtime after the throw, on the same thread, and is matched by the
- * number of the thread's last recorded exception. Rows wait one round for it.
+ * Catching is reported by the runtime after the throw, on the same thread (exception_catch.h). Rows
+ * wait for it on the own thread. An exception that has searched all frames of its thread ends the
+ * program: its row is sent before the runtime goes on to do so.
  *
  * Thread rules: engine.h. What callbacks share is atomic; the rest belongs to the own thread.
  */
@@ -15,10 +17,16 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/snapshot.h"
+#include "agent/tally.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
+#include "clarinet/names.h"
+#include "profilers/exception_catch.h"
+#include "profilers/exception_classes.h"
 #include "profilers/exception_object.h"
+#include "profilers/exception_stack.h"
 
 enum {
     SELF = ENGINE_INDEX_exceptions,
@@ -27,83 +35,103 @@ enum {
     LOSS_CLASSES,
     LOSS_NO_STACK,
     RECORD_THROWN = 0,
-    RECORD_CAUGHT = 1,
-    FLAG_COUNTED = 1, /* counted only: `count` exceptions without message and stack */
-    FLAG_CAUGHT = 2,  /* a managed method catches it */
-    BUCKETS = 1024,
-    CLASSES = 512,
-    PROBES = 32,
+    RECORD_CAUGHT,
+    RECORD_UNCAUGHT,
+    RECORD_CLASS,
+    FLAG_COUNTED = 1,  /* counted only: `count` exceptions without message and stack */
+    FLAG_CAUGHT = 2,   /* a managed method catches it */
+    FLAG_UNCAUGHT = 4, /* nobody does: it ends the program */
     HELD = 4096,
     MESSAGE_UNITS = 512,
-    MAXIMUM_NATIVE_FRAMES = 128,
+    INNER = 4, /* inner exceptions that are kept */
+    INNER_UNITS = 256,
+    CLASS_NAME = 1024,
+    HOLD_MS = 3000,  /* a row waits so long for its catch */
+    HURRY_MS = 2000, /* a program that dies waits so long for its last row */
 };
 
-enum { TIME, THREAD, TYPE, MESSAGE, STACK, CAUGHT_IN, FLAGS, COUNT, COLUMNS };
+/* How the class of an object is told. */
+enum { CLASS_NOT_TRIED, CLASS_BY_WORD, CLASS_BY_ASKING };
+
+enum { TIME, THREAD, TYPE, MESSAGE, STACK, CAUGHT_IN, FLAGS, COUNT, INNER_TEXT, COLUMNS };
 
 static const recording_column EXCEPTION_COLUMNS[COLUMNS] = {
-    {RECORDING_TIME, "time", ""},      {RECORDING_THREAD_ID, "thread", ""},
-    {RECORDING_STRING_ID, "type", ""}, {RECORDING_STRING_ID, "message", ""},
-    {RECORDING_STACK_ID, "stack", ""}, {RECORDING_METHOD_ID, "caught_in", ""},
-    {RECORDING_U64, "flags", ""},      {RECORDING_U64, "count", ""},
+    {RECORDING_TIME, "time", ""},       {RECORDING_THREAD_ID, "thread", ""},
+    {RECORDING_STRING_ID, "type", ""},  {RECORDING_STRING_ID, "message", ""},
+    {RECORDING_STACK_ID, "stack", ""},  {RECORDING_METHOD_ID, "caught_in", ""},
+    {RECORDING_U64, "flags", ""},       {RECORDING_U64, "count", ""},
+    {RECORDING_STRING_ID, "inner", ""},
 };
 static const recording_table TABLES[] = {{"exceptions", "exceptions", EXCEPTION_COLUMNS, COLUMNS}};
 static const char *const LOSSES[] = {
     "ring full",
     "stack not kept: more distinct stacks than allowed",
-    "type not kept: more than 512 exception types",
+    "type not kept: too many exception types",
     "stack not available",
 };
 
-/* A record in the ring; `frames` frames and `units` UTF-16 units follow. */
 typedef struct {
-    uint64_t sequence;
+    exception_class class;
+    uint32_t units;
+} inner_part;
+
+/* A record in the ring; `frames` frames and the units of all messages follow, outer first. */
+typedef struct {
+    uint64_t number;
     uint64_t time;
-    ClassID class_id;
+    exception_class class;
     uint32_t thread;
+    uint32_t units;
     uint16_t frames;
-    uint16_t units;
-    uint32_t cut;
-    uint32_t leaf_is_call;
+    uint16_t inner_count;
+    uint16_t cut;
+    uint16_t leaf_is_call;
+    inner_part inner[INNER];
 } thrown;
 
+/* `function` is 0 for one that nobody catches; `address` is one of the catching frame, 0 = none. */
 typedef struct {
-    uint64_t sequence;
+    uint64_t number;
     FunctionID function;
+    uintptr_t address;
 } caught;
 
+/* The name of a class, when it is first thrown; `length` bytes follow. */
 typedef struct {
-    _Atomic uintptr_t class_id;
-    atomic_uint_fast64_t count;
-} class_count;
-
-/* The last recorded exception of a thread; threads that share a place lose it to each other. */
-typedef struct {
-    _Atomic uintptr_t thread;
-    atomic_uint_fast64_t sequence;
-} last_thrown;
+    exception_class class;
+    uint32_t length;
+} class_name;
 
 typedef struct {
-    uint64_t sequence;
+    uint64_t number;
     uint64_t cells[COLUMNS];
 } held_row;
 
 typedef struct {
-    atomic_uint per_tick; /* allowance */
-    atomic_uint burst;
+    uint32_t generation;
+    uint32_t string; /* 0 = not told yet */
+} type_name;
+
+typedef struct {
+    allowance allowed;
     atomic_uint depth;
     atomic_bool messages;
+    atomic_uint class_way;
     exception_layout layout;
     _Atomic uintptr_t main_stack_top;
-    atomic_uint_fast64_t sequence;
-    atomic_uint_fast64_t buckets[BUCKETS]; /* tick << 32 | left */
-    last_thrown last[BUCKETS];
-    class_count classes[CLASSES];
+    atomic_uint_fast64_t number;
+    atomic_uint_fast64_t unnamed;  /* counted, but there was no place for its class */
+    atomic_int_fast64_t searching; /* recorded ones that look for a catcher */
+    exception_catch catch;
+    exception_classes classes;
     /* own thread */
+    type_name types[EXCEPTION_CLASSES];
     uint64_t distinct;
     table_u64 stacks; /* hash of addresses to stack id */
+    uint64_t kept;    /* stacks put there */
+    unsigned unloads; /* after how many the table was emptied */
     held_row *held;
     size_t held_count;
-    size_t held_old; /* of them, were there a round ago */
 } state;
 
 static state *state_of(agent *a)
@@ -111,168 +139,171 @@ static state *state_of(agent *a)
     return a->engines[SELF].state;
 }
 
-/* ---- on the target's threads ---- */
+/* ---- on the target's threads: classes ---- */
 
-/* Takes one of the allowance of this thread and class. */
-static bool take_allowance(agent *a, state *s, uintptr_t thread, ClassID class_id)
+/* Whether the class can never be unloaded: a plain class of a module that stays. */
+static bool is_lasting(const clr_info *info, ClassID class_id)
 {
-    atomic_uint_fast64_t *bucket =
-        &s->buckets[table_hash_u64(thread ^ class_id * 31) & (BUCKETS - 1)];
-    uint64_t tick = (uint32_t)atomic_load_explicit(&a->tick, memory_order_relaxed) + 1u;
-    uint64_t old = atomic_load_explicit(bucket, memory_order_relaxed);
-    uint64_t left;
+    ModuleID module = 0;
+    mdTypeDef token = 0;
+    uint32_t arguments = 0;
+    uint32_t length = 0;
+    uint32_t flags = 0;
 
-    do {
-        uint64_t burst = atomic_load_explicit(&s->burst, memory_order_relaxed);
-        uint64_t passed = (tick - (old >> 32)) & UINT32_MAX;
+    return clr_info_get_class_id_info2(info, class_id, &module, &token, NULL, 0, &arguments,
+                                       NULL) == S_OK &&
+           arguments == 0 &&
+           clr_info_get_module_info2(info, module, NULL, 0, &length, NULL, NULL, &flags) == S_OK &&
+           (flags & COR_PRF_MODULE_COLLECTIBLE) == 0;
+}
 
-        left = old & UINT32_MAX;
-        if (old >> 32 == 0) {
-            left = burst; /* never used */
-        } else if (passed != 0) {
-            left += passed * atomic_load_explicit(&s->per_tick, memory_order_relaxed);
-            left = left < burst ? left : burst;
-        }
-        if (left == 0)
-            return false;
-    } while (!atomic_compare_exchange_weak_explicit(bucket, &old, tick << 32 | (left - 1),
-                                                    memory_order_relaxed, memory_order_relaxed));
+/* A class that was not met yet: its name goes into the ring before anybody can find its place. */
+static bool meet_class(agent *a, state *s, ClassID class_id, exception_class *class)
+{
+    char memory[CLASS_NAME];
+    class_name *record;
+    buffer name;
+
+    if (!exception_classes_claim(&s->classes, class_id, class))
+        return false;
+    buffer_fix(&name, memory, sizeof memory);
+    if (!CLR_OK(clr_append_class(&a->info, class_id, &name)) || name.length == 0) {
+        buffer_clear(&name);
+        buffer_append_text(&name, "(unknown)");
+    }
+    record = agent_reserve(a, SELF, sizeof *record + name.length);
+    if (record == NULL) {
+        exception_classes_abandon(&s->classes, class);
+        return false;
+    }
+    record->class = *class;
+    record->length = (uint32_t)name.length;
+    memcpy(record + 1, name.data, name.length);
+    agent_commit(a, SELF, record, sizeof *record + name.length, RECORD_CLASS,
+                 sizeof *record + name.length);
+    exception_classes_publish(&s->classes, class, class_id, is_lasting(&a->info, class_id));
     return true;
 }
 
-static void count_only(agent *a, state *s, ClassID class_id)
+/* The object's first word is its class as the runtime tells it; this is checked with every class
+ * that is met, and given up for good where it does not hold. */
+static bool class_of(agent *a, state *s, ObjectID object, ClassID *class_id, exception_class *class)
 {
-    size_t at = (size_t)table_hash_u64(class_id) & (CLASSES - 1);
+    unsigned way = atomic_load_explicit(&s->class_way, memory_order_relaxed);
 
-    for (size_t probe = 0; probe < PROBES; probe++, at = (at + 1) & (CLASSES - 1)) {
-        uintptr_t there = atomic_load_explicit(&s->classes[at].class_id, memory_order_relaxed);
+    *class_id = exception_type_word(object);
+    if (way == CLASS_BY_WORD && exception_classes_find(&s->classes, *class_id, class))
+        return true;
+    if (clr_info_get_class_from_object(&a->info, object, class_id) != S_OK || *class_id == 0)
+        return false;
+    if (*class_id != exception_type_word(object))
+        atomic_store(&s->class_way, CLASS_BY_ASKING);
+    else if (way == CLASS_NOT_TRIED)
+        atomic_compare_exchange_strong(&s->class_way, &way, CLASS_BY_WORD);
+    return exception_classes_find(&s->classes, *class_id, class) ||
+           meet_class(a, s, *class_id, class);
+}
 
-        if (there == 0)
-            atomic_compare_exchange_strong(&s->classes[at].class_id, &there, class_id);
-        if (there == 0 || there == class_id) {
-            atomic_fetch_add_explicit(&s->classes[at].count, 1, memory_order_relaxed);
-            return;
-        }
-    }
-    agent_lose(a, SELF, LOSS_CLASSES, 1);
+/* ---- on the target's threads: throwing ---- */
+
+static void count_only(state *s, const exception_class *class)
+{
+    if (class == NULL || !exception_classes_count(&s->classes, class))
+        atomic_fetch_add_explicit(&s->unnamed, 1, memory_order_relaxed);
 }
 
 typedef struct {
-    uintptr_t *addresses;
-    uint32_t count;
-    uint32_t capacity;
-    FunctionID leaf;
-    bool cut;
-} walk;
+    exception_text message;
+    size_t count; /* of inner exceptions */
+    inner_part parts[INNER];
+    exception_text texts[INNER];
+    size_t units; /* of all */
+} contents;
 
-static HRESULT CLR_CALL take_frame(FunctionID function, uintptr_t ip, COR_PRF_FRAME_INFO frame,
-                                   uint32_t context_size, uint8_t *context, void *data)
+static void read_contents(agent *a, state *s, ClassID class_id, ObjectID object, contents *c)
 {
-    walk *w = data;
+    bool messages = atomic_load_explicit(&s->messages, memory_order_relaxed);
 
-    (void)frame;
-    (void)context_size;
-    (void)context;
-    if (function == 0)
-        return S_OK; /* a run of native frames */
-    if (w->count == w->capacity) {
-        w->cut = true;
-        return S_FALSE;
+    memset(c, 0, sizeof *c);
+    if (!exception_learn(&a->info, &s->layout, class_id))
+        return;
+    if (messages)
+        c->message = exception_message(&s->layout, object, MESSAGE_UNITS);
+    c->units = c->message.count;
+    while (c->count < INNER && (object = exception_inner(&s->layout, object)) != 0) {
+        if (!class_of(a, s, object, &class_id, &c->parts[c->count].class))
+            return;
+        if (messages)
+            c->texts[c->count] = exception_message(&s->layout, object, INNER_UNITS);
+        c->parts[c->count].units = (uint32_t)c->texts[c->count].count;
+        c->units += c->texts[c->count].count;
+        c->count++;
     }
-    if (w->count == 0)
-        w->leaf = function;
-    w->addresses[w->count++] = ip;
-    return S_OK;
 }
 
-/* Whether the instruction before `ip` is a call, so that `ip` is a return address. A fault of the
- * processor (a null reference, say) has the faulting instruction itself as its address. Called on
- * the throwing thread: the code cannot go away, and it has a header before its first byte. */
-static bool follows_call(uintptr_t ip)
+static void put_contents(thrown *record, const contents *c, WCHAR *units)
 {
-    const uint8_t *p = (const uint8_t *)ip;
-
-#if defined(__x86_64__)
-    return p[-5] == 0xe8 || (p[-6] == 0xff && p[-5] == 0x15) ||
-           (p[-2] == 0xff && (p[-1] & 0xf8) == 0xd0) || (p[-2] == 0xff && (p[-1] & 0xf8) == 0x10) ||
-           (p[-3] == 0xff && (p[-2] & 0x38) == 0x10) || (p[-6] == 0xff && (p[-5] & 0xf8) == 0x90);
-#elif defined(__aarch64__)
-    uint32_t instruction;
-
-    memcpy(&instruction, p - 4, sizeof instruction);
-    return (instruction & 0xfc000000u) == 0x94000000u || (instruction & 0xfffffc1fu) == 0xd63f0000u;
-#else
-    (void)p;
-    return true;
-#endif
+    record->units = (uint32_t)c->message.count;
+    record->inner_count = (uint16_t)c->count;
+    memcpy(record->inner, c->parts, sizeof record->inner);
+    if (c->message.count != 0)
+        memcpy(units, c->message.units, c->message.count * sizeof *units);
+    units += c->message.count;
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->texts[i].count != 0)
+            memcpy(units, c->texts[i].units, c->texts[i].count * sizeof *units);
+        units += c->texts[i].count;
+    }
 }
 
-/* A throw inside a catch or finally block: the runtime's walk names the method but gives the place
- * in its try block. The real place is the method's nearest return address above us, which the
- * chain of frame pointers leads to. Only loads between here and the top of this thread's stack. */
-static void correct_leaf(agent *a, state *s, uintptr_t thread, thrown *record, walk *w)
+static void put_stack(agent *a, state *s, uintptr_t thread, thrown *record, snapshot *stack)
 {
     uintptr_t top = record->thread == (uint32_t)os_process_id()
                         ? atomic_load_explicit(&s->main_stack_top, memory_order_relaxed)
                         : thread;
-    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 
-    for (int i = 0; i < MAXIMUM_NATIVE_FRAMES; i++) {
-        uintptr_t link[2];
-        FunctionID function = 0;
-
-        if ((frame & 7) != 0 || frame >= top || top - frame < sizeof link)
-            return;
-        memcpy(link, (const void *)frame, sizeof link);
-        if (w->count > 1 && link[1] == w->addresses[1])
-            return;
-        if (clr_info_get_function_from_ip(&a->info, (const uint8_t *)link[1], &function) == S_OK &&
-            function == w->leaf) {
-            if (link[1] != w->addresses[0]) {
-                w->addresses[0] = link[1];
-                record->leaf_is_call = 1;
-            }
-            return;
-        }
-        if (link[0] <= frame)
-            return;
-        frame = link[0];
+    snapshot_walk(&a->info, stack);
+    record->frames = (uint16_t)stack->count;
+    record->cut = stack->cut;
+    record->leaf_is_call = 0;
+    if (stack->count != 0) {
+        record->leaf_is_call = exception_follows_call(stack->addresses[0]);
+        if (exception_correct_leaf(&a->info, stack, top))
+            record->leaf_is_call = 1;
     }
 }
 
-static void record_thrown(agent *a, state *s, uintptr_t thread, ClassID class_id, ObjectID object)
+static void record_thrown(agent *a, state *s, uintptr_t thread, ClassID class_id,
+                          const exception_class *class, ObjectID object)
 {
     uint32_t depth = atomic_load_explicit(&s->depth, memory_order_relaxed);
-    size_t reserved = sizeof(thrown) + depth * sizeof(uintptr_t) + MESSAGE_UNITS * sizeof(WCHAR);
-    thrown *record = agent_reserve(a, SELF, reserved);
-    last_thrown *last = &s->last[table_hash_u64(thread) & (BUCKETS - 1)];
-    walk w = {NULL, 0, depth, 0, false};
-    size_t length;
+    snapshot stack = {.capacity = depth};
+    catch_thread *place;
+    size_t reserved;
+    thrown *record;
+    contents c;
 
+    read_contents(a, s, class_id, object, &c);
+    reserved = sizeof(thrown) + depth * sizeof(uintptr_t) + c.units * sizeof(WCHAR);
+    record = agent_reserve(a, SELF, reserved);
     if (record == NULL) {
-        count_only(a, s, class_id);
+        count_only(s, class);
         return;
     }
-    w.addresses = (uintptr_t *)(record + 1);
-    record->sequence = atomic_fetch_add_explicit(&s->sequence, 1, memory_order_relaxed) + 1;
+    record->number = atomic_fetch_add_explicit(&s->number, 1, memory_order_relaxed) + 1;
     record->time = os_monotonic_ns();
-    record->class_id = class_id;
+    record->class = *class;
     record->thread = (uint32_t)os_thread_id();
-    clr_info_do_stack_snapshot(&a->info, 0, take_frame, COR_PRF_SNAPSHOT_DEFAULT, &w, NULL, 0);
-    record->frames = (uint16_t)w.count;
-    record->cut = w.cut;
-    record->leaf_is_call = w.count != 0 && follows_call(w.addresses[0]);
-    if (w.count != 0)
-        correct_leaf(a, s, thread, record, &w);
-    record->units = 0;
-    if (atomic_load_explicit(&s->messages, memory_order_relaxed))
-        record->units = (uint16_t)exception_read_message(&a->info, &s->layout, class_id, object,
-                                                         (WCHAR *)(void *)(w.addresses + w.count),
-                                                         MESSAGE_UNITS);
-    length = sizeof *record + w.count * sizeof(uintptr_t) + record->units * sizeof(WCHAR);
-    atomic_store_explicit(&last->sequence, record->sequence, memory_order_relaxed);
-    atomic_store_explicit(&last->thread, thread, memory_order_release);
-    agent_commit(a, SELF, record, reserved, RECORD_THROWN, length);
+    stack.addresses = (uintptr_t *)(record + 1);
+    put_stack(a, s, thread, record, &stack);
+    put_contents(record, &c, (WCHAR *)(void *)(stack.addresses + stack.count));
+    place = catch_find_or_make(&s->catch, thread, atomic_load(&a->tick));
+    if (place != NULL) {
+        catch_push(place, record->number, stack.outermost);
+        atomic_fetch_add_explicit(&s->searching, 1, memory_order_relaxed);
+    }
+    agent_commit(a, SELF, record, reserved, RECORD_THROWN,
+                 sizeof *record + stack.count * sizeof(uintptr_t) + c.units * sizeof(WCHAR));
     agent_wake(a);
 }
 
@@ -280,59 +311,128 @@ static void on_thrown(agent *a, ObjectID object)
 {
     state *s = state_of(a);
     uintptr_t thread = (uintptr_t)pthread_self();
-    ClassID class_id = 0;
+    exception_class class;
+    catch_thread *place;
+    ClassID class_id;
+    bool known = class_of(a, s, object, &class_id, &class);
 
-    if (clr_info_get_class_from_object(&a->info, object, &class_id) != S_OK)
-        return;
-    if (take_allowance(a, s, thread, class_id)) {
-        record_thrown(a, s, thread, class_id, object);
+    if (known && allowance_take(a, &s->allowed, thread ^ class_id * 31)) {
+        record_thrown(a, s, thread, class_id, &class, object);
         return;
     }
-    /* what is caught next on this thread is not the last recorded one */
-    atomic_store_explicit(&s->last[table_hash_u64(thread) & (BUCKETS - 1)].thread, 0,
-                          memory_order_relaxed);
-    count_only(a, s, class_id);
+    count_only(s, known ? &class : NULL);
+    /* what is caught next on this thread is not a recorded one that lies below */
+    if (atomic_load_explicit(&s->searching, memory_order_relaxed) == 0)
+        return;
+    place = catch_find(&s->catch, thread);
+    if (place != NULL && atomic_load_explicit(&place->depth, memory_order_relaxed) != 0)
+        catch_push(place, 0, 0);
+}
+
+/* ---- on the target's threads: catching ---- */
+
+/* This thread's exceptions; NULL when none of them is recorded. */
+static catch_thread *own_catches(state *s)
+{
+    catch_thread *place = NULL;
+
+    if (atomic_load_explicit(&s->searching, memory_order_relaxed) != 0)
+        place = catch_find(&s->catch, (uintptr_t)pthread_self());
+    return place != NULL && atomic_load_explicit(&place->depth, memory_order_relaxed) != 0 ? place
+                                                                                           : NULL;
+}
+
+static void put_end(agent *a, unsigned kind, uint64_t number, FunctionID function)
+{
+    caught *record = agent_reserve(a, SELF, sizeof *record);
+
+    if (record == NULL)
+        return;
+    record->number = number;
+    record->function = function;
+    record->address = kind == RECORD_CAUGHT ? snapshot_address_of(&a->info, function) : 0;
+    agent_commit(a, SELF, record, sizeof *record, kind, sizeof *record);
 }
 
 static void on_catcher_found(agent *a, FunctionID function)
 {
     state *s = state_of(a);
-    uintptr_t thread = (uintptr_t)pthread_self();
-    last_thrown *last = &s->last[table_hash_u64(thread) & (BUCKETS - 1)];
-    caught *record;
+    catch_thread *place = own_catches(s);
+    uint64_t number = place == NULL ? 0 : catch_pop(place);
 
-    if (atomic_load_explicit(&last->thread, memory_order_acquire) != thread)
+    if (number == 0)
         return;
-    atomic_store_explicit(&last->thread, 0, memory_order_relaxed);
-    record = agent_reserve(a, SELF, sizeof *record);
-    if (record == NULL)
+    atomic_fetch_sub_explicit(&s->searching, 1, memory_order_relaxed);
+    put_end(a, RECORD_CAUGHT, number, function);
+}
+
+/* The runtime is about to end the program. */
+static void end_uncaught(agent *a, state *s, catch_thread *place)
+{
+    uint64_t number = catch_pop(place);
+
+    if (number == 0)
         return;
-    record->sequence = atomic_load_explicit(&last->sequence, memory_order_relaxed);
-    record->function = function;
-    agent_commit(a, SELF, record, sizeof *record, RECORD_CAUGHT, sizeof *record);
+    atomic_fetch_sub_explicit(&s->searching, 1, memory_order_relaxed);
+    put_end(a, RECORD_UNCAUGHT, number, 0);
+    agent_hurry(a, HURRY_MS);
+}
+
+static void on_search_enter(agent *a, FunctionID function)
+{
+    catch_thread *place = own_catches(state_of(a));
+    catch_entry *entry = place == NULL ? NULL : catch_top(place);
+    unsigned left;
+
+    if (entry == NULL || atomic_load(&entry->outermost) != function)
+        return;
+    left = atomic_load(&entry->frames_to_go);
+    if (left == 0)
+        left = snapshot_count(&a->info, function);
+    if (left == 0)
+        return;
+    atomic_store(&entry->frames_to_go, left - 1);
+    if (left != 1)
+        return;
+    atomic_store(&entry->outermost, 0); /* once is enough */
+    if (exception_may_be_caught_in(&a->info, function))
+        atomic_store(&entry->searched_through, true); /* known when the search leaves it */
+    else
+        end_uncaught(a, state_of(a), place);
+}
+
+/* 9.0 and later do not say that the search leaves the last frame when nobody catches. */
+static void on_search_leave(agent *a)
+{
+    catch_thread *place = own_catches(state_of(a));
+    catch_entry *entry = place == NULL ? NULL : catch_top(place);
+
+    if (entry != NULL && atomic_load(&entry->searched_through))
+        end_uncaught(a, state_of(a), place);
+}
+
+static void on_filter_enter(agent *a)
+{
+    catch_thread *place = own_catches(state_of(a));
+
+    if (place != NULL)
+        catch_push_mark(place);
+}
+
+static void on_filter_leave(agent *a)
+{
+    catch_thread *place = own_catches(state_of(a));
+
+    if (place != NULL)
+        catch_pop_mark(place);
+}
+
+static void on_module_unloading(agent *a)
+{
+    exception_classes_forget(&state_of(a)->classes);
 }
 
 /* ---- on the own thread ---- */
-
-/* Where the main thread's stack begins: field 28 of /proc/self/stat; 0 when not known. */
-static uintptr_t read_main_stack_top(void)
-{
-    buffer text = BUFFER_EMPTY;
-    const char *p = NULL;
-    uintptr_t top = 0;
-
-    if (os_read_file("/proc/self/stat", 4096, &text, NULL) == 0)
-        p = strrchr(buffer_text(&text), ')');
-    for (int field = 2; p != NULL && field < 28; field++) {
-        p = strchr(p, ' ');
-        if (p != NULL)
-            p++;
-    }
-    for (; p != NULL && *p >= '0' && *p <= '9'; p++)
-        top = top * 10 + (uintptr_t)(*p - '0');
-    buffer_free(&text);
-    return top;
-}
 
 static int start(agent *a, error *e)
 {
@@ -348,14 +448,16 @@ static int start(agent *a, error *e)
             return error_set(e, ERROR_MEMORY, "no memory for the profiler 'exceptions'");
         }
         table_u64_init(&s->stacks);
-        atomic_store(&s->main_stack_top, read_main_stack_top());
+        atomic_store(&s->main_stack_top, exception_main_stack_top());
         a->engines[SELF].state = s;
     }
-    for (size_t i = 0; i < CLASSES; i++)
-        atomic_store(&s->classes[i].count, 0);
-    for (size_t i = 0; i < BUCKETS; i++)
-        atomic_store(&s->buckets[i], 0);
-    s->held_count = s->held_old = 0;
+    allowance_reset(&s->allowed);
+    exception_classes_reset(&s->classes);
+    catch_reset(&s->catch);
+    memset(s->types, 0, sizeof s->types);
+    atomic_store(&s->unnamed, 0);
+    atomic_store(&s->searching, 0);
+    s->held_count = 0;
     return 0;
 }
 
@@ -379,8 +481,7 @@ static void configure(agent *a)
         s->distinct = distinct > s->distinct ? distinct : s->distinct;
         messages = messages || catalogue_number(user, "messages") != 0;
     }
-    atomic_store(&s->burst, (unsigned)stacks);
-    atomic_store(&s->per_tick, (unsigned)(stacks < 10 ? 1 : stacks / 10));
+    allowance_set(&s->allowed, stacks);
     atomic_store(&s->depth, (unsigned)depth);
     atomic_store(&s->messages, messages);
 }
@@ -391,7 +492,8 @@ static void stop(agent *a)
 
     table_u64_free(&s->stacks); /* ids may start anew with the next session */
     table_u64_init(&s->stacks);
-    s->held_count = s->held_old = 0;
+    s->kept = 0;
+    s->held_count = 0;
 }
 
 static void destroy(agent *a)
@@ -404,6 +506,17 @@ static void destroy(agent *a)
     a->engines[SELF].state = NULL;
 }
 
+/* The string of a class; 0 when its name has not come. */
+static uint32_t type_of(const state *s, const exception_class *class)
+{
+    const type_name *name;
+
+    if (class->place >= EXCEPTION_CLASSES)
+        return 0;
+    name = &s->types[class->place];
+    return name->generation == class->generation ? name->string : 0;
+}
+
 static uint32_t stack_of(agent *a, state *s, const thrown *record, const uintptr_t *addresses)
 {
     uint64_t hash = table_hash_bytes(addresses, record->frames * sizeof *addresses);
@@ -414,25 +527,74 @@ static uint32_t stack_of(agent *a, state *s, const thrown *record, const uintptr
         agent_lose(a, SELF, LOSS_NO_STACK, 1);
         return 0;
     }
+    if (s->unloads != a->unloads_met) {
+        /* code has gone, and other code may have its addresses */
+        s->unloads = a->unloads_met;
+        table_u64_free(&s->stacks);
+    }
     if (table_u64_get(&s->stacks, hash, &known))
         return (uint32_t)known;
-    if (s->stacks.count >= s->distinct) {
+    if (s->kept >= s->distinct) {
         agent_lose(a, SELF, LOSS_DISTINCT, 1);
         return 0;
     }
     stack = names_stack_of(&a->names, addresses, record->frames, record->leaf_is_call != 0,
                            record->cut != 0);
     table_u64_put(&s->stacks, hash, stack);
+    s->kept++;
     return stack;
 }
 
-static void emit_held(agent *a, state *s, size_t count)
+static uint32_t intern(agent *a, const buffer *text)
 {
-    for (size_t i = 0; i < count; i++)
-        agent_row(a, SELF, 0, s->held[i].cells);
-    memmove(s->held, s->held + count, (s->held_count - count) * sizeof *s->held);
-    s->held_count -= count;
-    s->held_old = s->held_old > count ? s->held_old - count : 0;
+    return text->length == 0 ? 0 : names_intern(&a->names, buffer_text(text), text->length);
+}
+
+/* One line for each inner exception, outermost first: "Type: message". */
+static uint32_t inner_of(agent *a, const state *s, const thrown *record, const WCHAR *units)
+{
+    buffer text = BUFFER_EMPTY;
+    uint32_t id;
+
+    for (size_t i = 0; i < record->inner_count && i < INNER; i++) {
+        const names_string *type = names_get_string(&a->names, type_of(s, &record->inner[i].class));
+        size_t start;
+
+        if (i != 0)
+            buffer_append_text(&text, "\n");
+        if (type != NULL)
+            buffer_append(&text, type->text, type->length);
+        if (record->inner[i].units != 0)
+            buffer_append_text(&text, ": ");
+        start = text.length;
+        text_append_utf16(&text, units, record->inner[i].units);
+        for (size_t k = start; k < text.length; k++)
+            if (text.data[k] == '\n')
+                text.data[k] = ' ';
+        units += record->inner[i].units;
+    }
+    id = intern(a, &text);
+    buffer_free(&text);
+    return id;
+}
+
+static bool is_decided(const held_row *row)
+{
+    return (row->cells[FLAGS] & (FLAG_CAUGHT | FLAG_UNCAUGHT)) != 0;
+}
+
+/* Writes the rows whose end is known, or that were thrown before `until`; the others wait on. */
+static void emit_held(agent *a, state *s, uint64_t until)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->held_count; i++) {
+        if (is_decided(&s->held[i]) || s->held[i].cells[TIME] < until)
+            agent_row(a, SELF, 0, s->held[i].cells);
+        else
+            s->held[kept++] = s->held[i];
+    }
+    s->held_count = kept;
 }
 
 static void take_thrown(agent *a, state *s, const thrown *record, size_t length)
@@ -445,31 +607,58 @@ static void take_thrown(agent *a, state *s, const thrown *record, size_t length)
     if (length < sizeof *record)
         return;
     if (s->held_count == HELD)
-        emit_held(a, s, HELD / 2);
+        emit_held(a, s, s->held[HELD / 2].cells[TIME]);
+    if (s->held_count == HELD)
+        emit_held(a, s, UINT64_MAX);
     row = &s->held[s->held_count++];
-    row->sequence = record->sequence;
+    memset(row, 0, sizeof *row);
+    row->number = record->number;
     row->cells[TIME] = record->time;
     row->cells[THREAD] = record->thread;
-    row->cells[TYPE] = names_of_class(&a->names, record->class_id);
+    row->cells[TYPE] = type_of(s, &record->class);
     row->cells[STACK] = stack_of(a, s, record, addresses);
-    row->cells[CAUGHT_IN] = 0;
-    row->cells[FLAGS] = 0;
     row->cells[COUNT] = 1;
     text_append_utf16(&message, units, record->units);
-    row->cells[MESSAGE] =
-        message.length == 0 ? 0 : names_intern(&a->names, buffer_text(&message), message.length);
+    row->cells[MESSAGE] = intern(a, &message);
     buffer_free(&message);
+    row->cells[INNER_TEXT] = inner_of(a, s, record, units + record->units);
 }
 
-static void take_caught(agent *a, state *s, const caught *record)
+/* The method that catches, by an address in it: that is safe to ask for, the function's id is not
+ * (the method may be gone by now). */
+static uint32_t catching_method(agent *a, const caught *record)
+{
+    uint32_t method = names_known_function(&a->names, record->function);
+    const names_frame *frame;
+
+    if (method != 0 || record->address == 0)
+        return method;
+    frame = names_get_frame(&a->names, names_frame_at(&a->names, record->address, true));
+    return frame != NULL && frame->kind == RECORDING_FRAME_MANAGED ? frame->a : 0;
+}
+
+static void take_end(agent *a, state *s, const caught *record, uint64_t flag)
 {
     for (size_t i = s->held_count; i > 0; i--) {
-        if (s->held[i - 1].sequence != record->sequence)
+        held_row *row = &s->held[i - 1];
+
+        if (row->number != record->number)
             continue;
-        s->held[i - 1].cells[CAUGHT_IN] = names_known_function(&a->names, record->function);
-        s->held[i - 1].cells[FLAGS] |= FLAG_CAUGHT;
+        row->cells[FLAGS] |= flag;
+        if (flag == FLAG_CAUGHT)
+            row->cells[CAUGHT_IN] = catching_method(a, record);
         return;
     }
+}
+
+static void take_class(agent *a, state *s, const class_name *record, size_t length)
+{
+    if (length < sizeof *record || length - sizeof *record < record->length ||
+        record->class.place >= EXCEPTION_CLASSES)
+        return;
+    s->types[record->class.place] =
+        (type_name){record->class.generation,
+                    names_intern(&a->names, (const char *)(record + 1), record->length)};
 }
 
 static void take_record(agent *a, unsigned kind, const void *payload, size_t length)
@@ -478,41 +667,54 @@ static void take_record(agent *a, unsigned kind, const void *payload, size_t len
 
     if (kind == RECORD_THROWN)
         take_thrown(a, s, payload, length);
-    else if (kind == RECORD_CAUGHT && length >= sizeof(caught))
-        take_caught(a, s, payload);
+    else if (kind == RECORD_CLASS)
+        take_class(a, s, payload, length);
+    else if (length >= sizeof(caught))
+        take_end(a, s, payload, kind == RECORD_CAUGHT ? FLAG_CAUGHT : FLAG_UNCAUGHT);
+}
+
+static void put_counted(agent *a, uint32_t type, uint64_t count)
+{
+    uint64_t cells[COLUMNS] = {0};
+
+    cells[TIME] = os_monotonic_ns();
+    cells[TYPE] = type;
+    cells[FLAGS] = FLAG_COUNTED;
+    cells[COUNT] = count;
+    agent_row(a, SELF, 0, cells);
 }
 
 static void drain(agent *a, bool last)
 {
     state *s = state_of(a);
-    size_t ready = last ? s->held_count : s->held_old;
+    uint64_t now = os_monotonic_ns();
+    uint64_t hold = (uint64_t)HOLD_MS * 1000000;
+    uint64_t unnamed;
 
-    /* in order: what was there a round ago, and whatever after it is known to be caught */
-    while (ready < s->held_count && (s->held[ready].cells[FLAGS] & FLAG_CAUGHT) != 0)
-        ready++;
-    emit_held(a, s, ready);
-    s->held_old = s->held_count;
-    for (size_t i = 0; i < CLASSES; i++) {
+    emit_held(a, s, last ? UINT64_MAX : now < hold ? 0 : now - hold);
+    for (uint32_t i = 0; i < EXCEPTION_CLASSES; i++) {
+        exception_class class = {i, 0};
         uint64_t count;
-        uint64_t cells[COLUMNS] = {0};
 
-        if (atomic_load_explicit(&s->classes[i].count, memory_order_relaxed) == 0)
-            continue;
-        count = atomic_exchange_explicit(&s->classes[i].count, 0, memory_order_relaxed);
-        if (!agent_enter_runtime(a))
-            continue;
-        cells[TIME] = os_monotonic_ns();
-        cells[TYPE] = names_of_class(
-            &a->names, atomic_load_explicit(&s->classes[i].class_id, memory_order_relaxed));
-        cells[FLAGS] = FLAG_COUNTED;
-        cells[COUNT] = count;
-        agent_row(a, SELF, 0, cells);
+        if (exception_classes_take(&s->classes, i, &class.generation, &count)) {
+            /* a name that comes behind its first count is in the ring: it is met next time */
+            uint32_t type = type_of(s, &class);
+
+            put_counted(a, type != 0 ? type : names_intern_text(&a->names, "(unknown)"), count);
+        }
+        exception_classes_recycle(&s->classes, i);
+    }
+    unnamed = atomic_exchange(&s->unnamed, 0);
+    if (unnamed != 0) {
+        agent_lose(a, SELF, LOSS_CLASSES, unnamed);
+        put_counted(a, names_intern_text(&a->names, "(type not kept)"), unnamed);
     }
 }
 
 const engine ENGINE_exceptions = {
     .name = "exceptions",
-    .mask_low = COR_PRF_MONITOR_EXCEPTIONS | COR_PRF_ENABLE_STACK_SNAPSHOT,
+    .mask_low =
+        COR_PRF_MONITOR_EXCEPTIONS | COR_PRF_ENABLE_STACK_SNAPSHOT | COR_PRF_MONITOR_MODULE_LOADS,
     .mask_high = 0,
     .tables = TABLES,
     .table_count = 1,
@@ -526,4 +728,9 @@ const engine ENGINE_exceptions = {
     .destroy = destroy,
     .on_exception_thrown = on_thrown,
     .on_exception_catcher_found = on_catcher_found,
+    .on_exception_search_enter = on_search_enter,
+    .on_exception_search_leave = on_search_leave,
+    .on_exception_filter_enter = on_filter_enter,
+    .on_exception_filter_leave = on_filter_leave,
+    .on_module_unloading = on_module_unloading,
 };

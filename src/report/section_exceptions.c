@@ -1,4 +1,7 @@
 /* section_exceptions: what was thrown, in words and as data. */
+#include <stdio.h>
+#include <string.h>
+
 #include "analysis/exceptions.h"
 #include "report/section.h"
 
@@ -46,6 +49,64 @@ static void put_messages(const section *s, const exceptions *x)
     sink_char(s->out, '\n');
 }
 
+static void put_fate(const section *s, const exceptions_group *place)
+{
+    if (place->caught_in != 0) {
+        sink_text(s->out, ", caught in ");
+        markdown_code(s->out, method_name(s, place->caught_in));
+    } else if (place->fate == EXCEPTIONS_CAUGHT) {
+        sink_text(s->out, ", caught in a method whose name is not known");
+    } else if (place->fate == EXCEPTIONS_UNCAUGHT) {
+        sink_text(s->out, ", **not caught**: it ended the program");
+    } else if (place->stack != 0) {
+        sink_text(s->out, ", where it was caught is not known");
+    }
+}
+
+/* The length of the next line of `text`. */
+static size_t line_length(const char *text)
+{
+    return strcspn(text, "\n");
+}
+
+static void put_inner(const section *s, const char *text)
+{
+    char line[1200];
+
+    while (*text != '\0') {
+        size_t length = line_length(text);
+
+        snprintf(line, sizeof line, "%.*s", (int)smaller(length, sizeof line - 1), text);
+        sink_text(s->out, "inner exception ");
+        markdown_code(s->out, line);
+        sink_text(s->out, "\n\n");
+        text += length + (text[length] == '\n');
+    }
+}
+
+/* As an array of type and message, outermost first. */
+static void json_inner(json *j, const char *text)
+{
+    char line[1200];
+
+    json_begin_array_at(j, "inner");
+    while (*text != '\0') {
+        size_t length = line_length(text);
+        char *colon;
+
+        snprintf(line, sizeof line, "%.*s", (int)smaller(length, sizeof line - 1), text);
+        colon = strstr(line, ": ");
+        if (colon != NULL)
+            *colon = '\0';
+        json_begin_object(j);
+        json_put_text(j, "type", line);
+        json_put_text(j, "message", colon == NULL ? "" : colon + 2);
+        json_end_object(j);
+        text += length + (text[length] == '\n');
+    }
+    json_end_array(j);
+}
+
 static void put_places(const section *s, const exceptions *x)
 {
     sink_text(s->out, "### Thrown at\n\n");
@@ -54,16 +115,14 @@ static void put_places(const section *s, const exceptions *x)
 
         sink_format(s->out, "%llu times ", (unsigned long long)place->count);
         markdown_code(s->out, model_text(s->m, place->type));
-        if (place->caught_in != 0) {
-            sink_text(s->out, ", caught in ");
-            markdown_code(s->out, method_name(s, place->caught_in));
-        }
+        put_fate(s, place);
         if (place->stack == 0) {
             sink_text(s->out, ", counted without message and stack: more came than "
                               "exceptions.stacks and exceptions.distinct allow\n\n");
             continue;
         }
         sink_text(s->out, "\n\n");
+        put_inner(s, model_text(s->m, place->inner));
         markdown_stack(s->out, s->m, s->process, place->stack, STACK_FRAMES);
         sink_char(s->out, '\n');
     }
@@ -132,6 +191,9 @@ static void json_groups(const section *s, json *j, const char *key, const except
         if (stacks) {
             if (group->caught_in != 0)
                 json_put_text(j, "caught_in", method_name(s, group->caught_in));
+            if (group->stack != 0)
+                json_put_text(j, "fate", exceptions_fate_name(group->fate));
+            json_inner(j, model_text(s->m, group->inner));
             json_key(j, "stack");
             json_stack(j, s->m, s->process, group->stack, MODEL_MAXIMUM_DEPTH);
         }

@@ -111,6 +111,59 @@ def test_beyond_the_rate_all_are_counted(runtime, sample_command, clarinet):
     assert table["rows"] < table["total"] / 4  # most are only counted
 
 
+def test_the_fate_of_odd_exceptions_is_known(runtime, sample_command, clarinet):
+    command = sample_command("Fates", "--parts", "filter,deep,slow,constructor")
+    done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--", *command)
+    assert done.code == 0, done
+    places = exceptions(report(clarinet, "out.clarinet"))["places"]
+    found = {p["type"]: (p["fate"], p.get("caught_in")) for p in places}
+    assert found == {
+        "System.InvalidOperationException": ("caught", "Fates.Program.CatchPastBusyFilter"),
+        "System.FormatException": ("caught", "Fates.Program.BusyFilter"),
+        "System.NotSupportedException": ("caught", "Fates.Program.CatchDeep"),
+        "System.TimeoutException": ("caught", "Fates.Program.CatchPastSlowFilter"),
+        "System.ArithmeticException": ("unknown", None),  # by the runtime itself
+        "System.TypeInitializationException": ("caught", "Fates.Program.CatchConstructor"),
+    }, places
+    outer = [p for p in places if p["type"] == "System.TypeInitializationException"][0]
+    assert outer["inner"] == [
+        {"type": "System.ArithmeticException", "message": "in a static constructor"}
+    ]
+
+
+@pytest.mark.parametrize("part", ["unhandled", "unhandled-thread"])
+def test_an_exception_nobody_catches_is_in_the_recording(runtime, sample_command, clarinet, part):
+    command = sample_command("Fates", "--parts", part)
+    done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--", *command)
+    assert done.code == 128 + signal.SIGABRT, done
+    (place,) = exceptions(report(clarinet, "out.clarinet"))["places"]
+    assert place["type"] == "System.ApplicationException"
+    assert place["message"] == "nobody takes this"
+    assert place["fate"] == "uncaught"
+    assert place["stack"][0]["name"] == "Fates.Program.ThrowUnhandled"
+    assert place["inner"] == [
+        {"type": "System.InvalidOperationException", "message": "because of this"},
+        {"type": "System.FormatException", "message": "and that"},
+    ]
+    assert "**not caught**" in clarinet("report", "out.clarinet", "-f", "md").out
+
+
+def test_types_that_are_unloaded_keep_their_names(runtime, sample_command, clarinet):
+    command = sample_command("Fates", "--parts", "gone", "--types", 60, "--throws", 130)
+    done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--", *command)
+    assert done.code == 0, done
+    assert counted(exceptions(report(clarinet, "out.clarinet"))) == said(done.out)
+
+
+def test_time_after_the_recording_is_not_the_recordings(newest_runtime, sample_command, clarinet):
+    command = sample_command("ExceptionStorm", "--seconds", 3, "--rate", 20)
+    done = clarinet("record", "-p", "exceptions", "-d", "500ms", "-o", "out.clarinet", "--",
+                    *command)
+    assert done.code == 0, done
+    process = report(clarinet, "out.clarinet")["processes"][0]
+    assert process["duration_ns"] == process["profilers"][0]["stop_ns"]
+
+
 def test_no_message_is_recorded_when_messages_are_off(newest_runtime, sample_command, clarinet):
     command = sample_command("ExceptionStorm", "--rounds", 3, "--rate", 100)
     clarinet("record", "-p", "exceptions", "--set", "exceptions.messages=false", "-o",

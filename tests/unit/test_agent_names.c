@@ -74,7 +74,6 @@ static void messages_of_a_false_runtime_are_not_read(void **state)
 {
     static const any_slot ANSWERS[] = {refuse_all, lie};
     uint64_t object[8] = {0};
-    WCHAR units[16];
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
@@ -82,11 +81,11 @@ static void messages_of_a_false_runtime_are_not_read(void **state)
         exception_layout layout = {0};
         clr_info *info = make(&r, ANSWERS[i], 15);
 
-        assert_int_equal(
-            exception_read_message(info, &layout, 1, (ObjectID)(uintptr_t)object, units, 16), 0);
+        assert_int_equal(exception_learn(info, &layout, 1), 0);
         assert_int_equal(atomic_load(&layout.known), 2); /* and it is not asked again */
-        assert_int_equal(
-            exception_read_message(info, &layout, 1, (ObjectID)(uintptr_t)object, units, 16), 0);
+        assert_int_equal(exception_learn(info, &layout, 1), 0);
+        assert_int_equal(exception_message(&layout, (ObjectID)(uintptr_t)object, 16).count, 0);
+        assert_int_equal(exception_inner(&layout, (ObjectID)(uintptr_t)object), 0);
     }
 }
 

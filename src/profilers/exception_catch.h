@@ -1,0 +1,56 @@
+/*
+ * exception_catch: which exceptions of a thread are still looking for a catcher. The runtime says
+ * that one was found, but not for which exception: it is the thread's latest one that is not caught
+ * yet. A filter may throw and catch on its own in between, and what it does not catch is dropped
+ * with it; so exceptions are kept on a small stack per thread, with a mark for each filter that
+ * runs.
+ *
+ * Exceptions that are only counted are kept (number 0) where something lies below them.
+ *
+ * Thread rules: any thread, for itself, without locks. Zeroed memory is an empty one. A thread that
+ * threw nothing for a long time may lose its place to another: then its catch is not known.
+ */
+#ifndef CLARINET_PROFILERS_EXCEPTION_CATCH_H
+#define CLARINET_PROFILERS_EXCEPTION_CATCH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CATCH_THREADS = 1024, CATCH_DEPTH = 8 };
+
+typedef struct {
+    atomic_uint_fast64_t number;  /* of the recorded exception, 0 = only counted, or a mark */
+    _Atomic uintptr_t outermost;  /* FunctionID of the thread's outermost frame, 0 = not known */
+    atomic_uint frames_to_go;     /* of that function; 0 = not asked yet */
+    atomic_uint level;            /* depth at which this was put */
+    atomic_bool searched_through; /* the search has entered the last frame */
+} catch_entry;
+
+typedef struct {
+    _Atomic uintptr_t thread; /* 0 = free */
+    atomic_uint used;         /* tick of the last throw */
+    atomic_uint depth;
+    catch_entry entries[CATCH_DEPTH];
+} catch_thread;
+
+typedef struct {
+    catch_thread threads[CATCH_THREADS];
+} exception_catch;
+
+/* Empties all places. */
+void catch_reset(exception_catch *c);
+/* The thread's place; NULL when it has none. */
+catch_thread *catch_find(exception_catch *c, uintptr_t thread);
+/* The same, made if need be; NULL when there is none to be had. */
+catch_thread *catch_find_or_make(exception_catch *c, uintptr_t thread, unsigned tick);
+void catch_push(catch_thread *t, uint64_t number, uintptr_t outermost);
+void catch_push_mark(catch_thread *t);
+/* The latest one; NULL when there is none, or it is a mark. */
+catch_entry *catch_top(catch_thread *t);
+/* Takes the latest one off; its number, 0 when nothing is known of it. */
+uint64_t catch_pop(catch_thread *t);
+/* Takes everything off down to the latest mark, and the mark; without a mark nothing. */
+void catch_pop_mark(catch_thread *t);
+
+#endif

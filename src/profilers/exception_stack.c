@@ -1,0 +1,145 @@
+/* exception_stack: see exception_stack.h. */
+#include "profilers/exception_stack.h"
+
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/os.h"
+#include "base/reader.h"
+
+enum {
+    MAXIMUM_NATIVE_FRAMES = 128,
+    /* method bodies as ECMA-335 II.25.4 has them */
+    BODY_FORMAT = 3,
+    BODY_FAT = 3,
+    BODY_MORE_SECTIONS = 8,
+    SECTION_CLAUSES = 1,
+    SECTION_FAT = 0x40,
+    SECTION_MORE = 0x80,
+    SMALL_CLAUSE = 12,
+    FAT_CLAUSE = 24,
+    CLAUSE_CATCH = 0,
+    CLAUSE_FILTER = 1,
+};
+
+bool exception_follows_call(uintptr_t ip)
+{
+    const uint8_t *p = (const uint8_t *)ip;
+
+#if defined(__x86_64__)
+    return p[-5] == 0xe8 || (p[-6] == 0xff && p[-5] == 0x15) ||
+           (p[-2] == 0xff && (p[-1] & 0xf8) == 0xd0) || (p[-2] == 0xff && (p[-1] & 0xf8) == 0x10) ||
+           (p[-3] == 0xff && (p[-2] & 0x38) == 0x10) || (p[-6] == 0xff && (p[-5] & 0xf8) == 0x90);
+#elif defined(__aarch64__)
+    uint32_t instruction;
+
+    memcpy(&instruction, p - 4, sizeof instruction);
+    return (instruction & 0xfc000000u) == 0x94000000u || (instruction & 0xfffffc1fu) == 0xd63f0000u;
+#else
+    (void)p;
+    return true;
+#endif
+}
+
+bool exception_correct_leaf(const clr_info *info, snapshot *s, uintptr_t top)
+{
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+
+    for (int i = 0; i < MAXIMUM_NATIVE_FRAMES; i++) {
+        uintptr_t link[2];
+        FunctionID function = 0;
+
+        if ((frame & 7) != 0 || frame >= top || top - frame < sizeof link)
+            return false;
+        memcpy(link, (const void *)frame, sizeof link);
+        if (s->count > 1 && link[1] == s->addresses[1])
+            return false;
+        if (clr_info_get_function_from_ip(info, (const uint8_t *)link[1], &function) == S_OK &&
+            function == s->leaf) {
+            if (link[1] == s->addresses[0])
+                return false;
+            s->addresses[0] = link[1];
+            return true;
+        }
+        if (link[0] <= frame)
+            return false;
+        frame = link[0];
+    }
+    return false;
+}
+
+/* Field 28 of /proc/self/stat. */
+uintptr_t exception_main_stack_top(void)
+{
+    buffer text = BUFFER_EMPTY;
+    const char *p = NULL;
+    uintptr_t top = 0;
+
+    if (os_read_file("/proc/self/stat", 4096, &text, NULL) == 0)
+        p = strrchr(buffer_text(&text), ')');
+    for (int field = 2; p != NULL && field < 28; field++) {
+        p = strchr(p, ' ');
+        if (p != NULL)
+            p++;
+    }
+    for (; p != NULL && *p >= '0' && *p <= '9'; p++)
+        top = top * 10 + (uintptr_t)(*p - '0');
+    buffer_free(&text);
+    return top;
+}
+
+/* One section behind the code: whether it has a clause that catches. */
+static bool section_catches(reader *r, bool *more)
+{
+    size_t start = reader_offset(r);
+    uint8_t kind = reader_u8(r);
+    size_t size = reader_u8(r);
+    bool fat = (kind & SECTION_FAT) != 0;
+    bool catches = false;
+
+    size |= (size_t)reader_u16(r) << 8;
+    if (!fat)
+        size &= 0xff;
+    *more = (kind & SECTION_MORE) != 0;
+    for (size_t at = 4; (kind & SECTION_CLAUSES) != 0 && !catches && !reader_failed(r) &&
+                        at + (fat ? FAT_CLAUSE : SMALL_CLAUSE) <= size;
+         at += fat ? FAT_CLAUSE : SMALL_CLAUSE) {
+        uint32_t flags = fat ? reader_u32(r) : reader_u16(r);
+
+        catches = flags == CLAUSE_CATCH || flags == CLAUSE_FILTER;
+        reader_skip(r, (fat ? FAT_CLAUSE - 4 : SMALL_CLAUSE - 2));
+    }
+    if (!catches && reader_offset(r) < start + size)
+        reader_skip(r, start + size - reader_offset(r));
+    return catches;
+}
+
+bool exception_may_be_caught_in(const clr_info *info, FunctionID function)
+{
+    ModuleID module = 0;
+    mdMethodDef token = 0;
+    const uint8_t *body = NULL;
+    uint32_t size = 0;
+    bool more = true;
+    reader r;
+
+    if (clr_info_get_function_info2(info, function, 0, NULL, &module, &token, 0, NULL, NULL) !=
+            S_OK ||
+        clr_info_get_il_function_body(info, module, token, &body, &size) != S_OK || body == NULL)
+        return true;
+    r = reader_of(body, size);
+    if ((body[0] & BODY_FORMAT) != BODY_FAT)
+        return false;
+    more = (reader_u16(&r) & BODY_MORE_SECTIONS) != 0;
+    if (!more)
+        return false;
+    reader_u16(&r);                                         /* stack */
+    reader_skip(&r, (reader_u32(&r) + 4 + 3) & ~(size_t)3); /* code, behind the locals' token */
+    while (more && !reader_failed(&r)) {
+        if (section_catches(&r, &more))
+            return true;
+        if (more)
+            reader_skip(&r, (4 - reader_offset(&r) % 4) % 4);
+    }
+    return reader_failed(&r);
+}
