@@ -87,6 +87,30 @@ def test_the_archive_runs_where_there_is_only_libc(packages, bare_root, clarinet
     assert (code, out, err) == (0, f"clarinet {version()}\n", "")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_the_archive_records_where_there_is_only_libc(packages, bare_root, newest_runtime,
+                                                      samples_folder):
+    """A machine with libc, a runtime (which needs libstdc++) and the archive, nothing else."""
+    with tarfile.open(packages[1]) as archive:
+        program = f"/{archive.getnames()[0].split('/')[0]}/bin/clarinet"
+        archive.extractall(bare_root)
+    shutil.copy("/usr/lib/x86_64-linux-gnu/libstdc++.so.6", bare_root / "lib64")
+    for place in ("runtimes", "samples"):
+        (bare_root / place).mkdir()
+    sample = ["/runtimes/dotnet", "exec", "--fx-version", newest_runtime.version,
+              "/samples/ExceptionStorm/ExceptionStorm.dll", "--rounds", "10", "--rate", "100"]
+    script = (f"cd '{bare_root}' && mount -t proc proc proc && "
+              f"mount --bind '{newest_runtime.folder}' runtimes && "
+              f"mount --bind '{samples_folder}' samples && "
+              f"exec /usr/sbin/chroot . {program} record -p cpu,exceptions -o /tmp/o.clarinet -- "
+              + " ".join(sample))
+    done = subprocess.run(["unshare", "-mpf", "sh", "-c", script], capture_output=True, text=True,
+                          env={"PATH": os.environ["PATH"]}, stdin=subprocess.DEVNULL, timeout=120)
+    assert done.returncode == 0 and "recorded" in done.stderr, done
+    code, out, err = enter(bare_root, program, "report", "/tmp/o.clarinet", "-f", "md")
+    assert code == 0 and "System.InvalidOperationException" in out, (out, err)
+
+
 def test_the_deb_names_what_it_needs(packages, bare_root, clarinet_program):
     control = subprocess.run(
         ["dpkg-deb", "-f", packages[0]], capture_output=True, text=True, check=True
