@@ -121,6 +121,7 @@ void names_forget_lookups(names *n)
     table_u64_free(&n->method_ids);
     table_u64_free(&n->class_ids);
     table_u64_free(&n->address_ids);
+    compiled_free(&n->code);
 }
 
 uint32_t names_intern(names *n, const char *text, size_t length)
