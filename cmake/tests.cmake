@@ -5,6 +5,11 @@ if(agent_sources)
   add_library(clarinet_agent_parts STATIC ${agent_sources} ${profilers_sources})
   target_link_libraries(clarinet_agent_parts PUBLIC clarinet_tool)
 endif()
+# The parts of the instrumentation agent that need no runtime.
+set(instrument_parts ${instrumentation_sources})
+list(FILTER instrument_parts INCLUDE REGEX "/(builder|template|template_api|journal|platform_linux)\\.c$")
+add_library(clarinet_instrument_parts STATIC ${instrument_parts})
+target_link_libraries(clarinet_instrument_parts PUBLIC clarinet_tool)
 file(GLOB unit_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/test_*.c)
 
 # What several tests share, and the programs that make their input.
@@ -14,6 +19,7 @@ add_library(test_support STATIC ${test_support})
 target_link_libraries(test_support PUBLIC clarinet_tool)
 target_include_directories(test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 target_compile_options(test_support PRIVATE -Wno-conversion)
+target_compile_definitions(test_support PRIVATE TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 add_executable(make_recording ${PROJECT_SOURCE_DIR}/tests/support/make_recording.c)
 target_link_libraries(make_recording PRIVATE test_support)
 set_target_properties(make_recording PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
@@ -24,8 +30,8 @@ foreach(file ${unit_tests})
   get_filename_component(name ${file} NAME_WE)
   set(unit_test_names ${unit_test_names} ${name})
   add_executable(${name} ${file})
-  target_link_libraries(${name} PRIVATE $<TARGET_NAME_IF_EXISTS:clarinet_agent_parts> test_support
-                        clarinet_tool PkgConfig::CMOCKA)
+  target_link_libraries(${name} PRIVATE $<TARGET_NAME_IF_EXISTS:clarinet_agent_parts>
+                        clarinet_instrument_parts test_support clarinet_tool PkgConfig::CMOCKA)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_options(${name} PRIVATE -Wno-conversion)
   target_compile_definitions(${name} PRIVATE TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}"

@@ -16,71 +16,11 @@
 #include "rules/points.h"
 #include "rules/variables.h"
 #include "rules/xml.h"
-
-enum { MOST_LINES = 4096 };
-
-typedef struct {
-    buffer text;
-    char *lines[MOST_LINES]; /* without comment lines; blank lines kept */
-    size_t count;
-    size_t next;
-} cases;
-
-static void cases_open(cases *c, const char *name)
-{
-    char path[1024];
-    char *line;
-
-    memset(c, 0, sizeof *c);
-    snprintf(path, sizeof path, "%s/tests/cases/%s", TEST_SOURCE_DIR, name);
-    assert_int_equal(os_read_file(path, 0, &c->text, NULL), 0);
-    for (line = (char *)c->text.data; line != NULL;) {
-        char *end = strchr(line, '\n');
-
-        if (end != NULL)
-            *end = '\0';
-        assert_true(c->count < MOST_LINES);
-        if (line[0] != '#')
-            c->lines[c->count++] = line;
-        line = end == NULL ? NULL : end + 1;
-    }
-}
-
-/* The next `n` lines that follow a blank one; false at the end. */
-static bool cases_next(cases *c, char **lines, size_t n)
-{
-    while (c->next < c->count && c->lines[c->next][0] == '\0')
-        c->next++;
-    if (c->next >= c->count)
-        return false;
-    assert_true(c->next + n <= c->count);
-    for (size_t i = 0; i < n; i++)
-        lines[i] = c->lines[c->next++];
-    assert_true(c->next == c->count || c->lines[c->next][0] == '\0');
-    return true;
-}
-
-/* Cuts at `separator` in place. */
-static size_t cut(char *text, const char *separator, char **pieces, size_t most)
-{
-    size_t n = 0;
-
-    while (n < most) {
-        char *end = strstr(text, separator);
-
-        pieces[n++] = text;
-        if (end == NULL)
-            return n;
-        *end = '\0';
-        text = end + strlen(separator);
-    }
-    fail_msg("too many pieces");
-    return 0;
-}
+#include "support/cases.h"
 
 static filter_names names_of(char *text, char **store)
 {
-    return (filter_names){(const char *const *)store, cut(text, ",", store, 8)};
+    return (filter_names){(const char *const *)store, cases_cut(text, ",", store, 8)};
 }
 
 static void filter_cases(void **state)
@@ -112,7 +52,7 @@ static void filter_cases(void **state)
         if (n == 1)
             pieces[0] = lines[0];
         else
-            n = cut(lines[0], " | ", pieces, 16);
+            n = cases_cut(lines[0], " | ", pieces, 16);
         for (size_t i = 0; i < n; i++) {
             char *value = strchr(pieces[i], '=');
 
@@ -162,7 +102,7 @@ static void filter_cases(void **state)
     }
     print_message("%zu filter cases\n", count);
     assert_true(count >= 80);
-    buffer_free(&c.text);
+    cases_close(&c);
 }
 
 static void show_tree(buffer *out, const xml_element *element)
@@ -232,7 +172,7 @@ static void xml_cases(void **state)
     }
     print_message("%zu XML cases\n", count);
     assert_true(count >= 35);
-    buffer_free(&c.text);
+    cases_close(&c);
 }
 
 static void xml_accepts_mark_and_nothing_and_refuses_depth(void **state)
@@ -272,7 +212,7 @@ static void version_cases(void **state)
         if (strcmp(shown, lines[1]) != 0)
             fail_msg("\"%s\": expected %s, got %s", lines[0], lines[1], shown);
     }
-    buffer_free(&c.text);
+    cases_close(&c);
 }
 
 static void show_point(buffer *out, const point *p)
@@ -334,7 +274,7 @@ static void point_cases(void **state)
         buffer_free(&xml);
         buffer_free(&shown);
     }
-    buffer_free(&c.text);
+    cases_close(&c);
 }
 
 static void lookup_cases(void **state)
@@ -354,11 +294,11 @@ static void lookup_cases(void **state)
         size_t n;
 
         snprintf(shape, sizeof shape, "%s / %s", lines[0], lines[1]);
-        n = cut(lines[0], " ;; ", rows, 8);
+        n = cases_cut(lines[0], " ;; ", rows, 8);
         for (size_t i = 0; i < n; i++) {
             buffer xml = BUFFER_EMPTY;
 
-            assert_int_equal(cut(rows[i], "|", f, 8), 6);
+            assert_int_equal(cases_cut(rows[i], "|", f, 8), 6);
             buffer_format(&xml,
                           "<extension><instrumentation><tracerFactory><match assemblyName='%s' "
                           "className='%s'",
@@ -375,7 +315,7 @@ static void lookup_cases(void **state)
             buffer_free(&xml);
         }
         assert_int_equal(points_finish(set, NULL), 0);
-        assert_int_equal(cut(lines[1], "|", f, 8), 5);
+        assert_int_equal(cases_cut(lines[1], "|", f, 8), 5);
         assert_true(version_parse(f[1], &v));
         found = points_find(set, f[0], v, f[2], f[3], f[4], NULL);
         n = 0;
@@ -391,7 +331,7 @@ static void lookup_cases(void **state)
         }
         points_free(set);
     }
-    buffer_free(&c.text);
+    cases_close(&c);
 }
 
 typedef struct {
