@@ -218,13 +218,14 @@ static size_t count_matches(const assembly *a, const points *set, const point *p
         buffer parameters = BUFFER_EMPTY;
         buffer alternative = BUFFER_EMPTY;
 
-        if (strcmp(metadata_cell_string(m, METADATA_METHOD_DEF, row, METADATA_METHOD_NAME),
-                   p->method) != 0)
+        const char *name = metadata_cell_string(m, METADATA_METHOD_DEF, row, METADATA_METHOD_NAME);
+
+        if (!point_is_any(p->method) && strcmp(name, p->method) != 0)
             continue;
         assembly_type_name(a, (uint32_t)METADATA_TYPE_DEF << 24 | assembly_method_type(a, row),
                            &type);
         append_parameters(a, token, &parameters, &alternative);
-        if (points_find(set, assembly_name(a), v, buffer_text(&type), p->method,
+        if (points_find(set, assembly_name(a), v, buffer_text(&type), name,
                         buffer_text(&parameters), buffer_text(&alternative)) == p)
             count++;
         buffer_free(&type);

@@ -21,17 +21,22 @@ typedef struct {
     method_module *module;
     IMetaDataImport2 *import;
     method_list *found;
-    mdTypeDef type;
+    const char *method; /* of the point that is looked at */
 } scan;
 
 /* ---- lists ---- */
 
 void method_list_add(method_list *list, ModuleID module, mdMethodDef method)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->modules[i] == module && list->methods[i] == method)
-            return;
+    uint64_t key[2] = {module, method};
+    size_t known = list->seen.count;
+
+    if (table_text_at(&list->seen, (const char *)key, sizeof key, 0) == NULL) {
+        list->failed = true;
+        return;
     }
+    if (list->seen.count == known)
+        return;
     if (list->count == list->capacity) {
         size_t capacity = list->capacity == 0 ? 32 : list->capacity * 2;
         ModuleID *modules = memory_resize(list->modules, capacity * sizeof *modules);
@@ -56,6 +61,7 @@ void method_list_free(method_list *list)
 {
     memory_free(list->modules);
     memory_free(list->methods);
+    table_text_free(&list->seen);
     memset(list, 0, sizeof *list);
 }
 
@@ -119,19 +125,15 @@ static int consider_token(void *context, mdToken method)
     return 1;
 }
 
-/* All methods of that name in the point's class. */
-static bool consider_point(void *context, const point *p)
+/* All methods of that name in a class. */
+static void consider_named(scan *s, mdTypeDef type, const char *name)
 {
-    scan *s = context;
     buffer units = BUFFER_EMPTY;
     clr_enumeration enumeration = NULL;
     mdMethodDef methods[32];
     uint32_t count = 0;
-    mdTypeDef type = method_find_type(s->import, p->class_name);
 
-    if (type == 0)
-        return true;
-    text_append_utf8_as_utf16(&units, p->method, strlen(p->method));
+    text_append_utf8_as_utf16(&units, name, strlen(name));
     buffer_append_u16(&units, 0);
     while (!buffer_failed(&units) &&
            CLR_OK(clr_import_enum_methods_with_name(
@@ -143,6 +145,32 @@ static bool consider_point(void *context, const point *p)
     if (enumeration != NULL)
         clr_import_close_enum(s->import, enumeration);
     buffer_free(&units);
+}
+
+static int consider_class(void *context, mdToken type)
+{
+    scan *s = context;
+
+    if (point_is_any(s->method))
+        clr_each_method(s->import, type, consider_token, s);
+    else
+        consider_named(s, type, s->method);
+    return 1;
+}
+
+static bool consider_point(void *context, const point *p)
+{
+    scan *s = context;
+    mdTypeDef type;
+
+    s->method = p->method;
+    if (point_is_any(p->class_name)) {
+        clr_each_type_def(s->import, consider_class, s);
+    } else {
+        type = method_find_type(s->import, p->class_name);
+        if (type != 0)
+            consider_class(s, type);
+    }
     return true;
 }
 
@@ -204,7 +232,7 @@ void matching_scan_module(instrumentation *root, ModuleID module, method_list *f
     const points *set = atomic_load(&root->points);
     IMetaDataImport2 *import = NULL;
     method_module m;
-    scan s = {root, set, &m, NULL, found, 0};
+    scan s = {root, set, &m, NULL, found, NULL};
     const char *assembly;
 
     if (!method_module_open(&root->info, module, &m))
@@ -243,7 +271,7 @@ static int rewrite_api(void *context, mdToken method)
 void matching_rewrite_api(instrumentation *root, ModuleID module)
 {
     method_module m;
-    scan s = {root, NULL, &m, NULL, NULL, 0};
+    scan s = {root, NULL, &m, NULL, NULL, NULL};
     mdTypeDef type;
 
     if (!method_module_open(&root->info, module, &m))

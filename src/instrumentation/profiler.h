@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/table.h"
 #include "clarinet/profiler.h"
 #include "instrumentation/events.h"
 #include "instrumentation/journal.h"
@@ -64,6 +65,7 @@ typedef struct {
     mdMethodDef *methods;
     size_t count;
     size_t capacity;
+    table_text seen; /* a method is listed once */
     bool failed;
 } method_list;
 void method_list_add(method_list *list, ModuleID module, mdMethodDef method);

@@ -18,6 +18,7 @@
 
 static const char DEFAULT_FACTORY[] = "NewRelic.Agent.Core.Tracer.Factories.DefaultTracerFactory";
 static const char LAMBDA_FACTORY[] = "NewRelic.Providers.Wrapper.AwsLambda.HandlerMethod";
+static const char ANY[] = "*";
 enum { NO_POINT = 0 }; /* tables keep index + 1 */
 
 struct points {
@@ -32,6 +33,7 @@ struct points {
     table_text assemblies;
     table_text methods;
     table_text keys;
+    bool has_wildcards;
     size_t invalid_files;
     points_log log;
 };
@@ -435,6 +437,8 @@ int points_finish(points *set, error *e)
         bool stored = of != NULL && make_key(&key, p->assembly, p->method, NULL) &&
                       table_text_put(&set->methods, buffer_text(&key), key.length, 1);
 
+        set->has_wildcards = set->has_wildcards || point_is_any(p->assembly) ||
+                             point_is_any(p->class_name) || point_is_any(p->method);
         buffer_clear(&key);
         if (stored && make_key(&key, p->assembly, p->method, p->class_name))
             first = table_text_at(&set->keys, buffer_text(&key), key.length, NO_POINT);
@@ -449,14 +453,33 @@ int points_finish(points *set, error *e)
     return 0;
 }
 
+/* Points for every assembly do not mean the ones that the injected code stands on. */
+static bool is_for_every_point(const char *assembly)
+{
+    return !text_equal(assembly, "System.Private.CoreLib") && !text_equal(assembly, "mscorlib") &&
+           !text_starts_with(assembly, "NewRelic.");
+}
+
+/* First point of all assemblies that also speaks for this one. */
+static size_t first_for_any(const points *set, const char *assembly)
+{
+    if (!set->has_wildcards || !is_for_every_point(assembly))
+        return NO_POINT;
+    return (size_t)look_up(&set->assemblies, ANY, NULL, NULL);
+}
+
 bool points_know_assembly(const points *set, const char *assembly)
 {
-    return look_up(&set->assemblies, assembly, NULL, NULL) != NO_POINT;
+    return look_up(&set->assemblies, assembly, NULL, NULL) != NO_POINT ||
+           first_for_any(set, assembly) != NO_POINT;
 }
 
 bool points_know_method(const points *set, const char *assembly, const char *method)
 {
-    return look_up(&set->methods, assembly, method, NULL) != NO_POINT;
+    if (look_up(&set->methods, assembly, method, NULL) != NO_POINT)
+        return true;
+    return set->has_wildcards && (look_up(&set->methods, assembly, ANY, NULL) != NO_POINT ||
+                                  first_for_any(set, assembly) != NO_POINT);
 }
 
 static bool is_inside_limits(const point *p, version v)
@@ -465,11 +488,10 @@ static bool is_inside_limits(const point *p, version v)
            (!p->has_maximum || version_compare(v, p->maximum) < 0);
 }
 
-const point *points_find(const points *set, const char *assembly, version assembly_version,
-                         const char *class_name, const char *method, const char *parameters,
-                         const char *alternative)
+/* Among the points of one key. */
+static const point *find_overload(const points *set, size_t index, version assembly_version,
+                                  const char *parameters, const char *alternative)
 {
-    size_t index = (size_t)look_up(&set->keys, assembly, method, class_name);
     const point *any_overload = NULL;
 
     for (; index != NO_POINT; index = set->next[index - 1]) {
@@ -488,6 +510,27 @@ const point *points_find(const points *set, const char *assembly, version assemb
     return any_overload;
 }
 
+const point *points_find(const points *set, const char *assembly, version assembly_version,
+                         const char *class_name, const char *method, const char *parameters,
+                         const char *alternative)
+{
+    const point *found =
+        find_overload(set, (size_t)look_up(&set->keys, assembly, method, class_name),
+                      assembly_version, parameters, alternative);
+
+    /* What is said exactly comes before what is said of all: assembly first, class last. */
+    for (int any = 1; set->has_wildcards && found == NULL && any < 8; any++) {
+        const char *a = (any & 4) != 0 ? ANY : assembly;
+        const char *c = (any & 2) != 0 ? ANY : class_name;
+        const char *m = (any & 1) != 0 ? ANY : method;
+
+        if ((any & 4) == 0 || is_for_every_point(assembly))
+            found = find_overload(set, (size_t)look_up(&set->keys, a, m, c), assembly_version,
+                                  parameters, alternative);
+    }
+    return found;
+}
+
 void points_each_of(const points *set, const char *assembly,
                     bool (*each)(void *context, const point *p), void *context)
 {
@@ -497,6 +540,15 @@ void points_each_of(const points *set, const char *assembly,
         if (!each(context, &set->items[index - 1]))
             return;
     }
+    for (index = first_for_any(set, assembly); index != NO_POINT; index = set->next_of[index - 1]) {
+        if (!each(context, &set->items[index - 1]))
+            return;
+    }
+}
+
+bool point_is_any(const char *name)
+{
+    return text_equal(name, ANY);
 }
 
 /* ---- life ---- */

@@ -40,6 +40,10 @@ typedef struct {
     unsigned line;
 } point;
 
+/* A name that is `*` alone stands for every assembly (except the core library and the managed
+ * agent), class or method. */
+bool point_is_any(const char *name);
+
 typedef struct points points;
 
 /* Warnings (sentences for the log) reach `warn`; NULL drops them. */
