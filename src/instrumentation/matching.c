@@ -86,6 +86,10 @@ static bool consider(instrumentation *root, const points *set, const method_modu
 
     if (!method_open(import, method, &f))
         return false;
+    if ((f.flags & mdAbstract) != 0) { /* nothing to instrument, and nothing to complain of */
+        method_close(&f);
+        return false;
+    }
     p = points_find(set, buffer_text(&module->assembly_name), module->assembly_version,
                     buffer_text(&f.type_name), buffer_text(&f.name), buffer_text(&f.parameters),
                     buffer_text(&f.alternative));

@@ -244,8 +244,6 @@ const char *method_refusal(const method_facts *f)
         return "it has a special name (property, event, operator or type initialiser)";
     if ((f->flags & (mdPinvokeImpl | mdUnmanagedExport)) != 0)
         return "it calls or is called by unmanaged code";
-    if ((f->flags & mdAbstract) != 0)
-        return "it is abstract";
     if ((f->type_flags & tdLayoutMask) == tdSequentialLayout)
         return "its type has sequential layout";
     if (f->is_value_type && cil_signature_has_this(f->signature.convention))
@@ -316,9 +314,39 @@ static bool is_by_ref_like(const clr_info *info, IMetaDataImport2 *import, mdTok
     return answer;
 }
 
-bool method_can_box(const clr_info *info, IMetaDataImport2 *import, const cil_signature *s,
+typedef struct {
+    IMetaDataImport2 *import;
+    uint32_t number;
+    bool may_be_by_ref_like;
+} parameter_search;
+
+static int look_at_parameter(void *context, mdToken parameter)
+{
+    parameter_search *search = context;
+    uint32_t number = 0;
+    uint32_t flags = 0;
+
+    if (!CLR_OK(clr_import_get_generic_param_props(search->import, parameter, &number, &flags, NULL,
+                                                   NULL, NULL, 0, NULL)) ||
+        number != search->number)
+        return 1;
+    search->may_be_by_ref_like = (flags & gpAllowByRefLike) != 0;
+    return 0;
+}
+
+/* Does the generic parameter say `allows ref struct`? Then no value of it may be boxed. */
+static bool may_be_by_ref_like(IMetaDataImport2 *import, mdToken owner, uint32_t number)
+{
+    parameter_search search = {import, number, false};
+
+    clr_each_generic_param(import, owner, look_at_parameter, &search);
+    return search.may_be_by_ref_like;
+}
+
+bool method_can_box(const clr_info *info, IMetaDataImport2 *import, const method_facts *f,
                     uint32_t type)
 {
+    const cil_signature *s = &f->signature;
     const cil_type *t = &s->types[cil_type_skip_modifiers(s, type)];
 
     switch (t->element) {
@@ -330,6 +358,10 @@ bool method_can_box(const clr_info *info, IMetaDataImport2 *import, const cil_si
         return false;
     case CIL_TYPE_VALUETYPE:
         return !is_by_ref_like(info, import, t->token);
+    case CIL_TYPE_VARIABLE:
+        return !may_be_by_ref_like(import, f->type, t->number);
+    case CIL_TYPE_METHOD_VARIABLE:
+        return !may_be_by_ref_like(import, f->token, t->number);
     case CIL_TYPE_GENERIC: /* the generic type itself stands first inside */
         return t[1].element != CIL_TYPE_VALUETYPE || !is_by_ref_like(info, import, t[1].token);
     default:

@@ -58,9 +58,10 @@ mdTypeDef method_find_type(IMetaDataImport2 *import, const char *name);
 /* NULL when the method can carry the template; else why not, in words. */
 const char *method_refusal(const method_facts *facts);
 
-/* Can a value of this type be boxed? false for by-refs, pointers, by-ref-like types. `info` may be
- * NULL: then only names and the own module are looked at. */
-bool method_can_box(const clr_info *info, IMetaDataImport2 *import, const cil_signature *s,
+/* Can a value of this type of the method's signature be boxed? false for by-refs, pointers,
+ * by-ref-like types and generic parameters that may be one. `info` may be NULL: then only names and
+ * the own module are looked at. */
+bool method_can_box(const clr_info *info, IMetaDataImport2 *import, const method_facts *facts,
                     uint32_t type);
 
 #endif

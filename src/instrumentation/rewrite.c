@@ -88,9 +88,9 @@ static bool find_boxes(job *j, template_facts *f)
     if (s->count > MOST_PARAMETERS)
         return false;
     for (uint32_t i = 0; i < s->count; i++, type = cil_signature_after(s, type))
-        j->can_box[i] = method_can_box(&j->root->info, import, s, type);
+        j->can_box[i] = method_can_box(&j->root->info, import, &j->method, type);
     f->can_box = j->can_box;
-    f->can_box_result = method_can_box(&j->root->info, import, s, 0);
+    f->can_box_result = method_can_box(&j->root->info, import, &j->method, 0);
     return true;
 }
 

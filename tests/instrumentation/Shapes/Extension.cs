@@ -16,12 +16,14 @@ namespace Shapes
             file.WriteLine("<extension xmlns=\"urn:newrelic-extension\"><instrumentation>");
             foreach (Type type in typeof(Extension).Assembly.GetTypes().OrderBy(t => t.FullName, StringComparer.Ordinal))
             {
-                if (type == typeof(Extension) || type == typeof(Program) || type.IsDefined(typeof(CompilerGeneratedAttribute)))
+                bool isIterator = type.IsDefined(typeof(CompilerGeneratedAttribute)) && type.Name.Contains("Guarded");
+                if (type == typeof(Extension) || type == typeof(Program) ||
+                    (type.IsDefined(typeof(CompilerGeneratedAttribute)) && !isIterator))
                     continue;
                 const BindingFlags all = BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Static |
                                          BindingFlags.Instance | BindingFlags.DeclaredOnly;
                 var names = type.GetMethods(all).Cast<MethodBase>().Concat(type.GetConstructors(all))
-                                .Select(m => m.Name).Where(n => !n.Contains('<')).Distinct();
+                                .Select(m => m.Name).Where(n => isIterator ? n == "MoveNext" : !n.Contains('<')).Distinct();
                 file.WriteLine("<tracerFactory><match assemblyName=\"Shapes\" className=\"" +
                                SecurityElement.Escape(type.FullName) + "\">");
                 foreach (string name in names.OrderBy(n => n, StringComparer.Ordinal))

@@ -4,6 +4,7 @@ using System;
 using System.Collections.Generic;
 using System.Linq;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 using System.Threading.Tasks;
 
 namespace Shapes
@@ -66,6 +67,52 @@ namespace Shapes
         public static string Over(int a, int b) => "two";
         public static string Nested(Outer.Inner inner, Outer.Value value) => inner.Name + value.Number;
         public static string Generic(List<int> list, Dictionary<string, Point> map) => $"{list.Count}{map.Count}";
+    }
+
+    public ref struct Window
+    {
+        public Span<int> Items;
+        public int Length() => Items.Length; // an instance method of a struct: left alone
+    }
+
+    [StructLayout(LayoutKind.Auto)]
+    public struct AutoLayout
+    {
+        public byte A;
+        public long B;
+        public static long Make(byte a, long b) => a + b;
+        public long Sum() => A + B; // `this` would be a pointer: left alone
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    public class SequentialClass
+    {
+        public int Left() => 1; // left alone
+    }
+
+    public class Awkward
+    {
+        public event Action Happened;
+        public void Raise() => Happened?.Invoke();
+        public int this[int index] => index * 2;
+        public static Awkward operator +(Awkward a, Awkward b) => a;
+        public static Window OwnRefStruct(Window window) => window;
+        public static unsafe int FunctionPointer(delegate*<int, int> f, int x) => f(x);
+        public static unsafe delegate*<int, int> GiveFunctionPointer() => &Flow.Small;
+        public static int Typed(TypedReference reference) => __refvalue(reference, int);
+        [DllImport("libc", EntryPoint = "getpid")] public static extern int Native();
+        public static void Changes(int a, string b) { a = 7; b = "changed"; Returns.Counter += a + b.Length; }
+        public static string Many20(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j,
+                                    int k, int l, int m, int n, int o, int p, int q, int r, int s, int t) =>
+            $"{a + b + c + d + e + f + g + h + i + j + k + l + m + n + o + p + q + r + s + t}";
+    }
+
+    public interface IProducer<out T> { T Produce(); }
+    public interface IConsumer<in T> { string Consume(T value); }
+    public class Variant : IProducer<string>, IConsumer<object>
+    {
+        public string Produce() => "produced";
+        public string Consume(object value) => "consumed " + value;
     }
 
     public class Outer
@@ -286,6 +333,20 @@ namespace Shapes
                 yield return i;
         }
 
+        // The compiler makes a fault block of this in MoveNext.
+        public static IEnumerable<int> Guarded(int n)
+        {
+            try
+            {
+                for (int i = 0; i < n; i++)
+                    yield return i == 2 ? throw new FormatException("third") : i;
+            }
+            finally
+            {
+                Returns.Counter += 1000;
+            }
+        }
+
         public static async Task<int> Async(int x)
         {
             await Task.Yield();
@@ -365,6 +426,9 @@ namespace Shapes
             AllParameters();
             AllFlow();
             AllTypes();
+            AllAwkward();
+            Catch("guarded", () => Print("guarded", Sum(Sequences.Guarded(4))));
+            Print("guarded in full", Sum(Sequences.Guarded(2)));
             Print("iterator", string.Join(",", Sequences.Iterator(3)));
             Print("async", await Sequences.Async(4));
             await Sequences.AsyncValue();
@@ -456,6 +520,39 @@ namespace Shapes
             Print("stack", Flow.Stack(10));
             Print("recursive", Flow.Recursive(10));
             Print("calls small", Flow.CallsSmall(1));
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static int Sum(IEnumerable<int> numbers)
+        {
+            int sum = 0;
+            foreach (int number in numbers)
+                sum += number;
+            return sum;
+        }
+
+        private static unsafe void AllAwkward()
+        {
+            var awkward = new Awkward();
+            int number = 11;
+            Action handler = () => Returns.Counter++;
+            awkward.Happened += handler;
+            awkward.Raise();
+            awkward.Happened -= handler;
+            Print("indexer", awkward[4]);
+            Print("operator", awkward + awkward == awkward);
+            Print("own ref struct", Awkward.OwnRefStruct(new Window { Items = new int[3] }).Length());
+            Print("function pointer", Awkward.FunctionPointer(&Flow.Small, 5));
+            Print("gives function pointer", Awkward.GiveFunctionPointer()(6));
+            Print("typed reference", Awkward.Typed(__makeref(number)));
+            Print("native", Awkward.Native() > 0);
+            Awkward.Changes(1, "b");
+            Print("twenty", Awkward.Many20(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20));
+            Print("auto layout", AutoLayout.Make(1, 2) + new AutoLayout { A = 3, B = 4 }.Sum());
+            Print("sequential class", new SequentialClass().Left());
+            IProducer<object> producer = new Variant();
+            IConsumer<string> consumer = new Variant();
+            Print("variant", producer.Produce() + consumer.Consume("text"));
         }
 
         private static void AllTypes()

@@ -1,7 +1,7 @@
 // A managed agent for tests: the shim class with its eleven-argument method. Each call becomes a
 // line in the file that CLARINET_TEST_AGENT_LOG names, so that two runs can be compared.
 // CLARINET_TEST_AGENT_MODE: record (default), empty (does nothing, for benchmarks), throw, null,
-// finish-throw (the delegate throws).
+// finish-throw (the delegate throws), call (calls an instrumented method itself).
 using System;
 using System.Collections;
 using System.Globalization;
@@ -39,6 +39,8 @@ namespace NewRelic.Agent.Core
                       $"{(type == null ? "null" : type.ToString())} | this={Show(target)} | " +
                       $"args={(values == null ? "null" : string.Join(", ", values.Select(Show)))} | " +
                       $"id={(functionId != 0 ? "set" : "0")}");
+                if (Mode == "call") // an instrumented method of the program, from inside the agent
+                    type.Assembly.GetType("Shapes.Flow").GetMethod("Small").Invoke(null, new object[] { 1 });
                 if (Mode == "throw")
                     throw new InvalidOperationException("the agent throws");
                 if (Mode == "null")
@@ -88,6 +90,8 @@ namespace NewRelic.Agent.Core
             {
                 case null:
                     return "null";
+                case bool truth:
+                    return truth ? "true" : "false";
                 case string text:
                     return "\"" + text + "\"";
                 case IFormattable number when value.GetType().IsPrimitive || value is decimal || value is Guid:
