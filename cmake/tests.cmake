@@ -7,7 +7,7 @@ if(agent_sources)
 endif()
 # The parts of the instrumentation agent that need no runtime.
 set(instrument_parts ${instrumentation_sources})
-list(FILTER instrument_parts INCLUDE REGEX "/(builder|template|template_api|journal|platform_linux)\\.c$")
+list(FILTER instrument_parts INCLUDE REGEX "/(builder|template|template_api|journal|platform|platform_linux)\\.c$")
 add_library(clarinet_instrument_parts STATIC ${instrument_parts})
 target_link_libraries(clarinet_instrument_parts PUBLIC clarinet_tool)
 file(GLOB unit_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/test_*.c)

@@ -1,0 +1,366 @@
+/* Configuration, home folder and log of the instrumentation agent against tests/cases. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "instrumentation/journal.h"
+#include "rules/configuration.h"
+#include "rules/home.h"
+#include "support/cases.h"
+
+enum { MOST_FILES = 16, MOST_VARIABLES = 16 };
+
+static const char *const LEVELS[] = {"Trace", "Debug", "Info", "Warn", "Error"};
+
+/* ---- an environment and a file system of the case's own ---- */
+
+typedef struct {
+    char *names[MOST_VARIABLES];
+    char *values[MOST_VARIABLES];
+    size_t count;
+} environment;
+
+static const char *get(void *context, const char *name)
+{
+    environment *e = context;
+
+    for (size_t i = 0; i < e->count; i++) {
+        if (strcmp(e->names[i], name) == 0)
+            return e->values[i];
+    }
+    return NULL;
+}
+
+/* "NAME=value NAME=value", in place. */
+static void take_environment(environment *e, char *text)
+{
+    char *pieces[MOST_VARIABLES];
+    size_t n = cases_cut(text, " ", pieces, MOST_VARIABLES);
+
+    e->count = 0;
+    for (size_t i = 0; i < n; i++) {
+        char *equals = strchr(pieces[i], '=');
+
+        if (equals == NULL)
+            continue;
+        *equals = '\0';
+        e->names[e->count] = pieces[i];
+        e->values[e->count++] = equals + 1;
+    }
+}
+
+static struct {
+    char *paths[MOST_FILES];
+    char *contents[MOST_FILES];
+    size_t count;
+} disk;
+
+static int find_file(const char *path)
+{
+    for (size_t i = 0; i < disk.count; i++) {
+        if (strcmp(disk.paths[i], path) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+static bool file_exists(const char *path)
+{
+    return find_file(path) >= 0;
+}
+
+static void append_content(buffer *out, const char *content)
+{
+    char assembly[64];
+    char name[64];
+    char method[64];
+
+    if (strcmp(content, "config") == 0)
+        buffer_append_text(out, "<configuration/>");
+    else if (sscanf(content, "{%63s %63s %63[^}]}", assembly, name, method) == 3)
+        buffer_format(out,
+                      "<extension><instrumentation><tracerFactory><match assemblyName='%s' "
+                      "className='%s'><exactMethodMatcher methodName='%s'/></match></tracerFactory>"
+                      "</instrumentation></extension>",
+                      assembly, name, method);
+    else
+        buffer_append_text(out, content);
+}
+
+static int read_file(const char *path, buffer *out, error *e)
+{
+    int at = find_file(path);
+
+    if (at < 0)
+        return error_set(e, ERROR_NOT_FOUND, "%s does not exist", path);
+    append_content(out, disk.contents[at]);
+    return 0;
+}
+
+static bool list_folder(const char *path, void (*each)(void *context, const char *name),
+                        void *context)
+{
+    size_t length = strlen(path);
+    bool found = false;
+
+    for (size_t i = 0; i < disk.count; i++) {
+        if (strncmp(disk.paths[i], path, length) != 0 || disk.paths[i][length] != '/')
+            continue;
+        found = true;
+        if (strchr(disk.paths[i] + length + 1, '/') == NULL)
+            each(context, disk.paths[i] + length + 1);
+    }
+    return found;
+}
+
+static const home_files FILES = {file_exists, read_file, list_folder, '/'};
+
+/* ---- configuration ---- */
+
+/* `c` as an element's name becomes `configuration`. */
+static void append_configuration(buffer *out, const char *text)
+{
+    for (const char *p = text; *p != '\0'; p++) {
+        bool begins = *p == '<' && (p[1] == 'c' || p[1] == 'C');
+        bool ends = *p == '<' && p[1] == '/' && p[2] == 'c';
+        char next = begins ? p[2] : ends ? p[3] : 'x';
+
+        if ((begins || ends) && (next == ' ' || next == '/' || next == '>' || next == '\0')) {
+            buffer_append_text(out, begins ? (p[1] == 'C' ? "<CONFIGURATION" : "<configuration")
+                                           : "</configuration");
+            p += begins ? 1 : 2;
+        } else {
+            buffer_append_char(out, *p);
+        }
+    }
+}
+
+static void show_list(buffer *out, const char *name, const configuration_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        buffer_format(out, "%s%s%s%s", i == 0 ? " " : "", i == 0 ? name : "", i == 0 ? "=" : ",",
+                      list->items[i]);
+}
+
+static void show_configuration(buffer *out, const configuration *c)
+{
+    buffer_append_text(out, c->agent_enabled ? "" : " enabled=no");
+    buffer_append_text(out, c->local_agent_enabled ? " local=yes" : "");
+    if (c->level != LEVEL_INFO)
+        buffer_format(out, " level=%s", LEVELS[c->level]);
+    buffer_append_text(out, c->console ? " console=yes" : "");
+    buffer_append_text(out, c->log_enabled ? "" : " log=no");
+    show_list(out, "include", &c->included);
+    show_list(out, "exclude", &c->excluded);
+    show_list(out, "allow", &c->pools_allowed);
+    show_list(out, "deny", &c->pools_denied);
+    buffer_append_text(out, c->pool_default ? "" : " default=no");
+    for (size_t i = 0; i < c->ignored_count; i++)
+        buffer_format(out, "%s%s%s%s", i == 0 ? " ignore=" : ",", c->ignored[i].assembly,
+                      c->ignored[i].class_name == NULL ? "" : "/",
+                      c->ignored[i].class_name == NULL ? "" : c->ignored[i].class_name);
+    if (c->warnings.count != 0)
+        buffer_format(out, " warnings=%zu", c->warnings.count);
+}
+
+static bool is_expected(const char *shown, const char *expected)
+{
+    if (text_starts_with(expected, "error "))
+        return text_starts_with(shown, "error ") && strstr(shown, expected + 6) != NULL;
+    return strcmp(shown, expected) == 0;
+}
+
+static void configuration_cases(void **state)
+{
+    cases c;
+    char *lines[2];
+    size_t count = 0;
+
+    (void)state;
+    cases_open(&c, "configuration.txt");
+    while (cases_next(&c, lines, 2)) {
+        char copy[1024];
+        char *pieces[3];
+        environment names;
+        variables v = {get, &names, false};
+        buffer global = BUFFER_EMPTY;
+        buffer local = BUFFER_EMPTY;
+        buffer shown = BUFFER_EMPTY;
+        configuration read;
+        error e;
+        bool has_local;
+
+        snprintf(copy, sizeof copy, "%s", lines[0]);
+        assert_int_equal(cases_cut(lines[0], " ;; ", pieces, 3), 3);
+        append_configuration(&global, pieces[0]);
+        append_configuration(&local, pieces[1]);
+        take_environment(&names, pieces[2]);
+        has_local = strcmp(pieces[1], "-") != 0;
+        error_clear(&e);
+        if (configuration_read(
+                &read, (configuration_file){buffer_text(&global), global.length, "global"},
+                (configuration_file){has_local ? buffer_text(&local) : NULL, local.length, "local"},
+                &v, &e) != 0) {
+            buffer_format(&shown, " error %s", e.message);
+        } else {
+            show_configuration(&shown, &read);
+            configuration_free(&read);
+        }
+        if (!is_expected(shown.length == 0 ? "same" : buffer_text(&shown) + 1, lines[1]))
+            fail_msg("%s:\nexpected %s\ngot     %s", copy, lines[1], buffer_text(&shown));
+        buffer_free(&global);
+        buffer_free(&local);
+        buffer_free(&shown);
+        count++;
+    }
+    print_message("%zu configuration cases\n", count);
+    assert_true(count >= 35);
+    cases_close(&c);
+}
+
+/* ---- home ---- */
+
+static void count_warning(void *context, const char *sentence)
+{
+    (void)sentence;
+    ++*(size_t *)context;
+}
+
+static int show_home(const home_folders *folders, const variables *v, buffer *out, error *e)
+{
+    configuration settings;
+    buffer agent = BUFFER_EMPTY;
+    size_t warnings = 0;
+    points *set = NULL;
+    int code = home_read_configuration(folders, v, &settings, e);
+
+    if (code != 0)
+        return code;
+    if (home_find_agent(folders, &agent, NULL) == 0)
+        buffer_append_text(out, buffer_text(&agent));
+    else
+        buffer_append_text(out, "none");
+    code = home_read_points(folders, v, &settings, NULL, 0, (points_log){count_warning, &warnings},
+                            &set, e);
+    if (code == 0) {
+        buffer_append_text(out, " |");
+        for (size_t i = 0; i < points_count(set); i++) {
+            const point *p = points_at(set, i);
+
+            buffer_format(out, " %s.%s.%s", p->assembly, p->class_name, p->method);
+        }
+        buffer_format(out, " | %zu | %zu", points_invalid_files(set), warnings);
+    }
+    points_free(set);
+    configuration_free(&settings);
+    buffer_free(&agent);
+    return code;
+}
+
+static void home_cases(void **state)
+{
+    cases c;
+    char *lines[3];
+    size_t count = 0;
+
+    (void)state;
+    cases_open(&c, "home.txt");
+    while (cases_next(&c, lines, 3)) {
+        char copy[1024];
+        environment names;
+        variables v = {get, &names, false};
+        home_folders folders;
+        buffer shown = BUFFER_EMPTY;
+        error e;
+
+        snprintf(copy, sizeof copy, "%s / %s", lines[0], lines[1]);
+        disk.count = cases_cut(lines[0], " ;; ", disk.paths, MOST_FILES);
+        for (size_t i = 0; i < disk.count; i++) {
+            disk.contents[i] = strchr(disk.paths[i], '=');
+            assert_non_null(disk.contents[i]);
+            *disk.contents[i]++ = '\0';
+        }
+        take_environment(&names, lines[1]);
+        error_clear(&e);
+        home_find(&folders, &FILES, &v, true);
+        if (show_home(&folders, &v, &shown, &e) != 0)
+            buffer_format(&shown, "error %s", e.message);
+        if (!is_expected(buffer_text(&shown), lines[2]))
+            fail_msg("%s:\nexpected %s\ngot      %s", copy, lines[2], buffer_text(&shown));
+        buffer_free(&shown);
+        count++;
+    }
+    print_message("%zu home cases\n", count);
+    assert_true(count >= 18);
+    cases_close(&c);
+}
+
+/* ---- log ---- */
+
+static void journal_cases(void **state)
+{
+    cases c;
+    char *lines[2];
+    size_t count = 0;
+
+    (void)state;
+    cases_open(&c, "journal.txt");
+    while (cases_next(&c, lines, 2)) {
+        char *pieces[3];
+        environment names;
+        variables v = {get, &names, false};
+        buffer path = BUFFER_EMPTY;
+        bool has_home;
+
+        assert_int_equal(cases_cut(lines[0], " | ", pieces, 3), 3);
+        take_environment(&names, pieces[2]);
+        has_home = strcmp(pieces[0], "-") != 0;
+        if (!journal_append_path(&path, &v, has_home ? pieces[0] : NULL, 42, pieces[1][0]))
+            buffer_append_text(&path, "none");
+        assert_string_equal(buffer_text(&path), lines[1]);
+        buffer_free(&path);
+        count++;
+    }
+    print_message("%zu log cases\n", count);
+    assert_true(count >= 12);
+    cases_close(&c);
+}
+
+/* 6.5: console and Azure functions never log below Info; the level comes back with the console. */
+static void levels_are_clamped_at_each_call(void **state)
+{
+    journal j;
+
+    (void)state;
+    memset(&j, 0, sizeof j);
+    for (int level = LEVEL_TRACE; level <= LEVEL_ERROR; level++) {
+        j.level = level;
+        j.console = true;
+        assert_int_equal(journal_level(&j), level < LEVEL_INFO ? LEVEL_INFO : level);
+        assert_int_equal(journal_is_clamped(&j), level < LEVEL_INFO);
+        j.console = false;
+        assert_int_equal(journal_level(&j), level);
+        j.is_function = true;
+        assert_int_equal(journal_level(&j), level < LEVEL_INFO ? LEVEL_INFO : level);
+        j.is_function = false;
+        assert_int_equal(strlen(journal_level_name(level)), 5);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(configuration_cases),
+        cmocka_unit_test(home_cases),
+        cmocka_unit_test(journal_cases),
+        cmocka_unit_test(levels_are_clamped_at_each_call),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
