@@ -70,6 +70,7 @@ typedef struct {
     bool judged;          /* by the filter */
     uint32_t last_stack;  /* of wall: what it showed last, and in which state */
     uint32_t last_state;
+    uint64_t row_end_ns; /* of its last row of wall */
     /* Between the own thread and the sampler of wall. */
     atomic_bool last_blocked;          /* its last sample stood at a system call */
     atomic_int unread;                 /* samples of wall in the ring, not walked yet */
@@ -78,9 +79,12 @@ typedef struct {
     atomic_uint_fast64_t idle_from_ns; /* when that began */
     atomic_uint_fast64_t clock_ns;     /* its CPU clock when the last signal had been handled */
     /* Sampler only. */
-    uint64_t visited_ns; /* when last looked at */
-    uint64_t next_ns;    /* when to look again */
-    uint32_t pause;      /* intervals between looks while idle */
+    uint64_t visited_ns;    /* when last looked at */
+    uint64_t next_ns;       /* when to look again */
+    uint64_t signalled_ns;  /* when last signalled */
+    uint64_t seen_clock_ns; /* its CPU clock at the last look */
+    uint64_t still_ns;      /* … where it was seen to stand since the last signal; 0 = not yet */
+    uint32_t pause;         /* intervals between looks while idle */
 } sampling_thread;
 
 /* One record of the ring. */

@@ -7,11 +7,11 @@
 
 #include "agent/sampling.h"
 #include "agent/sampling_code.h"
+#include "agent/sampling_waits.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "recording/encode.h"
 
-enum { DEEPEST = SAMPLING_MAX_DEPTH, STATE_FRAMES = 24 };
+enum { DEEPEST = SAMPLING_MAX_DEPTH };
 
 /* The outer part of the last stacks: the next one of the same thread mostly shares it. */
 enum { MEMOS = 8, MEMO_DEPTH = 96 };
@@ -23,7 +23,7 @@ struct sampling_walker {
     agent *agent;
     walk_memo memos[MEMOS][MEMO_DEPTH]; /* outermost first; frame 0 = no more */
     sampling_code code;
-    table_u64 states;             /* stack id: RECORDING_STATE_… */
+    sampling_waits waits;
     uint32_t frames[DEEPEST + 4]; /* leaf first */
     uint8_t places[DEEPEST + 4];
     unsigned count;
@@ -37,7 +37,7 @@ sampling_walker *sampling_walker_create(agent *a)
         return NULL;
     w->agent = a;
     sampling_code_init(&w->code, a);
-    table_u64_init(&w->states);
+    sampling_waits_init(&w->waits, a);
     return w;
 }
 
@@ -46,77 +46,8 @@ void sampling_walker_free(sampling_walker *w)
     if (w == NULL)
         return;
     sampling_code_free(&w->code);
-    table_u64_free(&w->states);
+    sampling_waits_free(&w->waits);
     memory_free(w);
-}
-
-/* ---- what a blocked thread waits for ---- */
-
-/* By the method nearest to the leaf that the table knows. */
-static const struct {
-    const char *prefix;
-    uint32_t state;
-} WAITS[] = {
-    {"System.Threading.Thread.Sleep", RECORDING_STATE_SLEEP},
-    {"System.Threading.Thread.UninterruptibleSleep", RECORDING_STATE_SLEEP},
-    {"System.Threading.Monitor.Wait", RECORDING_STATE_WAIT},
-    {"System.Threading.Monitor.ObjWait", RECORDING_STATE_WAIT},
-    {"System.Threading.Monitor.", RECORDING_STATE_LOCK},
-    {"System.Threading.Lock.", RECORDING_STATE_LOCK},
-    {"System.Threading.ReaderWriterLockSlim.", RECORDING_STATE_LOCK},
-    {"System.Threading.Mutex.", RECORDING_STATE_LOCK},
-    {"System.Threading.SpinLock.", RECORDING_STATE_LOCK},
-    {"System.Net.", RECORDING_STATE_IO},
-    {"System.IO.", RECORDING_STATE_IO},
-    {"System.Console", RECORDING_STATE_IO},
-    {"System.ConsolePal", RECORDING_STATE_IO},
-    {"Interop.Sys.", RECORDING_STATE_IO},
-    {"Interop+Sys.", RECORDING_STATE_IO},
-    {"Interop.", RECORDING_STATE_IO},
-    {"Microsoft.Win32.SafeHandles.", RECORDING_STATE_IO},
-};
-
-/* SemaphoreSlim waits through Monitor.Wait; what it waits for is the semaphore: a lock. */
-static bool is_semaphore(const char *name)
-{
-    return text_starts_with(name, "System.Threading.SemaphoreSlim.Wait");
-}
-
-static const char *method_name(const names *n, uint32_t frame)
-{
-    const names_frame *f = names_get_frame(n, frame);
-    const names_method *m;
-    const names_string *s;
-
-    if (f == NULL || f->kind != RECORDING_FRAME_MANAGED)
-        return NULL;
-    m = names_get_method(n, f->a);
-    s = m != NULL ? names_get_string(n, m->name) : NULL;
-    return s != NULL ? s->text : NULL;
-}
-
-static uint32_t find_state(const sampling_walker *w)
-{
-    uint32_t state = RECORDING_STATE_WAIT;
-    bool found = false;
-
-    for (unsigned i = 0; i < w->count && i < STATE_FRAMES; i++) {
-        const char *name = method_name(&w->agent->names, w->frames[i]);
-
-        if (name == NULL)
-            continue;
-        if (is_semaphore(name))
-            return RECORDING_STATE_LOCK;
-        for (size_t k = 0; k < sizeof WAITS / sizeof *WAITS && !found; k++) {
-            if (text_starts_with(name, WAITS[k].prefix)) {
-                state = WAITS[k].state;
-                found = true;
-            }
-        }
-        if (found && state != RECORDING_STATE_WAIT)
-            break;
-    }
-    return state;
 }
 
 /* ---- the walk ---- */
@@ -288,7 +219,6 @@ sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c, uns
     sampling_result result = {.state = RECORDING_STATE_RUNNING};
     stackwalk_registers r;
     sampling_leaf run = {false, false, false};
-    uint64_t known;
 
     w->count = 0;
     memcpy(r.value, c->registers, sizeof r.value);
@@ -307,11 +237,9 @@ sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c, uns
     if (result.blocked && run.stopped) {
         result.state = RECORDING_STATE_GC;
     } else if (result.blocked && result.stack != 0) {
-        if (!table_u64_get(&w->states, result.stack, &known)) {
-            known = find_state(w);
-            table_u64_put(&w->states, result.stack, known);
-        }
-        result.state = (uint32_t)known;
+        sampling_walked walked = {w->frames, w->places, w->count, result.stack};
+
+        result.state = sampling_waits_find(&w->waits, &walked, c);
     }
     return result;
 }

@@ -20,7 +20,9 @@
 #include "base/os.h"
 
 enum {
-    MOVED_NS = 40000,          /* the way back from the handler takes some of it */
+    MOVED_NS = 40000, /* the way back from the handler takes some of it … */
+    WOKEN_NS = 2000,  /* … but once the clock was seen to stand, any move is the thread's */
+    LOOK_AGAIN_NS = 250000000, /* after a signal, for so little */
     LONGEST_PAUSE = 8,         /* intervals between two looks at an idle thread */
     ROW_AFTER_NS = 1000000000, /* idle time is written at least this often */
     STACK_SIZE = 256 << 10,
@@ -69,6 +71,17 @@ static void add_idle(sampling_thread *t, uint64_t from, uint64_t duration)
     atomic_fetch_add_explicit(&t->idle_ns, duration, memory_order_release);
 }
 
+/* A clock that has stood since the last signal and moves again: the thread woke for a moment, and
+ * may wait elsewhere now. */
+static bool has_woken(sampling_thread *t, uint64_t clock, uint64_t now)
+{
+    if (t->still_ns == 0 && clock == t->seen_clock_ns)
+        t->still_ns = clock;
+    t->seen_clock_ns = clock;
+    return t->still_ns != 0 && clock > t->still_ns + WOKEN_NS &&
+           now - t->signalled_ns >= LOOK_AGAIN_NS;
+}
+
 static void visit(sampling_thread *t, uint64_t now, uint64_t interval)
 {
     int os_thread = atomic_load(&t->thread);
@@ -87,6 +100,7 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval)
      * that waits must not be signalled only because we are slow. */
     if (!moved && !atomic_load(&t->waiting) && atomic_load(&t->unread) > 0)
         return;
+    moved = has_woken(t, clock, now) || moved;
     t->visited_ns = now;
     t->pause = moved ? 1 : t->pause < LONGEST_PAUSE ? t->pause * 2 : LONGEST_PAUSE;
     t->next_ns = now + t->pause * interval - interval / 2;
@@ -101,6 +115,8 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval)
         return;
     }
     atomic_store(&t->period_ns, now - since);
+    t->signalled_ns = now;
+    t->still_ns = t->seen_clock_ns = 0;
     atomic_store(&t->clock_ns, clock);
     atomic_store_explicit(&t->waiting, true, memory_order_release);
     if (!sampling_send(t, SAMPLING_WALL))
@@ -183,6 +199,7 @@ static int start(agent *a, error *e)
         if (atomic_load(&sampling_state.owners[i]) == 0)
             continue;
         t->visited_ns = t->next_ns = 0;
+        t->signalled_ns = t->still_ns = t->seen_clock_ns = t->row_end_ns = 0;
         t->pause = 1;
         t->last_stack = 0;
         atomic_store(&t->idle_ns, 0);
@@ -212,13 +229,17 @@ static void stop(agent *a)
     sampling_close(a, SAMPLING_WALL);
 }
 
+/* Rows of a thread never overlap: a signal may be handled long after it was sent. */
 static void put_row(agent *a, sampling_thread *t, uint64_t time, uint64_t weight)
 {
-    uint64_t cells[5] = {time, (uint64_t)atomic_load(&t->thread), t->last_stack, weight,
+    uint64_t start = time < t->row_end_ns ? t->row_end_ns : time;
+    uint64_t cells[5] = {start, (uint64_t)atomic_load(&t->thread), t->last_stack, weight,
                          t->last_state};
 
-    if (weight != 0)
-        agent_row(a, ENGINE_INDEX_wall, 0, cells);
+    if (weight == 0)
+        return;
+    t->row_end_ns = start + weight;
+    agent_row(a, ENGINE_INDEX_wall, 0, cells);
 }
 
 /* Writes the idle time that has gathered under the stack that was seen last. */

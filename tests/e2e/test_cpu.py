@@ -136,6 +136,23 @@ def test_waiting_threads_are_not_signalled_again(waits):
         assert alone >= 0.5 * sum(s.weight for s in settled), [s.weight for s in rows]
 
 
+def test_waiting_for_a_monitor_is_waiting_for_a_lock(runtime, sample, clarinet, tmp_path):
+    # On 8.0 and 9.0 no method of Monitor is on the stack: only the runtime's own record tells.
+    path = tmp_path / "locks.clarinet"
+    with sample("LockQueue") as patient:
+        done = clarinet("record", "-p", "wall", "-d", "3s", "-o", path, patient.pid)
+        assert done.code == 0, done
+    recording = Recording.load(path)
+    queued, ends = {"lock": 0, "wait": 0}, {}
+    for row in recording.samples("wall"):
+        assert row.time >= ends.get(row.thread, 0), "rows of one thread overlap"
+        ends[row.thread] = row.time + row.weight
+        names = [f.name for f in row.stack if f.kind == "managed"]
+        if row.state in queued and "LockQueue.Till.Serve" in names:
+            queued[row.state] += row.weight
+    assert queued["lock"] > 0 and queued["wait"] <= 0.1 * queued["lock"], queued
+
+
 def test_lines_and_native_names(shapes):
     frames = [f for s in shapes.samples("cpu") for f in s.stack]
     mine = [f for f in frames if f.kind == "managed" and f.name.startswith("Shapes.")]
