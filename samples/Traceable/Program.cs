@@ -87,6 +87,8 @@ namespace Traceable
                 sum += n;
             sum += Shapes.LaterAsync(i).GetAwaiter().GetResult();
             sum += Shapes.YieldAsync(i).GetAwaiter().GetResult(); // 3 steps
+            sum += Shop.Place(i, new Customer { Name = "name " + i, Age = i, Token = "hush", Friend = i % 2 == 0 ? null : new Customer { Name = "friend" }, Home = new Home { Number = i, Street = "Road" } }, 12.50m, (DayOfWeek)(i % 7), new Shop { Open = true }); // 1 of Place and Check, 2 of Price
+            sum += Shop.TryBoth(i); // 1 of TryBoth and Fail, which fails in two ways by turns
             sum += Shapes.FailAsync(i).ContinueWith(t => t.IsFaulted ? 1 : 0).Result; // 2 steps, fails
             return sum;
         }
@@ -238,6 +240,98 @@ namespace Traceable
             catch (InvalidOperationException e)
             {
                 return e.StackTrace ?? "";
+            }
+        }
+    }
+
+    public class Person
+    {
+        private readonly string city = "Rome";
+
+        public string City => city;
+    }
+
+    public struct Home
+    {
+        public int Number;
+        public string Street;
+    }
+
+    public sealed class Customer : Person
+    {
+        public int Age;
+        public Home Home;
+
+        public string Name { get; set; } = "";
+
+        public string Token { get; set; } = "";
+
+        public Customer? Friend { get; set; }
+    }
+
+    public sealed class Shop
+    {
+        public bool Open;
+
+        // Two calls of Price, directly and through Check.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static int Place(int id, Customer customer, decimal price, DayOfWeek day, Shop shop)
+        {
+            return shop.Check(customer, price) + Price(price) + (int)day + id;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public int Check(Customer customer, decimal price)
+        {
+            return Open ? Price(price) + customer.Name.Length : 0;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static int Price(decimal price)
+        {
+            return (int)price;
+        }
+
+        public static int TryBoth(int n)
+        {
+            try
+            {
+                Fail(n);
+                return 0;
+            }
+            catch (Exception e)
+            {
+                return e.Message.Length;
+            }
+        }
+
+        // What is thrown and caught in its finally is not what leaves it.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Fail(int n)
+        {
+            try
+            {
+                if (n % 2 == 0)
+                    throw new ArgumentException("even");
+                throw new FormatException("odd");
+            }
+            finally
+            {
+                Quiet.Swallow(n);
+            }
+        }
+    }
+
+    public static class Quiet
+    {
+        public static void Swallow(int n)
+        {
+            try
+            {
+                throw new NotSupportedException("inner " + n);
+            }
+            catch (NotSupportedException)
+            {
             }
         }
     }

@@ -14,18 +14,20 @@
     } while (0)
 
 /* One exception makes ten calls and more, and some programs throw half a million a second: these
- * go straight to the one engine that has such hooks. */
+ * go straight to the engine that has such hooks; the tracer has two of them. */
 #define TO_EXCEPTIONS(hook, ...)                                                                   \
     do {                                                                                           \
         if (agent_is_active(context, ENGINE_INDEX_exceptions))                                     \
             ENGINE_exceptions.hook(__VA_ARGS__);                                                   \
     } while (0)
 
-extern const engine ENGINE_exceptions;
+extern const engine ENGINE_exceptions, ENGINE_trace;
 
 static void on_exception_thrown(void *context, ObjectID object)
 {
     TO_EXCEPTIONS(on_exception_thrown, context, object);
+    if (agent_is_active(context, ENGINE_INDEX_trace))
+        ENGINE_trace.on_exception_thrown(context, object);
 }
 
 static void on_exception_catcher_found(void *context, FunctionID function)
@@ -52,6 +54,13 @@ static void on_exception_filter_enter(void *context, FunctionID function)
 static void on_exception_filter_leave(void *context)
 {
     TO_EXCEPTIONS(on_exception_filter_leave, context);
+}
+
+static void on_exception_caught(void *context, FunctionID function, ObjectID object)
+{
+    (void)function;
+    if (agent_is_active(context, ENGINE_INDEX_trace))
+        ENGINE_trace.on_exception_caught(context, object);
 }
 
 static void on_thread_assigned(void *context, ThreadID thread, uint32_t os_thread)
@@ -183,6 +192,7 @@ const clr_profiler_callbacks AGENT_CALLBACKS = {
     .exception_search_function_leave = on_exception_search_leave,
     .exception_search_filter_enter = on_exception_filter_enter,
     .exception_search_filter_leave = on_exception_filter_leave,
+    .exception_catcher_enter = on_exception_caught,
     .thread_assigned_to_os_thread = on_thread_assigned,
     .thread_destroyed = on_thread_destroyed,
     .thread_name_changed = on_thread_named,

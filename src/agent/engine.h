@@ -76,6 +76,7 @@ typedef struct {
     void (*on_exception_search_leave)(agent *a);
     void (*on_exception_filter_enter)(agent *a);
     void (*on_exception_filter_leave)(agent *a);
+    void (*on_exception_caught)(agent *a, ObjectID object);
     void (*on_thread_assigned)(agent *a, ThreadID thread, uint32_t os_thread);
     void (*on_thread_destroyed)(agent *a, ThreadID thread);
     void (*on_thread_named)(agent *a, ThreadID thread, uint32_t count, const WCHAR *name);

@@ -43,10 +43,11 @@ static void *more(work *w, void *items, size_t *capacity, size_t needed, size_t 
 }
 
 /* The result that a process's method belongs to; SIZE_MAX without memory. */
-static size_t result_of(work *w, const model_process *p, uint64_t method)
+static size_t result_of(work *w, const model_process *p, uint64_t method, uint64_t kind)
 {
     const model_method *from = &p->methods[method];
-    uint32_t key[4] = {from->name, from->parameters, p->modules[from->module].name, from->token};
+    uint32_t key[5] = {from->name, from->parameters, p->modules[from->module].name, from->token,
+                       kind == TRACE_KIND_ASYNC};
     uint64_t *place =
         table_text_at(&w->known, (const char *)key, sizeof key, (uint64_t)w->out->count);
 
@@ -63,6 +64,7 @@ static size_t result_of(work *w, const model_process *p, uint64_t method)
         w->out->items[w->out->count].name = from->name;
         w->out->items[w->out->count].parameters = from->parameters;
         w->out->items[w->out->count].module = key[2];
+        w->out->items[w->out->count].kind = kind == TRACE_KIND_ASYNC ? TRACE_KIND_ASYNC : 0;
         w->out->count++;
     }
     return (size_t)*place;
@@ -78,8 +80,10 @@ static uint64_t cell(const model *m, const model_table *t, const char *column, s
 static void take_states(work *w, const model_process *p, const model_table *t)
 {
     for (size_t row = 0; row < t->rows && !w->failed; row++) {
-        size_t at = result_of(w, p, cell(w->m, t, "method", row));
+        size_t at = result_of(w, p, cell(w->m, t, "method", row), cell(w->m, t, "kind", row));
 
+        if (at != SIZE_MAX && cell(w->m, t, "kind", row) == TRACE_KIND_STEPS)
+            w->out->items[at].kind = TRACE_KIND_STEPS;
         if (at != SIZE_MAX)
             w->out->items[at].state = (uint32_t)cell(w->m, t, "state", row);
     }
@@ -87,7 +91,8 @@ static void take_states(work *w, const model_process *p, const model_table *t)
 
 static void add_calls(work *w, const model_process *p, const model_table *t, size_t row)
 {
-    size_t at = result_of(w, p, cell(w->m, t, "method", row));
+    uint64_t kind = cell(w->m, t, "step", row);
+    size_t at = result_of(w, p, cell(w->m, t, "method", row), kind);
     uint64_t calls = cell(w->m, t, "calls", row);
     uint64_t least = cell(w->m, t, "least", row);
     uint64_t most = cell(w->m, t, "most", row);
@@ -106,7 +111,8 @@ static void add_calls(work *w, const model_process *p, const model_table *t, siz
     r->self_ns += cell(w->m, t, "self", row);
     r->active += cell(w->m, t, "active", row);
     r->threads += cell(w->m, t, "threads", row);
-    r->step |= cell(w->m, t, "step", row) != 0;
+    if (kind == TRACE_KIND_STEPS)
+        r->kind = TRACE_KIND_STEPS;
     r->completions += cell(w->m, t, "completions", row);
 }
 
@@ -131,7 +137,7 @@ static void take_calls(work *w, const model_process *p, const model_table *t)
 static void take_times(work *w, const model_process *p, const model_table *t)
 {
     for (size_t row = 0; row < t->rows && !w->failed; row++) {
-        size_t at = result_of(w, p, cell(w->m, t, "method", row));
+        size_t at = result_of(w, p, cell(w->m, t, "method", row), cell(w->m, t, "kind", row));
 
         w->buckets =
             more(w, w->buckets, &w->bucket_capacity, w->bucket_count + 1, sizeof *w->buckets);
@@ -140,6 +146,47 @@ static void take_times(work *w, const model_process *p, const model_table *t)
                 (bucket){at, cell(w->m, t, "from", row), cell(w->m, t, "to", row),
                          cell(w->m, t, "count", row)};
     }
+}
+
+static void add_failure(work *w, trace_result *r, uint32_t type, uint64_t count)
+{
+    trace_failure_type *more_types;
+
+    for (size_t n = 0; n < r->by_type_count; n++) {
+        if (r->by_type[n].type == type) {
+            r->by_type[n].count += count;
+            return;
+        }
+    }
+    more_types = memory_resize(r->by_type, (r->by_type_count + 1) * sizeof *more_types);
+    if (more_types == NULL) {
+        w->failed = true;
+        return;
+    }
+    r->by_type = more_types;
+    r->by_type[r->by_type_count++] = (trace_failure_type){type, count};
+}
+
+static int by_count(const void *left, const void *right)
+{
+    const trace_failure_type *a = left, *b = right;
+
+    return a->count > b->count ? -1 : a->count < b->count;
+}
+
+static void take_failures(work *w, const model_process *p, const model_table *t)
+{
+    for (size_t row = 0; row < t->rows && !w->failed; row++) {
+        size_t at = result_of(w, p, cell(w->m, t, "method", row), cell(w->m, t, "kind", row));
+
+        if (at != SIZE_MAX)
+            add_failure(w, &w->out->items[at], (uint32_t)cell(w->m, t, "type", row),
+                        cell(w->m, t, "count", row));
+    }
+    for (size_t n = 0; n < w->out->count; n++)
+        if (w->out->items[n].by_type_count > 1)
+            qsort(w->out->items[n].by_type, w->out->items[n].by_type_count,
+                  sizeof *w->out->items[n].by_type, by_count);
 }
 
 static int by_method_and_time(const void *left, const void *right)
@@ -210,6 +257,7 @@ int trace_analyse(const model *m, trace_results *out, error *e)
         const model_table *states = model_find_table(m, p, "trace_methods", "trace");
         const model_table *calls = model_find_table(m, p, "trace_calls", "trace");
         const model_table *times = model_find_table(m, p, "trace_times", "trace");
+        const model_table *failures = model_find_table(m, p, "trace_failures", "trace");
 
         if (states != NULL)
             take_states(&w, p, states);
@@ -217,6 +265,8 @@ int trace_analyse(const model *m, trace_results *out, error *e)
             take_calls(&w, p, calls);
         if (times != NULL)
             take_times(&w, p, times);
+        if (failures != NULL)
+            take_failures(&w, p, failures);
     }
     if (!w.failed) {
         find_quantiles(&w);
@@ -233,6 +283,8 @@ int trace_analyse(const model *m, trace_results *out, error *e)
 
 void trace_results_free(trace_results *results)
 {
+    for (size_t n = 0; n < results->count; n++)
+        memory_free(results->items[n].by_type);
     memory_free(results->items);
     memset(results, 0, sizeof *results);
 }

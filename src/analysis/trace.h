@@ -6,6 +6,18 @@
 
 #include "analysis/model.h"
 
+/* What a row stands for. */
+typedef enum {
+    TRACE_KIND_METHOD,
+    TRACE_KIND_STEPS, /* of an async method: what runs between awaits */
+    TRACE_KIND_ASYNC, /* its calls as a whole, until their task is complete */
+} trace_kind;
+
+typedef struct {
+    uint32_t type; /* string; 0 = not known */
+    uint64_t count;
+} trace_failure_type;
+
 typedef struct {
     uint32_t name;       /* string: Namespace.Type.Method */
     uint32_t parameters; /* string: (int, string) */
@@ -17,16 +29,36 @@ typedef struct {
     uint64_t self_ns;  /* without other traced methods */
     uint64_t least_ns, most_ns;
     uint64_t p50_ns, p90_ns, p99_ns, p999_ns;
-    uint64_t active;      /* calls still running at the end */
-    uint64_t threads;     /* that called it */
-    bool step;            /* these are the steps of an async method: what runs between awaits */
-    uint64_t completions; /* of it */
+    uint64_t active;  /* calls still running at the end */
+    uint64_t threads; /* that called it */
+    trace_kind kind;
+    uint64_t completions;        /* of an async method; its failures are among them */
+    trace_failure_type *by_type; /* most first */
+    size_t by_type_count;
 } trace_result;
 
 typedef struct {
     trace_result *items; /* by total time, longest first; then by name */
     size_t count;
 } trace_results;
+
+/* Who called whom: a node is a method called by one chain of traced methods. */
+typedef struct {
+    uint32_t name; /* string */
+    trace_kind kind;
+    size_t parent; /* index; SIZE_MAX = it is outermost */
+    size_t depth;
+    uint64_t calls, total_ns, self_ns;
+} trace_tree_node;
+
+typedef struct {
+    trace_tree_node *items; /* a node stands before its callees; siblings by total, longest first */
+    size_t count;
+} trace_call_tree;
+
+/* Empty when no call tree was recorded. */
+int trace_find_tree(const model *m, trace_call_tree *out, error *e);
+void trace_tree_free(trace_call_tree *tree);
 
 int trace_analyse(const model *m, trace_results *out, error *e);
 void trace_results_free(trace_results *results);

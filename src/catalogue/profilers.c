@@ -58,6 +58,19 @@ static const catalogue_parameter TRACE[] = {
      "with values: only calls that took at least so long"},
     {"rate", CATALOGUE_NUMBER, "100", 1, 10000, NULL,
      "with values: at most so many calls a second"},
+    {"show", CATALOGUE_TEXT, "", 0, 0, NULL,
+     "single calls with these values: parameters, argN, this, result and fields of them after dots "
+     "(customer.Name), apart by commas; * = all arguments and the result"},
+    {"on", CATALOGUE_TEXT, "exit", 0, 0, NULL,
+     "with values: when a call is recorded: entry, exit, exception, or several apart by commas"},
+    {"when", CATALOGUE_TEXT, "", 0, 0, NULL,
+     "with values: only calls for which this holds: arg0 > 100 && customer.Name == \"Ann\""},
+    {"log", CATALOGUE_TEXT, "", 0, 0, NULL,
+     "a method and a line of text with {values} in it, recorded whenever the method is called"},
+    {"redact", CATALOGUE_TEXT, "", 0, 0, NULL,
+     "more words that make a name secret (its value is not recorded), apart by commas"},
+    {"tree", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
+     "also who called whom among the chosen methods"},
     END_OF_PARAMETERS,
 };
 

@@ -17,105 +17,19 @@
 #include "base/os.h"
 #include "cil/pattern.h"
 #include "profilers/trace_memory.h"
+#include "profilers/trace_output.h"
 #include "profilers/trace_registry.h"
 #include "profilers/trace_select.h"
-#include "profilers/trace_values.h"
 
 enum {
     SELF = ENGINE_INDEX_trace,
     BATCH = 1000, /* methods in one request: recompiling is spread a little */
     REJIT_WITH_CALLBACKS = 3,
     WRITE_INTERVAL_NS = 500000000,
-    LOSS_RING = 0,
-    LOSS_TIMES,
-    LOSS_DEPTH,
-    LOSS_THREADS,
-    LOSS_METHODS,
-    LOSS_EVENTS,
-    EVENTS = 50000, /* single calls of one session */
     TICKS_A_SECOND = 10,
 };
 
-enum { TABLE_METHODS, TABLE_CALLS, TABLE_TIMES, TABLE_EVENTS };
-
-static const recording_column METHOD_COLUMNS[] = {
-    {RECORDING_METHOD_ID, "method", ""},
-    {RECORDING_STRING_ID, "state", ""},
-};
-static const recording_column CALL_COLUMNS[] = {
-    {RECORDING_TIME, "time", ""},        {RECORDING_METHOD_ID, "method", ""},
-    {RECORDING_U64, "calls", ""},        {RECORDING_U64, "failures", ""},
-    {RECORDING_DURATION, "total", "ns"}, {RECORDING_DURATION, "self", "ns"},
-    {RECORDING_DURATION, "least", "ns"}, {RECORDING_DURATION, "most", "ns"},
-    {RECORDING_U64, "active", ""},       {RECORDING_U64, "threads", ""},
-    {RECORDING_U64, "step", ""},         {RECORDING_U64, "completions", ""},
-};
-static const recording_column TIME_COLUMNS[] = {
-    {RECORDING_METHOD_ID, "method", ""},
-    {RECORDING_DURATION, "from", "ns"},
-    {RECORDING_DURATION, "to", "ns"},
-    {RECORDING_U64, "count", ""},
-};
-static const recording_column EVENT_COLUMNS[] = {
-    {RECORDING_TIME, "time", ""},        {RECORDING_THREAD_ID, "thread", ""},
-    {RECORDING_METHOD_ID, "method", ""}, {RECORDING_DURATION, "duration", "ns"},
-    {RECORDING_U64, "failed", ""},       {RECORDING_STRING_ID, "values", ""},
-};
-static const recording_table TABLES[] = {
-    {"trace_methods", "trace", METHOD_COLUMNS, 2},
-    {"trace_calls", "trace", CALL_COLUMNS, 12},
-    {"trace_times", "trace", TIME_COLUMNS, 4},
-    {"trace_events", "trace", EVENT_COLUMNS, 6},
-};
-static const char *const LOSSES[] = {
-    "ring full",
-    "call counted, but its time is not in the quantiles: no memory",
-    "call counted, but not timed: too many calls inside each other",
-    "call not counted: no memory for its thread",
-    "method not traced: more than 262,144, or no memory",
-    "call not shown by itself: more than 50,000",
-};
-
-/* The patterns of one session. Callbacks may still read the last ones: kept until the end. */
-typedef struct wanted {
-    struct wanted *before;
-    cil_patterns patterns;
-    bool dry_run;
-    bool values;
-    int rate; /* single calls a second */
-} wanted;
-
-/* A single call in the ring; its values follow. */
-typedef struct {
-    uint64_t start, time; /* ticks */
-    uint32_t method;
-    uint32_t thread;
-    uint32_t failed;
-    uint32_t length;
-} call;
-
-typedef struct {
-    trace_registry registry;
-    _Atomic(wanted *) wanted;
-    uint64_t events;
-    bool asked; /* this session's request for what is loaded was made */
-    uint64_t next_write_ns;
-    uint64_t lost[5]; /* as told to the agent */
-    uint64_t unkept;  /* calls of the whole session whose times are in no histogram */
-    atomic_uint_fast64_t lost_methods;
-} state;
-
-/* One thing seen while adding up: a block of counters, or (NULL) running calls. */
-typedef struct {
-    uint32_t method;
-    uint32_t running; /* calls inside each other */
-    const trace_block *block;
-} item;
-
-typedef struct {
-    item *items;
-    size_t count, capacity;
-} item_list;
+typedef trace_state_of_engine state;
 
 static state *state_of(agent *a)
 {
@@ -135,14 +49,30 @@ static void leave_alone(trace_entry *entry, const char *reason)
     atomic_store(&entry->state, TRACE_LEFT_ALONE);
 }
 
+/* Steps of async methods are timed as a whole once the runtime has told where tasks keep their
+ * numbers. Threads that ask at once make one each; the first one is taken. */
+static void prepare_async(agent *a, trace_counters *c)
+{
+    trace_async *made;
+    struct trace_async *none = NULL;
+
+    if (__atomic_load_n(&c->async, __ATOMIC_ACQUIRE) != NULL)
+        return;
+    made = trace_async_create(&a->info);
+    if (made != NULL && !__atomic_compare_exchange_n(&c->async, &none, made, false,
+                                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        trace_async_free(made);
+}
+
 static void on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
                                 ICorProfilerFunctionControl *control)
 {
     state *s = state_of(a);
     trace_entry *entry = trace_registry_find(&s->registry, module, method);
-    const wanted *w = atomic_load(&s->wanted);
+    const trace_wanted *w = atomic_load(&s->wanted);
+    const trace_plan *plan = NULL;
     const trace_module *opened;
-    unsigned flags = 0;
+    trace_request request;
     error e;
 
     if (entry == NULL || !atomic_load(&entry->wanted)) {
@@ -150,34 +80,56 @@ static void on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
             trace_registry_add_inliner(&s->registry, module, method);
         return;
     }
-    if (atomic_load(&entry->step))
-        flags |= TRACE_STEP;
-    if (w != NULL && w->values)
-        flags |= TRACE_WITH_VALUES;
+    request = (trace_request){atomic_load(&entry->step), NULL, &entry->plans, &plan};
+    entry->probe.wishes = 0;
+    if (w != NULL && !request.step)
+        entry->probe.wishes = w->moments | (atomic_load(&entry->log) ? w->log_moment : 0);
+    if (entry->probe.wishes != 0)
+        request.wish = &w->wish;
+    if (request.step)
+        prepare_async(a, &s->registry.counters);
     error_clear(&e);
     opened = trace_registry_module(&s->registry, &a->info, module, &e);
     if (opened == NULL ||
-        trace_rewrite(&a->info, opened, method, &entry->probe, flags, control, &e) != 0)
+        trace_rewrite(&a->info, opened, method, &entry->probe, &request, control, &e) != 0) {
         leave_alone(entry, e.message);
-    else
+    } else {
+        atomic_store(&entry->plan, plan);
         atomic_store(&entry->state, TRACE_PROBED);
+    }
 }
 
-/* In the probe of a call that was slow enough: into the ring. */
-static void sink(void *context, const trace_method *method, const trace_thread *thread,
-                 uint64_t start_ticks, uint64_t time, bool failed, const uint8_t *values,
-                 size_t length)
+/* In the probe of a call that is wanted by itself: into the ring. */
+static void sink(void *context, const trace_event *event, const uint8_t *values, size_t length)
 {
     agent *a = context;
-    size_t size = sizeof(call) + length;
-    call *c = agent_reserve(a, SELF, size);
+    size_t size = sizeof *event + length;
+    trace_event *copy = agent_reserve(a, SELF, size);
 
-    if (c == NULL)
+    if (copy == NULL)
         return;
-    *c = (call){start_ticks, time, method->index, thread->thread_id, failed, (uint32_t)length};
+    *copy = *event;
     if (length != 0)
-        memcpy(c + 1, values, length);
-    agent_commit(a, SELF, c, size, 0, size);
+        memcpy(copy + 1, values, length);
+    agent_commit(a, SELF, copy, size, 0, size);
+    if ((event->moments & (TRACE_WISH_LOG_ENTRY | TRACE_WISH_LOG_EXIT)) != 0)
+        agent_wake(a);
+}
+
+static void on_exception_thrown(agent *a, ObjectID object)
+{
+    ClassID class_id = 0;
+
+    if (CLR_OK(clr_info_get_class_from_object(&a->info, object, &class_id)))
+        trace_exceptions_thrown(class_id);
+}
+
+static void on_exception_caught(agent *a, ObjectID object)
+{
+    ClassID class_id = 0;
+
+    if (CLR_OK(clr_info_get_class_from_object(&a->info, object, &class_id)))
+        trace_exceptions_caught(class_id);
 }
 
 static void on_rejit_error(agent *a, ModuleID module, mdMethodDef method, HRESULT status)
@@ -193,12 +145,13 @@ static void on_rejit_error(agent *a, ModuleID module, mdMethodDef method, HRESUL
 static void on_module_loaded(agent *a, ModuleID module)
 {
     state *s = state_of(a);
-    const wanted *w = atomic_load(&s->wanted);
+    const trace_wanted *w = atomic_load(&s->wanted);
     trace_list list = {0};
 
     if (w == NULL || !trace_registry_take(&s->registry, module))
         return;
-    trace_select_module(&a->info, &s->registry, &w->patterns, module, &list);
+    trace_select_module(&a->info, &s->registry, &w->patterns, w->has_log ? &w->log_methods : NULL,
+                        module, &list);
     if (list.count != 0 && !w->dry_run) {
         trace_select_inliners(&a->info, module, &list);
         clr_info_request_rejit(&a->info, list.count, list.modules, list.tokens);
@@ -229,6 +182,15 @@ static int start(agent *a, error *e)
     s->events = 0;
     s->unkept = 0;
     s->registry.counters.sink = NULL;
+    s->registry.counters.condition = NULL;
+    if (s->registry.counters.exceptions == NULL)
+        s->registry.counters.exceptions =
+            memory_allocate_array(1, sizeof *s->registry.counters.exceptions);
+    if (s->registry.counters.exceptions != NULL)
+        trace_exceptions_clear(s->registry.counters.exceptions);
+    if (s->registry.counters.async != NULL)
+        trace_async_clear(s->registry.counters.async);
+    s->registry.counters.tree = NULL;
     memset(s->lost, 0, sizeof s->lost);
     atomic_store(&s->lost_methods, 0);
     trace_registry_end_session(&s->registry);
@@ -249,35 +211,43 @@ static void want_calls(agent *a, state *s, uint64_t slower_than_ns)
     c->sink = sink;
 }
 
+/* The call tree's memory is kept once it was wanted. */
+static void want_tree(agent *a, state *s)
+{
+    if (s->tree == NULL && arena_charge(&a->memory, sizeof *s->tree) == 0)
+        s->tree = trace_tree_create();
+    if (s->tree == NULL)
+        return;
+    trace_tree_clear(s->tree);
+    s->registry.counters.tree = s->tree;
+}
+
 static void configure(agent *a)
 {
     state *s = state_of(a);
+    trace_counters *c = &s->registry.counters;
     size_t position = 0;
     const catalogue_selected *user = agent_user(a, SELF, &position);
-    wanted *w;
+    trace_wanted *w = user == NULL ? NULL : trace_wanted_read(user);
 
-    if (user == NULL)
-        return;
-    w = memory_allocate_array(1, sizeof *w);
     if (w == NULL)
         return;
-    w->dry_run = catalogue_number(user, "dry_run") != 0;
-    if (cil_patterns_parse(&w->patterns, catalogue_text(user, "methods"), NULL) != 0) {
-        memory_free(w);
-        return;
-    }
-    w->values = catalogue_number(user, "values") != 0;
-    w->rate = (int)catalogue_number(user, "rate");
     w->before = atomic_load(&s->wanted);
     atomic_store(&s->wanted, w);
-    if (w->values)
+    if (w->has_condition) {
+        memcpy(c->numbers, w->numbers, sizeof c->numbers);
+        c->condition = &w->condition;
+    }
+    if (w->tree)
+        want_tree(a, s);
+    if (w->single)
         want_calls(a, s, catalogue_number(user, "slower_than"));
-    trace_counters_start(&s->registry.counters);
+    trace_counters_start(c);
 }
 
 typedef struct {
     agent *a;
-    const wanted *w;
+    const trace_wanted *w;
     trace_list list;
 } asking;
 
@@ -287,7 +257,8 @@ static int visit_module(void *context, uintptr_t module)
     state *s = state_of(ask->a);
 
     if (trace_registry_take(&s->registry, module))
-        trace_select_module(&ask->a->info, &s->registry, &ask->w->patterns, module, &ask->list);
+        trace_select_module(&ask->a->info, &s->registry, &ask->w->patterns,
+                            ask->w->has_log ? &ask->w->log_methods : NULL, module, &ask->list);
     return 1;
 }
 
@@ -323,7 +294,7 @@ static void stop(agent *a)
     for (uint32_t n = 0; n < r->count; n++) {
         trace_entry *entry = trace_registry_at(r, n);
 
-        if (atomic_exchange(&entry->wanted, false))
+        if (atomic_exchange(&entry->wanted, false) && !entry->whole)
             trace_list_add(&list, entry->module, entry->token);
     }
     for (uint32_t n = 0; n < r->inliner_count; n++)
@@ -337,260 +308,48 @@ static void stop(agent *a)
     trace_registry_end_session(r);
 }
 
-static void add_item(item_list *l, uint32_t method, uint32_t running, const trace_block *block)
-{
-    if (l->count == l->capacity) {
-        size_t capacity = l->capacity == 0 ? 256 : l->capacity * 2;
-        item *items = memory_resize(l->items, capacity * sizeof *items);
-
-        if (items == NULL)
-            return;
-        l->items = items;
-        l->capacity = capacity;
-    }
-    l->items[l->count++] = (item){method, running, block};
-}
-
-static void see_block(void *context, const trace_block *block)
-{
-    add_item(context, block->method, 0, block);
-}
-
-static void see_running(void *context, uint32_t method, uint32_t count)
-{
-    add_item(context, method, count, NULL);
-}
-
-static int by_method(const void *left, const void *right)
-{
-    uint32_t a = ((const item *)left)->method;
-    uint32_t b = ((const item *)right)->method;
-
-    return a < b ? -1 : a > b;
-}
-
-static void add_up(const trace_counters *c, const item *items, size_t count, trace_sum *sum)
-{
-    memset(sum, 0, sizeof *sum);
-    sum->minimum = UINT64_MAX;
-    for (size_t n = 0; n < count; n++) {
-        const trace_block *b = items[n].block;
-
-        if (b == NULL) {
-            sum->active += items[n].running;
-            continue;
-        }
-        sum->threads++;
-        sum->calls += __atomic_load_n(&b->calls, __ATOMIC_ACQUIRE);
-        sum->failures += b->failures;
-        sum->completions += b->completions;
-        sum->total += b->total;
-        sum->self += b->self;
-        if (b->inverted_minimum != 0 && ~b->inverted_minimum < sum->minimum)
-            sum->minimum = ~b->inverted_minimum;
-        if (b->maximum > sum->maximum)
-            sum->maximum = b->maximum;
-        trace_counters_times(c, b, sum->buckets);
-    }
-    if (sum->minimum == UINT64_MAX)
-        sum->minimum = 0;
-}
-
-static uint64_t scaled(uint64_t ticks, double tick_ns)
-{
-    return (uint64_t)((double)ticks * tick_ns + 0.5);
-}
-
-static uint32_t name_of(agent *a, trace_entry *entry)
-{
-    if (entry->name == 0 && agent_enter_runtime(a))
-        entry->name = names_of_token(&a->names, entry->module, entry->token);
-    return entry->name;
-}
-
-static void write_times(agent *a, trace_entry *entry, const trace_sum *sum, double tick_ns)
-{
-    for (unsigned k = 0; k < TRACE_BUCKETS; k++) {
-        uint64_t cells[4] = {entry->name, scaled(trace_bucket_ticks(k), tick_ns),
-                             scaled(trace_bucket_ticks(k + 1), tick_ns), sum->buckets[k]};
-
-        if (sum->buckets[k] != 0)
-            agent_row(a, SELF, TABLE_TIMES, cells);
-    }
-}
-
-static void write_method(agent *a, trace_entry *entry, const trace_sum *sum, double tick_ns,
-                         bool last)
-{
-    uint64_t cells[12] = {os_monotonic_ns(),
-                          name_of(a, entry),
-                          sum->calls,
-                          sum->failures,
-                          scaled(sum->total, tick_ns),
-                          scaled(sum->self, tick_ns),
-                          scaled(sum->minimum, tick_ns),
-                          scaled(sum->maximum, tick_ns),
-                          sum->active,
-                          sum->threads,
-                          atomic_load(&entry->step),
-                          sum->completions};
-
-    if (last || sum->calls != entry->written_calls || sum->active != entry->written_active)
-        agent_row(a, SELF, TABLE_CALLS, cells);
-    entry->written_calls = sum->calls;
-    entry->written_active = sum->active;
-    if (last)
-        write_times(a, entry, sum, tick_ns);
-}
-
-/* A call is counted after its time was kept: a call that ends just now makes no difference. */
-static uint64_t without_times(const trace_sum *sum)
-{
-    uint64_t kept = 0;
-
-    for (unsigned k = 0; k < TRACE_BUCKETS; k++)
-        kept += sum->buckets[k];
-    return sum->calls > kept ? sum->calls - kept : 0;
-}
-
-static void write_counts(agent *a, state *s, bool last)
-{
-    trace_sum *sum = memory_allocate(sizeof *sum);
-    item_list list = {0};
-    double tick_ns = trace_tick_ns(&s->registry.counters);
-
-    trace_counters_each(&s->registry.counters, &list, see_block, see_running);
-    if (list.count != 0)
-        qsort(list.items, list.count, sizeof *list.items, by_method);
-    for (size_t n = 0; n < list.count && sum != NULL;) {
-        size_t end = n;
-
-        while (end < list.count && list.items[end].method == list.items[n].method)
-            end++;
-        add_up(&s->registry.counters, list.items + n, end - n, sum);
-        write_method(a, trace_registry_at(&s->registry, list.items[n].method), sum, tick_ns, last);
-        s->unkept += last ? without_times(sum) : 0;
-        n = end;
-    }
-    memory_free(list.items);
-    memory_free(sum);
-}
-
-/* Which methods are meant and what became of them, whenever that changes. */
-static void write_states(agent *a, state *s)
-{
-    static const char *const words[] = {"waiting", "probed", "left alone"};
-
-    for (uint32_t n = 0; n < s->registry.count; n++) {
-        trace_entry *entry = trace_registry_at(&s->registry, n);
-        int now = atomic_load(&entry->state);
-        uint64_t cells[2];
-        buffer text = BUFFER_EMPTY;
-
-        if (!atomic_load(&entry->wanted) || entry->told == now + 1)
-            continue;
-        entry->told = now + 1;
-        buffer_append_text(&text, words[now]);
-        if (now == TRACE_LEFT_ALONE && entry->reason != NULL)
-            buffer_format(&text, ": %s", entry->reason);
-        cells[0] = name_of(a, entry);
-        cells[1] = names_intern(&a->names, buffer_text(&text), text.length);
-        agent_row(a, SELF, TABLE_METHODS, cells);
-        buffer_free(&text);
-    }
-}
-
-static void tell_losses(agent *a, state *s)
-{
-    const trace_counters *c = &s->registry.counters;
-    uint64_t deep = atomic_load(&c->lost_depth);
-    uint64_t now[5] = {0, s->unkept > deep ? s->unkept - deep : 0, deep,
-                       atomic_load(&c->lost_threads), atomic_load(&s->lost_methods)};
-
-    for (unsigned n = LOSS_TIMES; n <= LOSS_METHODS; n++) {
-        if (now[n] > s->lost[n])
-            agent_lose(a, SELF, n, now[n] - s->lost[n]);
-        s->lost[n] = now[n];
-    }
-}
-
-static void record(agent *a, unsigned kind, const void *payload, size_t length)
-{
-    state *s = state_of(a);
-    const trace_counters *counters = &s->registry.counters;
-    const call *c = payload;
-    trace_entry *entry;
-    buffer text = BUFFER_EMPTY;
-    uint64_t cells[6];
-
-    if (kind != 0 || length < sizeof *c || c->length > length - sizeof *c ||
-        c->method >= s->registry.count)
-        return;
-    if (s->events++ >= EVENTS) {
-        agent_lose(a, SELF, LOSS_EVENTS, 1);
-        return;
-    }
-    entry = trace_registry_at(&s->registry, c->method);
-    if (entry->parameters == NULL) {
-        trace_parameter_names(&a->info, entry->module, entry->token, &text);
-        entry->parameters = memory_copy_text(buffer_text(&text));
-        buffer_clear(&text);
-    }
-    trace_values_text((const uint8_t *)(c + 1), c->length,
-                      entry->parameters == NULL ? "" : entry->parameters, false, &text);
-    cells[0] = counters->first_ns +
-               (uint64_t)((double)(c->start - counters->first_ticks) * trace_tick_ns(counters));
-    cells[1] = c->thread;
-    cells[2] = name_of(a, entry);
-    cells[3] = scaled(c->time, trace_tick_ns(counters));
-    cells[4] = c->failed;
-    cells[5] = names_intern(&a->names, buffer_text(&text), text.length);
-    agent_row(a, SELF, TABLE_EVENTS, cells);
-    buffer_free(&text);
-}
-
 static void drain(agent *a, bool last)
 {
     state *s = state_of(a);
     uint64_t now = os_monotonic_ns();
 
-    const wanted *w = atomic_load(&s->wanted);
+    const trace_wanted *w = atomic_load(&s->wanted);
 
     if (!s->asked)
         ask(a, s);
-    if (w != NULL && w->values)
+    if (w != NULL && w->single)
         atomic_store(&s->registry.counters.allowance,
                      w->rate >= TICKS_A_SECOND ? w->rate / TICKS_A_SECOND : 1);
     if (!last && now < s->next_write_ns)
         return;
     s->next_write_ns = now + WRITE_INTERVAL_NS;
-    write_states(a, s);
-    write_counts(a, s, last);
-    tell_losses(a, s);
+    trace_output_write(a, s, last);
     trace_memory_sweep(&s->registry.counters, false);
 }
 
 /* A dry run must not ask for what keeps the library in the process for good. */
 static uint32_t further_mask(agent *a)
 {
-    const wanted *w = atomic_load(&state_of(a)->wanted);
+    const trace_wanted *w = atomic_load(&state_of(a)->wanted);
 
-    return w == NULL || w->dry_run ? 0 : COR_PRF_ENABLE_REJIT;
+    return w == NULL || w->dry_run ? 0 : COR_PRF_ENABLE_REJIT | COR_PRF_MONITOR_EXCEPTIONS;
 }
 
 const engine ENGINE_trace = {
     .name = "trace",
     .mask_low = COR_PRF_MONITOR_MODULE_LOADS,
     .further_mask = further_mask,
-    .tables = TABLES,
-    .table_count = 4,
-    .losses = LOSSES,
-    .loss_count = 6,
+    .tables = TRACE_TABLES,
+    .table_count = TRACE_TABLE_COUNT,
+    .losses = TRACE_LOSSES,
+    .loss_count = TRACE_LOSS_COUNT,
     .start = start,
     .stop = stop,
     .configure = configure,
-    .record = record,
+    .record = trace_output_record,
     .drain = drain,
+    .on_exception_thrown = on_exception_thrown,
+    .on_exception_caught = on_exception_caught,
     .on_module_loaded = on_module_loaded,
     .on_rejit_parameters = on_rejit_parameters,
     .on_rejit_error = on_rejit_error,

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "cil/signature.h"
+#include "profilers/trace_capture.h"
 #include "profilers/trace_clock.h"
+#include "profilers/trace_exceptions.h"
 #include "profilers/trace_memory.h"
+#include "profilers/trace_tree.h"
 
 /* Global-dynamic: a musl host refuses the initial-exec model in a library that comes later. */
 static _Thread_local trace_thread *this_thread __attribute__((tls_model("global-dynamic")));
@@ -137,8 +139,25 @@ static trace_frame *find_frame(trace_thread *t, const trace_method *m)
     return NULL;
 }
 
-/* The frame of the call that runs now, if it is one of this method. */
-static trace_frame *running_frame(trace_thread *t, const trace_method *m)
+/* ---- for the other files of probes ---- */
+
+trace_thread *trace_this_thread(void)
+{
+    return this_thread;
+}
+
+uint64_t trace_now(const trace_counters *c)
+{
+    return ticks(c);
+}
+
+bool trace_is_counting(const trace_counters *c, const trace_thread *t)
+{
+    return t != NULL && atomic_load_explicit(&c->active, memory_order_relaxed) &&
+           t->session == atomic_load_explicit(&c->session, memory_order_relaxed);
+}
+
+trace_frame *trace_running_frame(trace_thread *t, const trace_method *m)
 {
     trace_frame *f;
 
@@ -148,104 +167,33 @@ static trace_frame *running_frame(trace_thread *t, const trace_method *m)
     return f->method == m ? f : NULL;
 }
 
-/* Hands a call to the sink while the allowance lasts. */
-static void offer(trace_counters *c, const trace_thread *t, const trace_frame *f, uint64_t time,
-                  bool failed)
+void trace_count(trace_counters *c, trace_thread *t, const trace_method *m, uint64_t time,
+                 uint64_t inside, uint64_t failed)
 {
-    if (atomic_load_explicit(&c->allowance, memory_order_relaxed) <= 0 ||
-        atomic_fetch_sub_explicit(&c->allowance, 1, memory_order_relaxed) <= 0)
-        return;
-    c->sink(c->sink_context, f->method, t, f->start, time, failed, t->values + f->values,
-            t->values_used - f->values);
+    count(c, t, m, time, inside, failed);
 }
 
-static void put_value(trace_thread *t, uint8_t number, uint8_t kind, const void *bytes,
-                      size_t length)
+void trace_count_completion(trace_counters *c, trace_thread *t, const trace_method *m)
 {
-    uint8_t *p = t->values + t->values_used;
+    trace_block *b = trace_memory_block(c, t, m->index);
 
-    if (t->values_used + 4 + length > TRACE_VALUES)
-        return;
-    p[0] = number;
-    p[1] = kind;
-    p[2] = (uint8_t)length;
-    p[3] = (uint8_t)(length >> 8);
-    if (length != 0)
-        memcpy(p + 4, bytes, length);
-    t->values_used += (uint32_t)(4 + length);
-}
-
-/* No collection can run while a probe does, so the object stays where it is. */
-static void put_string(const trace_counters *c, trace_thread *t, uint8_t number, uintptr_t object)
-{
-    uint32_t length;
-
-    memcpy(&length, (const void *)(object + c->string_length), sizeof length);
-    if (length > TRACE_STRING_UNITS)
-        put_value(t, number, TRACE_KIND_CUT_STRING, (const void *)(object + c->string_start),
-                  TRACE_STRING_UNITS * 2);
+    if (b != NULL)
+        b->completions++;
     else
-        put_value(t, number, CIL_TYPE_STRING, (const void *)(object + c->string_start),
-                  (size_t)length * 2);
+        __atomic_fetch_add(&trace_memory_shared(c, m->index)->completions, 1, __ATOMIC_RELAXED);
 }
 
-/* Bytes of a value of this kind; 0 = only whether it is null can be told. */
-static size_t size_of_kind(uint8_t kind)
+void trace_count_failure(trace_counters *c, trace_thread *t, const trace_method *m)
 {
-    switch (kind) {
-    case CIL_TYPE_BOOLEAN:
-    case CIL_TYPE_I1:
-    case CIL_TYPE_U1:
-        return 1;
-    case CIL_TYPE_CHAR:
-    case CIL_TYPE_I2:
-    case CIL_TYPE_U2:
-        return 2;
-    case CIL_TYPE_I4:
-    case CIL_TYPE_U4:
-    case CIL_TYPE_R4:
-        return 4;
-    case CIL_TYPE_I8:
-    case CIL_TYPE_U8:
-    case CIL_TYPE_R8:
-    case CIL_TYPE_INT_PTR:
-    case CIL_TYPE_UINT_PTR:
-    case TRACE_KIND_DATE_TIME:
-    case TRACE_KIND_TIME_SPAN:
-        return 8;
-    case TRACE_KIND_GUID:
-        return 16;
-    default:
-        return 0;
-    }
+    trace_block *b = trace_memory_block(c, t, m->index);
+
+    if (b != NULL)
+        b->failures++;
+    else
+        __atomic_fetch_add(&trace_memory_shared(c, m->index)->failures, 1, __ATOMIC_RELAXED);
 }
 
 /* ---- the probes ---- */
-
-void trace_value(const trace_method *m, int64_t what, int64_t address)
-{
-    trace_counters *c = m->counters;
-    trace_thread *t = this_thread;
-    uint8_t number = (uint8_t)what;
-    uint8_t kind = (uint8_t)(what >> 8);
-    size_t size = size_of_kind(kind);
-    uintptr_t object;
-
-    if (!atomic_load_explicit(&c->active, memory_order_relaxed) || c->sink == NULL ||
-        running_frame(t, m) == NULL || (uint64_t)address < 4096)
-        return;
-    if (size != 0) {
-        put_value(t, number, kind, (const void *)(uintptr_t)address, size);
-        return;
-    }
-    memcpy(&object, (const void *)(uintptr_t)address, sizeof object);
-    if (object == 0)
-        put_value(t, number, TRACE_KIND_NULL, NULL, 0);
-    else if (kind == CIL_TYPE_STRING)
-        put_string(c, t, number, object);
-    else
-        put_value(t, number, CIL_TYPE_OBJECT, NULL, 0);
-}
 
 void trace_enter(const trace_method *m)
 {
@@ -265,6 +213,8 @@ void trace_enter(const trace_method *m)
         t->untimed_from = 0;
         t->values_used = 0;
         t->first_block = 0;
+        t->exception_count = 0;
+        t->root = 0;
     }
     if (t->depth < TRACE_DEPTH) {
         f = &t->frames[t->depth];
@@ -275,6 +225,8 @@ void trace_enter(const trace_method *m)
     f->method = m;
     f->inside = 0;
     f->values = t->values_used;
+    if (__builtin_expect(c->tree != NULL, 0))
+        trace_tree_enter(c, t, f);
     __atomic_store_n(&t->depth, t->depth + 1, __ATOMIC_RELEASE);
     f->start = ticks(c);
 }
@@ -302,8 +254,12 @@ static inline void leave(const trace_method *m, uint64_t failed)
     if (t->depth > 0)
         trace_memory_frame(t, t->depth - 1)->inside += time;
     count(c, t, m, time, f->inside, failed);
+    if (__builtin_expect(failed != 0, 0))
+        trace_exceptions_count(c, t, m);
+    if (__builtin_expect(c->tree != NULL, 0))
+        trace_tree_leave(c, t, f, time);
     if (c->sink != NULL && time >= c->slower_than)
-        offer(c, t, f, time, failed != 0);
+        trace_capture_left(c, t, f, time, failed != 0);
     t->values_used = f->values;
 }
 
@@ -315,42 +271,6 @@ void trace_leave(const trace_method *m)
 void trace_fail(const trace_method *m)
 {
     leave(m, 1);
-}
-
-/* Is this thread counting in this session? */
-static bool is_counting(const trace_counters *c, const trace_thread *t)
-{
-    return t != NULL && atomic_load_explicit(&c->active, memory_order_relaxed) &&
-           t->session == atomic_load_explicit(&c->session, memory_order_relaxed);
-}
-
-void trace_leave_step(const trace_method *m, int64_t state)
-{
-    trace_block *b;
-
-    leave(m, 0);
-    if (state != -2 || !is_counting(m->counters, this_thread))
-        return;
-    b = trace_memory_block(m->counters, this_thread, m->index);
-    if (b != NULL)
-        b->completions++;
-    else
-        __atomic_fetch_add(&trace_memory_shared(m->counters, m->index)->completions, 1,
-                           __ATOMIC_RELAXED);
-}
-
-void trace_fail_step(const trace_method *m)
-{
-    trace_block *b;
-
-    if (!is_counting(m->counters, this_thread))
-        return;
-    b = trace_memory_block(m->counters, this_thread, m->index);
-    if (b != NULL)
-        b->failures++;
-    else
-        __atomic_fetch_add(&trace_memory_shared(m->counters, m->index)->failures, 1,
-                           __ATOMIC_RELAXED);
 }
 
 /* ---- own thread ---- */

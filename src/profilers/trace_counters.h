@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "catalogue/condition.h"
+
 enum {
     TRACE_METHODS = 1 << 18, /* at most */
     TRACE_DEPTH = 512,       /* traced calls inside each other before a thread needs more memory */
@@ -33,6 +35,7 @@ enum {
     TRACE_VALUES = 8 << 10,     /* bytes of values that a thread keeps for its running calls */
     TRACE_STRING_UNITS = 100,   /* of a text value; the rest is cut */
     TRACE_RESULT = 255,         /* the number of the result among the arguments */
+    TRACE_EXCEPTIONS = 8,       /* of a thread that are under way inside each other */
 };
 
 /* Kinds of values: elements of signatures (cil/signature.h), and these value types. */
@@ -42,15 +45,38 @@ enum {
     TRACE_KIND_DATE_TIME,
     TRACE_KIND_TIME_SPAN,
     TRACE_KIND_CUT_STRING, /* a string that goes on */
+    TRACE_KIND_DECIMAL,
+};
+
+/* What a session wants to see of single calls of a method. */
+enum {
+    TRACE_WISH_ENTRY = 1,     /* when it is entered */
+    TRACE_WISH_EXIT = 2,      /* when it is left */
+    TRACE_WISH_EXCEPTION = 4, /* when an exception leaves it */
+    TRACE_WISH_LOG_ENTRY = 8, /* a line of text when it is entered */
+    TRACE_WISH_LOG_EXIT = 16, /* when it is left */
 };
 
 typedef struct trace_counters trace_counters;
 
 /* What a probe gets: the identity of its method. */
-typedef struct {
+typedef struct trace_method {
     trace_counters *counters;
     uint32_t index;
+    uint32_t wishes;                  /* TRACE_WISH_… */
+    const struct trace_method *whole; /* of the steps of an async method: its calls as a whole */
 } trace_method;
+
+/* A single call, or a moment of one. */
+typedef struct {
+    uint64_t start, time; /* ticks */
+    uint64_t class_id;    /* of the exception that left it; 0 = none, or not known */
+    uint32_t method;      /* index */
+    uint32_t thread_id;
+    uint32_t depth;   /* traced calls around it */
+    uint16_t moments; /* TRACE_WISH_…: what this is for */
+    bool failed;
+} trace_event;
 
 typedef struct {
     uint64_t calls, failures, total, self, maximum;
@@ -74,7 +100,12 @@ typedef struct {
     uint64_t start;
     uint64_t inside; /* ticks of traced calls made by this one */
     uint32_t values; /* where its values begin */
+    uint32_t node;   /* of the call tree, number + 1 */
+    int32_t task;    /* of a later step of an async method: identity of the call */
+    uint8_t step;    /* of a step: TRACE_STEP_… */
 } trace_frame;
+
+enum { TRACE_STEP_FIRST = 1, TRACE_STEP_DONE = 2, TRACE_STEP_FAILED = 4 };
 
 typedef struct trace_thread {
     struct trace_thread *next;
@@ -85,7 +116,11 @@ typedef struct trace_thread {
     bool retired;         /* its thread is gone; own thread's */
     uint32_t values_used;
     uint32_t untimed_from; /* calls from this depth on have no frame; 0 = all have one */
-    trace_frame *segments[TRACE_SEGMENTS]; /* NULL = not needed yet */
+    uint32_t exception_count;
+    uint32_t root; /* of the call tree: node of the first outermost call, number + 1 */
+    uintptr_t exceptions[TRACE_EXCEPTIONS]; /* classes of those under way, the last one on top */
+    uintptr_t caught;                       /* class of the one that was caught last */
+    trace_frame *segments[TRACE_SEGMENTS];  /* NULL = not needed yet */
     trace_frame frames[TRACE_DEPTH];
     uint8_t values[TRACE_VALUES];   /* per value: number, kind, u16 length, bytes */
     uint32_t blocks[TRACE_METHODS]; /* session << 24 | number + 1 */
@@ -106,13 +141,18 @@ struct trace_counters {
     atomic_uint thread_count;
     atomic_uint_fast64_t lost_depth; /* calls counted but not timed: too deep */
     atomic_uint_fast64_t lost_threads;
+    atomic_uint_fast64_t lost_rate; /* single calls beyond the rate */
     /* Single calls with their values; NULL = not wanted. Called in the probe: must not wait. */
-    void (*sink)(void *context, const trace_method *method, const trace_thread *thread,
-                 uint64_t start, uint64_t time, bool failed, const uint8_t *values, size_t length);
+    void (*sink)(void *context, const trace_event *event, const uint8_t *values, size_t length);
     void *sink_context;
-    uint64_t slower_than; /* ticks */
+    uint64_t slower_than;             /* ticks */
+    const condition *condition;       /* NULL = none */
+    uint8_t numbers[CONDITION_TERMS]; /* of the values that its terms mean */
     atomic_int allowance; /* calls that may still go to the sink; refilled by the own thread */
     uint32_t string_length, string_start; /* offsets in a String object */
+    struct trace_tree *tree;              /* NULL = no call tree is wanted */
+    struct trace_async *async;            /* async calls that are under way; NULL = not measured */
+    struct trace_exceptions *exceptions;  /* failures by type; NULL = not counted */
     /* clock, own thread */
     uint64_t first_ticks, first_ns;
 };
@@ -125,14 +165,20 @@ void trace_counters_stop(trace_counters *c);
 void trace_enter(const trace_method *method);
 void trace_leave(const trace_method *method);
 void trace_fail(const trace_method *method); /* left by an exception */
-/* Of the steps of an async method: left with this state of its state machine (-2: it is complete);
- * and its exception is being handed to its task. */
-void trace_leave_step(const trace_method *method, int64_t state);
-void trace_fail_step(const trace_method *method);
 
-/* A value of the method that was just entered, or its result just before it is left: `what` is
- * its number and kind << 8, `address` where it lies. */
-void trace_value(const trace_method *method, int64_t what, int64_t address);
+/* This thread's part; NULL = it has met no probe yet. */
+trace_thread *trace_this_thread(void);
+/* Is this thread counting in this session? */
+bool trace_is_counting(const trace_counters *c, const trace_thread *t);
+/* The frame of the call that runs now, if it is one of this method. */
+trace_frame *trace_running_frame(trace_thread *t, const trace_method *m);
+/* A call is complete: counts and, if it is one of those wanted, hands it on. */
+void trace_count(trace_counters *c, trace_thread *t, const trace_method *m, uint64_t time,
+                 uint64_t inside, uint64_t failed);
+/* One more of a method's completions (or calls begun, see trace_async). */
+void trace_count_completion(trace_counters *c, trace_thread *t, const trace_method *m);
+void trace_count_failure(trace_counters *c, trace_thread *t, const trace_method *m);
+uint64_t trace_now(const trace_counters *c);
 
 /* Adds up one method over all threads. Own thread. */
 typedef struct {

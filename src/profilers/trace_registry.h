@@ -14,6 +14,7 @@
 #include "profilers/trace_counters.h"
 #include "profilers/trace_rewrite.h"
 
+enum { TRACE_WHOLE = 1 << 30 }; /* in the token of a `whole` entry, so that it is another one */
 enum { TRACE_CHUNK = 512, TRACE_CHUNKS = TRACE_METHODS / TRACE_CHUNK, TRACE_MODULES = 2048 };
 
 typedef enum {
@@ -28,13 +29,17 @@ typedef struct {
     mdMethodDef token;
     atomic_bool wanted; /* in this session */
     atomic_bool step;   /* the MoveNext of an async method */
+    bool whole;         /* no method of its own: the calls of an async method as a whole */
+    atomic_bool log;    /* the session's line of text is for it */
     atomic_int state;   /* trace_state */
     char *reason;       /* set before the state becomes TRACE_LEFT_ALONE; kept for good */
+    /* by whoever makes its new body */
+    trace_plan *plans; /* of its values; kept */
+    _Atomic(const trace_plan *) plan;
     /* own thread */
     uint32_t name;
-    char *parameters; /* names of its parameters, when values were asked for; kept */
-    int told;         /* the state that was written, + 1 */
-    uint64_t written_calls;
+    int told; /* the state that was written, + 1 */
+    uint64_t written_calls, written_begun;
     uint32_t written_active;
 } trace_entry;
 

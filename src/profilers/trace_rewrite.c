@@ -14,8 +14,8 @@
 #include "clarinet/lookup.h"
 #include "clarinet/names.h"
 #include "clarinet/profiler.h"
-
-enum { MOST_ARGUMENTS = 16 };
+#include "profilers/trace_async.h"
+#include "profilers/trace_capture.h"
 
 #define NO_TRANSITION "System.Runtime.CompilerServices.CallConvSuppressGCTransition"
 
@@ -245,150 +245,191 @@ static bool is_named(rewriting *w, mdToken token, const char *name)
     return same;
 }
 
-/* The token by which the state machine reads its own state; 0 = it does not. */
-static mdToken find_state_field(rewriting *w)
+/* The token by which the state machine reaches one of its own fields; 0 = it does not. */
+static mdToken find_own_field(rewriting *w, uint16_t opcode, const char *name)
 {
     for (cil_at at = cil_first(&w->body); at != CIL_END; at = cil_get(&w->body, at)->next) {
         const cil_instruction *i = cil_get(&w->body, at);
 
-        if (i->opcode == CIL_LDFLD && i->previous != CIL_END &&
+        if (i->opcode == opcode && i->previous != CIL_END &&
             cil_get(&w->body, i->previous)->opcode == CIL_LDARG_0 &&
-            is_named(w, i->operand.token, "<>1__state"))
+            is_named(w, i->operand.token, name))
             return i->operand.token;
     }
     return 0;
 }
 
-/* Before every hand-over of an exception to the task. */
-static void insert_failure_probes(rewriting *w, int64_t argument)
+/* The name of the type that a called method belongs to. */
+static void append_owner(rewriting *w, mdToken method, buffer *out)
 {
+    mdToken type = 0;
+    const uint8_t *bytes = NULL;
+    uint32_t size = 0;
+    cil_signature signature;
+
+    if (CLR_TOKEN_TYPE(method) != mdtMemberRef ||
+        !CLR_OK(
+            clr_import_get_member_ref_props(w->import, method, &type, NULL, 0, NULL, NULL, NULL)))
+        return;
+    if (CLR_TOKEN_TYPE(type) != mdtTypeSpec) {
+        clr_append_type_path(w->import, type, out);
+        return;
+    }
+    cil_signature_init(&signature);
+    if (CLR_OK(clr_import_get_type_spec_from_token(w->import, type, &bytes, &size)) &&
+        cil_signature_read_type(&signature, bytes, size, NULL) == 0 && signature.type_count > 1 &&
+        signature.types[0].element == CIL_TYPE_GENERIC)
+        clr_append_type_path(w->import, signature.types[1].token, out);
+    cil_signature_free(&signature);
+}
+
+/* What the builder of an async method is. */
+typedef enum { BUILDER_NONE, BUILDER_OTHER, BUILDER_WITH_TASK } builder_kind;
+
+static builder_kind builder_of(rewriting *w, mdToken method)
+{
+    static const char *const with_task[] = {
+        "System.Runtime.CompilerServices.AsyncTaskMethodBuilder",
+        "System.Runtime.CompilerServices.AsyncTaskMethodBuilder`1",
+        "System.Runtime.CompilerServices.AsyncValueTaskMethodBuilder",
+        "System.Runtime.CompilerServices.AsyncValueTaskMethodBuilder`1"};
+    buffer name = BUFFER_EMPTY;
+    builder_kind kind = BUILDER_NONE;
+
+    append_owner(w, method, &name);
+    if (strstr(buffer_text(&name), "MethodBuilder") != NULL)
+        kind = BUILDER_OTHER;
+    for (size_t n = 0; n < 4; n++)
+        if (strcmp(buffer_text(&name), with_task[n]) == 0)
+            kind = BUILDER_WITH_TASK;
+    buffer_free(&name);
+    return kind;
+}
+
+/* Before every hand-over of a result or an exception to the builder. Returns what builder it is. */
+static builder_kind insert_completion_probes(rewriting *w, int64_t argument)
+{
+    builder_kind kind = BUILDER_NONE;
+
     for (cil_at at = cil_first(&w->body); at != CIL_END; at = cil_get(&w->body, at)->next) {
         const cil_instruction *i = cil_get(&w->body, at);
+        bool failure;
+        builder_kind found;
 
-        if ((i->opcode == CIL_CALL || i->opcode == CIL_CALLVIRT) && i->offset != CIL_NEW &&
-            is_named(w, i->operand.token, "SetException"))
-            cil_insert_probe(&w->body, at, argument, (uint64_t)(uintptr_t)trace_fail_step,
-                             w->module->probe_signature);
+        if ((i->opcode != CIL_CALL && i->opcode != CIL_CALLVIRT) || i->offset == CIL_NEW)
+            continue;
+        failure = is_named(w, i->operand.token, "SetException");
+        if (!failure && !is_named(w, i->operand.token, "SetResult"))
+            continue;
+        found = builder_of(w, i->operand.token);
+        if (found == BUILDER_NONE)
+            continue;
+        kind = found;
+        cil_insert_probe(&w->body, at, argument,
+                         (uint64_t)(uintptr_t)(failure ? trace_fail_step : trace_complete_step),
+                         w->module->probe_signature);
     }
+    return kind;
 }
 
-/* ldarg.0; ldfld state: the second argument of the probe at the end of a step. */
-static void insert_step_probe(rewriting *w, cil_at at, int64_t argument, mdToken state)
+static void insert_call(rewriting *w, cil_at at, intptr_t function, uint32_t signature)
 {
-    cil_insert_number(&w->body, at, CIL_LDC_I8, argument);
-    cil_insert(&w->body, at, CIL_LDARG_0);
-    cil_insert_token(&w->body, at, CIL_LDFLD, state);
-    cil_insert(&w->body, at, CIL_CONV_I8);
-    cil_insert_number(&w->body, at, CIL_LDC_I8, (int64_t)(intptr_t)trace_leave_step);
+    cil_insert_number(&w->body, at, CIL_LDC_I8, (int64_t)function);
     cil_insert(&w->body, at, CIL_CONV_I);
-    cil_insert_token(&w->body, at, CIL_CALLI, w->module->step_signature);
+    cil_insert_token(&w->body, at, CIL_CALLI, signature);
 }
 
-/* The kind under which trace_value shall see a type; 0 = it cannot. */
-static uint8_t kind_of(rewriting *w, uint32_t type)
+/* The address of the state machine's builder; 0 when its task cannot be read. */
+static void insert_builder(rewriting *w, cil_at at, mdToken builder)
 {
-    static const struct {
-        const char *name;
-        uint8_t kind;
-    } known[] = {{"System.Guid", TRACE_KIND_GUID},
-                 {"System.DateTime", TRACE_KIND_DATE_TIME},
-                 {"System.TimeSpan", TRACE_KIND_TIME_SPAN}};
-    const cil_type *t = &w->signature.types[cil_type_skip_modifiers(&w->signature, type)];
-    buffer name = BUFFER_EMPTY;
-    uint8_t kind = 0;
-
-    switch (t->element) {
-    case CIL_TYPE_VALUETYPE:
-        clr_append_type_path(w->import, t->token, &name);
-        for (size_t n = 0; n < sizeof known / sizeof known[0]; n++)
-            if (strcmp(buffer_text(&name), known[n].name) == 0)
-                kind = known[n].kind;
-        buffer_free(&name);
-        return kind;
-    case CIL_TYPE_GENERIC: /* a class or a value: the next node tells */
-        return t[1].element == CIL_TYPE_CLASS ? CIL_TYPE_OBJECT : 0;
-    case CIL_TYPE_CLASS:
-    case CIL_TYPE_VECTOR:
-    case CIL_TYPE_ARRAY:
-        return CIL_TYPE_OBJECT;
-    case CIL_TYPE_VARIABLE:
-    case CIL_TYPE_METHOD_VARIABLE:
-    case CIL_TYPE_VOID:
-    case CIL_TYPE_TYPED_REFERENCE:
-        return 0;
-    case CIL_TYPE_POINTER:
-    case CIL_TYPE_FUNCTION:
-        return CIL_TYPE_UINT_PTR;
-    default:
-        return t->element;
-    }
-}
-
-/* The address of a value goes to trace_value; a by-ref is its address already. */
-static void insert_value(rewriting *w, cil_at at, int64_t argument, uint32_t type, uint32_t number,
-                         uint32_t variable)
-{
-    uint32_t bare = cil_type_skip_modifiers(&w->signature, type);
-    bool by_ref = w->signature.types[bare].element == CIL_TYPE_BYREF;
-    bool result = number == TRACE_RESULT;
-    uint8_t kind = kind_of(w, by_ref ? bare + 1 : bare);
-
-    if (kind == 0)
+    if (builder == 0) {
+        cil_insert_number(&w->body, at, CIL_LDC_I8, 0);
         return;
+    }
+    cil_insert(&w->body, at, CIL_LDARG_0);
+    cil_insert_token(&w->body, at, CIL_LDFLDA, builder);
+    cil_insert(&w->body, at, CIL_CONV_U);
+    cil_insert(&w->body, at, CIL_CONV_U8);
+}
+
+static void insert_step_probes(rewriting *w, const cil_wrap *wrap, int64_t argument, mdToken state)
+{
+    mdToken builder = find_own_field(w, CIL_LDFLDA, "<>t__builder");
+
+    if (insert_completion_probes(w, argument) != BUILDER_WITH_TASK)
+        builder = 0;
+    cil_insert_number(&w->body, wrap->enter, CIL_LDC_I8, argument);
+    cil_insert(&w->body, wrap->enter, CIL_LDARG_0);
+    cil_insert_token(&w->body, wrap->enter, CIL_LDFLD, state);
+    cil_insert(&w->body, wrap->enter, CIL_CONV_I8);
+    insert_builder(w, wrap->enter, builder);
+    insert_call(w, wrap->enter, (intptr_t)trace_enter_step, w->module->value_signature);
+    cil_insert_number(&w->body, wrap->leave, CIL_LDC_I8, argument);
+    insert_builder(w, wrap->leave, builder);
+    insert_call(w, wrap->leave, (intptr_t)trace_leave_step, w->module->step_signature);
+}
+
+/* The address of a variable goes to trace_value; a by-ref is its address already. */
+static void insert_value(rewriting *w, cil_at at, int64_t argument, const trace_capture *capture,
+                         uint32_t result_local)
+{
+    bool result = capture->variable == TRACE_PATH_RESULT;
+    int64_t variable = result ? (int64_t)result_local : capture->variable;
+
     cil_insert_number(&w->body, at, CIL_LDC_I8, argument);
-    cil_insert_number(&w->body, at, CIL_LDC_I8, number | (int64_t)kind << 8);
-    if (by_ref)
+    cil_insert_number(&w->body, at, CIL_LDC_I8, (int64_t)(intptr_t)capture);
+    if (capture->by_ref)
         cil_insert_number(&w->body, at, result ? CIL_LDLOC : CIL_LDARG, variable);
     else
         cil_insert_number(&w->body, at, result ? CIL_LDLOCA : CIL_LDARGA, variable);
     cil_insert(&w->body, at, CIL_CONV_U);
     cil_insert(&w->body, at, CIL_CONV_U8);
-    cil_insert_number(&w->body, at, CIL_LDC_I8, (int64_t)(intptr_t)trace_value);
-    cil_insert(&w->body, at, CIL_CONV_I);
-    cil_insert_token(&w->body, at, CIL_CALLI, w->module->value_signature);
+    insert_call(w, at, (intptr_t)trace_value, w->module->value_signature);
 }
 
-static void insert_arguments(rewriting *w, cil_at at, int64_t argument)
+static void insert_values(rewriting *w, const cil_wrap *wrap, const cil_wrap_options *options,
+                          int64_t argument, const trace_plan *plan)
 {
-    uint32_t first = cil_signature_has_this(w->signature.convention) ? 1 : 0;
-    uint32_t number = 0;
+    for (uint32_t n = 0; n < plan->count; n++) {
+        const trace_capture *capture = &plan->captures[n];
 
-    for (uint32_t t = cil_signature_first(&w->signature);
-         t < w->signature.type_count && number < MOST_ARGUMENTS;
-         t = cil_signature_after(&w->signature, t), number++)
-        insert_value(w, at, argument, t, number, first + number);
+        if (capture->variable != TRACE_PATH_RESULT)
+            insert_value(w, wrap->enter, argument, capture, 0);
+        else if (options->has_result)
+            insert_value(w, wrap->leave, argument, capture, options->result_local);
+    }
+    cil_insert_probe(&w->body, wrap->enter, argument, (uint64_t)(uintptr_t)trace_entered,
+                     w->module->probe_signature);
 }
 
 static void insert_probes(rewriting *w, const cil_wrap *wrap, const cil_wrap_options *options,
-                          int64_t argument, mdToken state, bool values)
+                          int64_t argument, mdToken state, const trace_plan *plan)
 {
     uint32_t signature = w->module->probe_signature;
 
-    cil_insert_probe(&w->body, wrap->enter, argument, (uint64_t)(uintptr_t)trace_enter, signature);
-    if (values) {
-        insert_arguments(w, wrap->enter, argument);
-        if (options->has_result)
-            insert_value(w, wrap->leave, argument, 0, TRACE_RESULT, options->result_local);
-    }
+    if (state != 0)
+        insert_step_probes(w, wrap, argument, state);
+    else
+        cil_insert_probe(&w->body, wrap->enter, argument, (uint64_t)(uintptr_t)trace_enter,
+                         signature);
+    if (plan != NULL)
+        insert_values(w, wrap, options, argument, plan);
     cil_insert_probe(&w->body, wrap->failed, argument, (uint64_t)(uintptr_t)trace_fail, signature);
-    if (state == 0) {
+    if (state == 0)
         cil_insert_probe(&w->body, wrap->leave, argument, (uint64_t)(uintptr_t)trace_leave,
                          signature);
-    } else {
-        insert_step_probe(w, wrap->leave, argument, state);
-        insert_failure_probes(w, argument);
-    }
 }
 
 int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef token,
-                  const trace_method *method, unsigned flags, ICorProfilerFunctionControl *control,
-                  error *e)
+                  const trace_method *method, const trace_request *request,
+                  ICorProfilerFunctionControl *control, error *e)
 {
     cil_wrap_options options = {.handler = CIL_FAULT};
     cil_check_method m = {0};
     cil_wrap wrap;
     rewriting w;
     int64_t argument = (int64_t)(intptr_t)method;
+    const trace_plan *plan = NULL;
     mdToken state = 0;
     int code;
 
@@ -401,16 +442,21 @@ int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef 
     code = read_method(&w, token, &m, e);
     if (code == 0)
         code = add_result(&w, &options, e);
-    if (code == 0 && flags & TRACE_STEP)
-        state = find_state_field(&w);
+    if (code == 0 && request->step)
+        state = find_own_field(&w, CIL_LDFLD, "<>1__state");
+    if (code == 0 && request->wish != NULL)
+        plan = trace_plan_make(info, module->module, w.import, token, &w.signature, request->wish,
+                               request->plans);
     if (code == 0)
         code = cil_wrap_body(&w.body, &options, &wrap, e);
     if (code == 0) {
-        insert_probes(&w, &wrap, &options, argument, state, (flags & TRACE_WITH_VALUES) != 0);
+        insert_probes(&w, &wrap, &options, argument, state, plan);
         code = check(&w, &m, e);
     }
     if (code == 0)
         code = hand_over(&w, control, e);
+    if (code == 0)
+        *request->plan = plan;
     cil_checker_free(w.checker);
     cil_body_free(&w.body);
     cil_signature_free(&w.signature);

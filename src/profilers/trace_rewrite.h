@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "clr/emit.h"
 #include "profilers/trace_counters.h"
+#include "profilers/trace_plan.h"
 
 /* What the rewriter needs of a module. */
 typedef struct {
@@ -21,14 +22,18 @@ typedef struct {
 /* Opens the module's metadata for writing and makes the probes' signature. */
 int trace_module_open(const clr_info *info, ModuleID module, trace_module *out, error *e);
 
+/* How a method is wanted. */
+typedef struct {
+    bool step;               /* it is the MoveNext of an async method */
+    const trace_wish *wish;  /* its values; NULL = none */
+    trace_plan **plans;      /* all that were made for it */
+    const trace_plan **plan; /* gets the one that its new body uses; NULL = none */
+} trace_request;
+
 /* Wraps the method, checks the result and gives it to the runtime, with the map of offsets. The
  * error says why a method cannot carry a probe; then it is left as it was. */
-enum {
-    TRACE_STEP = 1,       /* the method is the MoveNext of an async method */
-    TRACE_WITH_VALUES = 2 /* arguments and result are handed to trace_value */
-};
 int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef token,
-                  const trace_method *method, unsigned flags, ICorProfilerFunctionControl *control,
-                  error *e);
+                  const trace_method *method, const trace_request *request,
+                  ICorProfilerFunctionControl *control, error *e);
 
 #endif

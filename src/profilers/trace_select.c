@@ -16,6 +16,7 @@ typedef struct {
     const clr_info *info;
     trace_registry *registry;
     const cil_patterns *patterns;
+    const cil_patterns *log; /* NULL = none */
     trace_list *out;
     ModuleID module;
     IMetaDataImport2 *import;
@@ -167,20 +168,37 @@ static bool is_step(selecting *s, mdTypeDef type)
            clr_find_field(s->import, type, "<>t__builder", &field) == S_OK && field != 0;
 }
 
+/* The calls of an async method as a whole, counted by its steps. */
+static void take_whole(selecting *s, trace_entry *steps, mdMethodDef step)
+{
+    trace_entry *whole = trace_registry_add(s->registry, s->module, step | TRACE_WHOLE);
+
+    if (whole == NULL)
+        return;
+    whole->whole = true;
+    whole->token = s->token;
+    atomic_store(&whole->wanted, true);
+    atomic_store(&whole->state, TRACE_PROBED);
+    steps->probe.whole = &whole->probe;
+}
+
 /* The steps of an async method that is meant. */
 static void take_step(selecting *s, mdTypeDef type)
 {
     mdMethodDef step = find_step(s, type);
     trace_entry *entry = step == 0 ? NULL : trace_registry_add(s->registry, s->module, step);
 
-    if (entry == NULL || atomic_exchange(&entry->wanted, true))
+    if (entry == NULL)
+        return;
+    take_whole(s, entry, step);
+    if (atomic_exchange(&entry->wanted, true))
         return;
     atomic_store(&entry->step, true);
     if (atomic_load(&entry->state) != TRACE_LEFT_ALONE)
         trace_list_add(s->out, s->module, step);
 }
 
-static void take_method(selecting *s, mdTypeDef type)
+static void take_method(selecting *s, mdTypeDef type, const cil_pattern_subject *subject)
 {
     trace_entry *entry = trace_registry_add(s->registry, s->module, s->token);
     const char *reason = never(buffer_text(&s->type), buffer_text(&s->method));
@@ -189,6 +207,7 @@ static void take_method(selecting *s, mdTypeDef type)
         s->out->failed = true;
         return;
     }
+    atomic_store(&entry->log, s->log != NULL && cil_patterns_match(s->log, subject));
     if (reason != NULL && entry->reason == NULL)
         entry->reason = memory_copy_text(reason);
     if (reason != NULL)
@@ -218,7 +237,7 @@ static int visit_method(void *context, mdToken token)
         return 1;
     subject.method = buffer_text(&s->method);
     if (cil_patterns_match(s->patterns, &subject))
-        take_method(s, method.type);
+        take_method(s, method.type, &subject);
     return 1;
 }
 
@@ -234,9 +253,14 @@ static int visit_type(void *context, mdToken token)
 }
 
 void trace_select_module(const clr_info *info, trace_registry *r, const cil_patterns *patterns,
-                         ModuleID module, trace_list *out)
+                         const cil_patterns *log, ModuleID module, trace_list *out)
 {
-    selecting s = {.info = info, .registry = r, .patterns = patterns, .out = out, .module = module};
+    selecting s = {.info = info,
+                   .registry = r,
+                   .patterns = patterns,
+                   .log = log,
+                   .out = out,
+                   .module = module};
     buffer path = BUFFER_EMPTY;
     AssemblyID assembly = 0;
 

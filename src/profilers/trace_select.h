@@ -20,9 +20,10 @@ void trace_list_free(trace_list *l);
 
 /* Puts every method of the module that the patterns mean into the registry, as wanted, and into
  * the list. Methods without CIL are passed over; those that must never carry a probe are wanted,
- * but left alone with the reason, and are not in the list. */
+ * but left alone with the reason, and are not in the list. Those that `log` means (NULL = none)
+ * are marked. */
 void trace_select_module(const clr_info *info, trace_registry *r, const cil_patterns *patterns,
-                         ModuleID module, trace_list *out);
+                         const cil_patterns *log, ModuleID module, trace_list *out);
 
 /* Adds the precompiled methods of the module that inlined one of the listed ones. For a module that
  * is just being loaded, where the runtime does not look for them itself. */

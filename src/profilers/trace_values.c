@@ -5,100 +5,25 @@
 
 #include "base/reader.h"
 #include "base/text.h"
+#include "catalogue/condition.h"
 #include "cil/signature.h"
 #include "clarinet/lookup.h"
 #include "profilers/trace_counters.h"
 
-enum { MOST_PARAMETERS = 32, NAME_UNITS = 128 };
+enum { FIELD_LITERAL = 0x40 };
 
-static const char *const SECRETS[] = {"password",   "passwd", "pwd",     "secret",       "token",
-                                      "credential", "apikey", "api_key", "authorization"};
-
-bool trace_is_secret(const char *name, size_t length)
-{
-    char lower[NAME_UNITS];
-
-    if (length >= sizeof lower)
-        length = sizeof lower - 1;
-    for (size_t n = 0; n < length; n++)
-        lower[n] = (char)(name[n] >= 'A' && name[n] <= 'Z' ? name[n] - 'A' + 'a' : name[n]);
-    lower[length] = '\0';
-    for (size_t n = 0; n < sizeof SECRETS / sizeof SECRETS[0]; n++)
-        if (strstr(lower, SECRETS[n]) != NULL)
-            return true;
-    return false;
-}
-
-void trace_parameter_names(const clr_info *info, ModuleID module, mdMethodDef method, buffer *out)
-{
-    IMetaDataImport2 *import = NULL;
-    clr_enumeration enumeration = NULL;
-    buffer names[MOST_PARAMETERS];
-    mdParamDef tokens[MOST_PARAMETERS];
-    uint32_t count = 0;
-    uint32_t last = 0;
-
-    memset(names, 0, sizeof names);
-    if (!CLR_OK(clr_open_import(info, module, &import)))
-        return;
-    if (CLR_OK(clr_import_enum_params(import, &enumeration, method, tokens, MOST_PARAMETERS,
-                                      &count))) {
-        for (uint32_t n = 0; n < count && n < MOST_PARAMETERS; n++) {
-            WCHAR units[NAME_UNITS] = {0};
-            uint32_t sequence = 0;
-            uint32_t length = 0;
-
-            if (!CLR_OK(clr_import_get_param_props(import, tokens[n], NULL, &sequence, units,
-                                                   NAME_UNITS, &length, NULL, NULL, NULL, NULL)) ||
-                sequence == 0 || sequence > MOST_PARAMETERS)
-                continue;
-            units[NAME_UNITS - 1] = 0;
-            text_append_utf16(&names[sequence - 1], units, text_utf16_length(units, NAME_UNITS));
-            last = sequence > last ? sequence : last;
-        }
-    }
-    if (enumeration != NULL)
-        clr_import_close_enum(import, enumeration);
-    clr_release(import);
-    for (uint32_t n = 0; n < MOST_PARAMETERS; n++) {
-        if (n < last) {
-            buffer_append(out, names[n].data, names[n].length);
-            buffer_append_char(out, '\n');
-        }
-        buffer_free(&names[n]);
-    }
-}
-
-/* The n-th line; *length is 0 when there is none. */
-static const char *name_at(const char *names, unsigned number, size_t *length)
-{
-    const char *end = names;
-
-    for (;;) {
-        end = strchr(names, '\n');
-        if (end == NULL) {
-            *length = 0;
-            return names;
-        }
-        if (number-- == 0)
-            break;
-        names = end + 1;
-    }
-    *length = (size_t)(end - names);
-    return names;
-}
-
-static void append_quoted(buffer *out, reader *r, bool cut)
+static void append_string(buffer *out, reader *r, bool cut, const char *quote)
 {
     size_t length = reader_left(r);
     const uint8_t *units = reader_bytes(r, length);
     buffer text = BUFFER_EMPTY;
 
     text_append_utf16_bytes(&text, units, length / 2);
-    buffer_append_char(out, '"');
+    buffer_append_text(out, quote);
     for (size_t n = 0; n < text.length; n++)
         buffer_append_char(out, text.data[n] < ' ' ? ' ' : (char)text.data[n]);
-    buffer_append_text(out, cut ? "…\"" : "\"");
+    buffer_append_text(out, cut ? "…" : "");
+    buffer_append_text(out, quote);
     buffer_free(&text);
 }
 
@@ -189,7 +114,84 @@ static void append_number(buffer *out, reader *r, uint8_t kind)
     }
 }
 
-static void append_value(buffer *out, reader *r, uint8_t kind)
+/* The four words of a decimal: flags (sign and scale), high, low, middle. */
+static void append_decimal(buffer *out, reader *r)
+{
+    uint32_t flags = reader_u32(r);
+    uint32_t words[3]; /* low first */
+    char digits[40];
+    int count = 0;
+    int scale = (int)(flags >> 16 & 0xFF);
+
+    words[2] = reader_u32(r);
+    words[0] = reader_u32(r);
+    words[1] = reader_u32(r);
+    do {
+        uint64_t rest = 0;
+
+        for (int n = 2; n >= 0; n--) {
+            rest = rest << 32 | words[n];
+            words[n] = (uint32_t)(rest / 10);
+            rest %= 10;
+        }
+        digits[count++] = (char)('0' + rest);
+    } while (count < 30 && ((words[0] | words[1] | words[2]) != 0 || count <= scale));
+    if (flags >> 31 != 0)
+        buffer_append_char(out, '-');
+    while (count > 0) {
+        if (count-- == scale)
+            buffer_append_char(out, '.');
+        buffer_append_char(out, digits[count]);
+    }
+}
+
+/* ---- enums ---- */
+
+typedef struct {
+    IMetaDataImport2 *import;
+    uint64_t value;
+    size_t size;
+    buffer *out;
+    bool found;
+} constant_search;
+
+static int visit_constant(void *context, mdToken field)
+{
+    constant_search *s = context;
+    const void *value = NULL;
+    uint32_t length = 0;
+    uint32_t flags = 0;
+    uint64_t bits = 0;
+
+    if (!CLR_OK(clr_import_get_field_props(s->import, field, NULL, NULL, 0, NULL, &flags, NULL,
+                                           NULL, NULL, &value, &length)) ||
+        (flags & FIELD_LITERAL) == 0 || value == NULL)
+        return 1;
+    memcpy(&bits, value, s->size);
+    if (bits != s->value)
+        return 1;
+    s->found = CLR_OK(clr_get_field(s->import, field, s->out, NULL, NULL));
+    return !s->found;
+}
+
+/* The name of an enum's value; false = it has none. */
+static bool append_constant(const trace_call *call, const trace_capture *capture,
+                            const uint8_t *bytes, size_t size, buffer *out)
+{
+    constant_search s = {.size = size, .out = out};
+
+    if (size > sizeof s.value ||
+        !CLR_OK(clr_open_import(call->info, capture->enum_module, &s.import)))
+        return false;
+    memcpy(&s.value, bytes, size);
+    clr_each_field(s.import, capture->enum_type, visit_constant, &s);
+    clr_release(s.import);
+    return s.found;
+}
+
+/* ---- values ---- */
+
+static void append_value(buffer *out, reader *r, uint8_t kind, const char *quote)
 {
     switch (kind) {
     case TRACE_KIND_NULL:
@@ -200,13 +202,16 @@ static void append_value(buffer *out, reader *r, uint8_t kind)
         break;
     case CIL_TYPE_STRING:
     case TRACE_KIND_CUT_STRING:
-        append_quoted(out, r, kind == TRACE_KIND_CUT_STRING);
+        append_string(out, r, kind == TRACE_KIND_CUT_STRING, quote);
         break;
     case TRACE_KIND_GUID:
         append_guid(out, r);
         break;
     case TRACE_KIND_DATE_TIME:
         append_date(out, reader_u64(r));
+        break;
+    case TRACE_KIND_DECIMAL:
+        append_decimal(out, r);
         break;
     case TRACE_KIND_TIME_SPAN:
         buffer_format(out, "%.7g s", (double)(int64_t)reader_u64(r) / 1e7);
@@ -216,33 +221,115 @@ static void append_value(buffer *out, reader *r, uint8_t kind)
     }
 }
 
-void trace_values_text(const uint8_t *values, size_t length, const char *names, bool secret,
-                       buffer *out)
+/* One value among those of a call. */
+typedef struct {
+    uint8_t number, kind;
+    const uint8_t *bytes;
+    size_t size;
+} value;
+
+static bool next_value(reader *r, value *v)
 {
-    reader r = reader_of(values, length);
+    if (reader_at_end(r))
+        return false;
+    v->number = reader_u8(r);
+    v->kind = reader_u8(r);
+    v->size = reader_u16(r);
+    v->bytes = reader_bytes(r, v->size);
+    return !reader_failed(r);
+}
 
-    while (!reader_at_end(&r)) {
-        uint8_t number = reader_u8(&r);
-        uint8_t kind = reader_u8(&r);
-        uint16_t size = reader_u16(&r);
-        const uint8_t *bytes = reader_bytes(&r, size);
-        reader value = reader_of(bytes, size);
-        size_t name_length = 0;
-        const char *name = number == TRACE_RESULT ? "" : name_at(names, number, &name_length);
+static const trace_capture *capture_of(const trace_call *call, uint8_t number)
+{
+    for (uint32_t n = 0; call->plan != NULL && n < call->plan->count; n++)
+        if (call->plan->captures[n].number == number)
+            return &call->plan->captures[n];
+    return NULL;
+}
 
-        if (reader_failed(&r))
-            return;
-        if (number == TRACE_RESULT)
+static void append_shown(const trace_call *call, const trace_capture *capture, const value *v,
+                         const char *quote, buffer *out)
+{
+    reader r = reader_of(v->bytes, v->size);
+
+    if (capture == NULL || capture->secret)
+        buffer_append_text(out, "***");
+    else if (capture->enum_type == 0 || v->kind == TRACE_KIND_NULL ||
+             !append_constant(call, capture, v->bytes, v->size, out))
+        append_value(out, &r, v->kind, quote);
+}
+
+static bool is_shown(const trace_call *call, const value *v)
+{
+    return v->number < TRACE_FIRST_PATH || v->number == TRACE_RESULT ||
+           (v->number - TRACE_FIRST_PATH < (int)call->wish->path_count &&
+            call->wish->shown[v->number - TRACE_FIRST_PATH]);
+}
+
+void trace_values_text(const trace_call *call, buffer *out)
+{
+    reader r = reader_of(call->values, call->length);
+    value v;
+
+    while (next_value(&r, &v)) {
+        const trace_capture *capture = capture_of(call, v.number);
+
+        if (!is_shown(call, &v))
+            continue;
+        if (v.number == TRACE_RESULT)
             buffer_append_text(out, out->length == 0 ? "→ " : " → ");
         else if (out->length != 0)
             buffer_append_text(out, ", ");
-        if (number != TRACE_RESULT && name_length != 0) {
-            buffer_append(out, name, name_length);
-            buffer_append_char(out, '=');
+        if (capture != NULL && capture->label[0] != '\0')
+            buffer_format(out, "%s=", capture->label);
+        append_shown(call, capture, &v, "\"", out);
+    }
+}
+
+static bool append_about_the_call(const trace_call *call, const char *word, size_t length,
+                                  buffer *out)
+{
+    if (length == 6 && memcmp(word, "method", 6) == 0)
+        buffer_append_text(out, call->method);
+    else if (length == 6 && memcmp(word, "thread", 6) == 0)
+        buffer_format(out, "%u", (unsigned)call->thread_id);
+    else if (length == 8 && memcmp(word, "duration", 8) == 0)
+        buffer_format(out, "%.3f ms", (double)call->duration_ns / 1e6);
+    else if (length == 9 && memcmp(word, "exception", 9) == 0)
+        buffer_append_text(out, call->exception[0] == '\0' ? "none" : call->exception);
+    else
+        return false;
+    return true;
+}
+
+static void append_path(const trace_call *call, const char *path, size_t length, buffer *out)
+{
+    reader r = reader_of(call->values, call->length);
+    value v;
+
+    while (next_value(&r, &v)) {
+        const trace_capture *capture = capture_of(call, v.number);
+
+        if (v.number < TRACE_FIRST_PATH || capture == NULL || strlen(capture->label) != length ||
+            memcmp(capture->label, path, length) != 0)
+            continue;
+        append_shown(call, capture, &v, "", out);
+        return;
+    }
+    buffer_append_char(out, '?');
+}
+
+void trace_values_log(const trace_call *call, const char *text, buffer *out)
+{
+    while (*text != '\0') {
+        size_t length = *text == '{' ? condition_path_length(text + 1) : 0;
+
+        if (length == 0 || text[length + 1] != '}') {
+            buffer_append_char(out, *text++);
+            continue;
         }
-        if (number == TRACE_RESULT ? secret : trace_is_secret(name, name_length))
-            buffer_append_text(out, "***");
-        else
-            append_value(out, &value, kind);
+        if (!append_about_the_call(call, text + 1, length, out))
+            append_path(call, text + 1, length, out);
+        text += length + 2;
     }
 }

@@ -10,16 +10,24 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
-#include "clarinet/calls.h"
+#include "profilers/trace_plan.h"
 
-/* Names of a method's parameters, each closed by a newline, in order; unnamed ones are empty. */
-void trace_parameter_names(const clr_info *info, ModuleID module, mdMethodDef method, buffer *out);
+/* A call and its values, as the probes left them. */
+typedef struct {
+    const clr_info *info;
+    const trace_plan *plan; /* of the method; NULL = it has none */
+    const trace_wish *wish;
+    const uint8_t *values;
+    size_t length;
+    const char *method, *exception; /* names */
+    uint64_t duration_ns;
+    uint32_t thread_id;
+} trace_call;
 
-/* `values` as trace_value leaves them. `secret`: the result is not shown either. */
-void trace_values_text(const uint8_t *values, size_t length, const char *names, bool secret,
-                       buffer *out);
-
-/* Does a name sound like something that nobody should read? */
-bool trace_is_secret(const char *name, size_t length);
+/* The values that were to be shown. */
+void trace_values_text(const trace_call *call, buffer *out);
+/* `text` with every {path} replaced by its value; {method}, {thread}, {duration} and {exception}
+ * too. What is not there becomes ?. */
+void trace_values_log(const trace_call *call, const char *text, buffer *out);
 
 #endif

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import time
@@ -56,8 +57,10 @@ def wait_until_probed(clarinet_process):
 def traced(process, timeout=60):
     out, err = process.communicate(timeout=timeout)
     assert process.returncode == 0, (out, err)
-    return {row["method"] + (" steps" if row["kind"] == "steps" else ""): row
-            for row in json.loads(out)}
+    rows = json.loads(out)
+    rows = rows["methods"] if isinstance(rows, dict) else rows
+    return {row["method"] + ("" if row["kind"] == "method" else " " + row["kind"]): row
+            for row in rows}
 
 
 def test_counts_are_exact(sample, clarinet, runtime):
@@ -83,6 +86,10 @@ def test_counts_are_exact(sample, clarinet, runtime):
     for method, (calls, steps, failures) in ASYNC.items():
         name = method.partition("(")[0]
         row = next(row for key, row in rows.items() if key.startswith(name) and "steps" in key)
+        whole = rows[method + " async"]
+        assert whole["calls"] == whole["completions"] == calls * ROUNDS, whole
+        assert whole["exceptions"] == failures * ROUNDS and whole["active"] == 0, whole
+        assert 0 < whole["min_ns"] <= whole["p50_ns"] <= whole["p99_ns"] <= whole["max_ns"], whole
         assert rows[method]["calls"] == calls * ROUNDS, rows[method]
         assert row["calls"] == steps * ROUNDS, row
         assert row["completions"] == calls * ROUNDS, row
@@ -238,7 +245,7 @@ def test_values_of_single_calls(sample, clarinet, runtime):
     assert values == [
         f'id={n}, name="name {n}", flag=true, real=2.5, '
         "guid=00000000-0000-0000-0000-000000000000, when=2024-02-29 13:05:09, nothing=null, "
-        'thing={…}, byRef=0, password=*** → "got ' + f'{n}{len(f"name {n}")}True2.5-04Friday"'
+        'thing={…}, byRef=0, password=***, day=Friday → "got ' + f'{n}{len(f"name {n}")}True2.5-04Friday"'
         for n in range(20)
     ], values
     failed = [call for call in calls if call["method"].endswith(".Throw")]
@@ -261,3 +268,160 @@ def test_slow_calls_only(sample, clarinet, newest_runtime):
         assert process.returncode == 0, (out, err)
     answer = json.loads(out)
     assert answer["calls"] == [] and answer["methods"][0]["calls"] == 20, answer
+
+
+def single_calls(patient, clarinet, *arguments, rounds_done=6):
+    """Traces with these arguments while the patient does some rounds; the JSON answer."""
+    process = clarinet.start("trace", "--json", "--rate", "10000", *arguments)
+    wait_until_probed(process)
+    checksum = rounds(patient, rounds_done)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, (out, err)
+    assert rounds(patient, rounds_done) == checksum
+    return json.loads(out)
+
+
+PLACE = "Traceable.Shop::Place"
+
+
+def test_chosen_fields_and_condition(sample, clarinet, runtime):
+    paths = ("id,customer.Name,customer.City,customer.Home.Street,customer.Age,"
+             "customer.Friend.Name,customer.Token,day,shop.Open,price,nothing.There,result")
+    with sample("Traceable") as patient:
+        answer = single_calls(patient, clarinet, f"--args={paths}", "--when",
+                              'arg0 > 1 && customer.Name != "name 4"', "--redact", "street",
+                              patient.pid, PLACE)
+    assert patient.process.returncode == 0, patient
+    days = {2: "Tuesday", 3: "Wednesday", 5: "Friday"}
+    assert [call["values"] for call in answer["calls"]] == [
+        f'id={n}, customer.Name="name {n}", customer.City="Rome", customer.Home.Street=***, '
+        f"customer.Age={n}, customer.Friend.Name=" + ('"friend"' if n % 2 else "null") +
+        f", customer.Token=***, day={days[n]}, shop.Open=true, price=12.50, result={30 + 2 * n}"
+        for n in (2, 3, 5)
+    ], answer
+    assert answer["methods"][0]["calls"] == 6, answer  # all are counted
+
+
+def test_log_lines(sample, clarinet, runtime):
+    with sample("Traceable") as patient:
+        process = clarinet.start(
+            "trace", "--log",
+            "Traceable.Shop::Check got {customer.Name} {this.Open} {nothing.There} {customer.Token}",
+            patient.pid)
+        wait_until_probed(process)
+        rounds(patient, 3)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, (out, err)
+    assert patient.process.returncode == 0, patient
+    lines = [line.split("  ")[-1] for line in out.splitlines() if " got " in line]
+    assert lines == [f"Traceable.Shop.Check got name {n} true ? ***" for n in range(3)], out
+    assert "Traceable.Shop.Check" not in patient.stdout, patient
+
+
+def test_moments(sample, clarinet, newest_runtime):
+    methods = ("Traceable.Shop::TryBoth", "Traceable.Shop::Fail")
+    with sample("Traceable") as patient:
+        failed = single_calls(patient, clarinet, "--on", "exception", patient.pid, *methods)
+        both = single_calls(patient, clarinet, "--on", "entry,exit", patient.pid, *methods,
+                            rounds_done=1)
+        at_exit = single_calls(patient, clarinet, "--log",
+                               "Traceable.Shop::Price of {price} is {result}, {exception}",
+                               patient.pid, rounds_done=1)
+    types = ["System.ArgumentException", "System.FormatException"]
+    assert [(call["method"], call["exception"]) for call in failed["calls"]] == [
+        ("Traceable.Shop.Fail", types[n % 2]) for n in range(6)], failed
+    assert [(call["method"], "entry" in call) for call in both["calls"]] == [
+        ("Traceable.Shop.TryBoth", True), ("Traceable.Shop.Fail", True),
+        ("Traceable.Shop.Fail", False), ("Traceable.Shop.TryBoth", False)], both
+    assert [call["log"] for call in at_exit["calls"]] == ["of 12.50 is 12, none"] * 2, at_exit
+
+
+def test_call_tree_and_types_of_exceptions(sample, clarinet, runtime):
+    with sample("Traceable") as patient:
+        process = clarinet.start("trace", "--json", "--tree", patient.pid, "Traceable.Shop",
+                                 "Traceable.Shapes::Recurse")
+        wait_until_probed(process)
+        rounds(patient)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, (out, err)
+    answer = json.loads(out)
+    nodes = answer["tree"]
+
+    def path(node):
+        above = "" if node["parent"] is None else path(nodes[node["parent"]]) + "/"
+        return above + node["method"].rpartition(".")[2]
+
+    assert {path(node): node["calls"] for node in nodes} == {
+        "Place": ROUNDS, "Place/Check": ROUNDS, "Place/Check/Price": ROUNDS, "Place/Price": ROUNDS,
+        "TryBoth": ROUNDS, "TryBoth/Fail": ROUNDS, "ctor": ROUNDS, "Recurse": 10 * ROUNDS,
+    }, nodes
+    fail = next(row for row in answer["methods"] if ".Fail(" in row["method"])
+    assert fail["exception_types"] == {"System.ArgumentException": ROUNDS / 2,
+                                       "System.FormatException": ROUNDS / 2}, fail
+
+
+def test_spans_and_chrome(sample, clarinet, newest_runtime, tmp_path):
+    recording = tmp_path / "trace.clarinet"
+    with sample("Traceable") as patient:
+        single_calls(patient, clarinet, "--args", "-o", recording, patient.pid, "Traceable.Shop",
+                     rounds_done=2)
+    spans = [span for resource in clarinet("report", recording, "-f", "otlp").json["resourceSpans"]
+             for scope in resource["scopeSpans"] for span in scope["spans"]]
+    names = {span["spanId"]: span["name"].rpartition(".")[2] for span in spans}
+    assert len(names) == len(spans) == 14, spans
+    pairs = sorted((span["name"].rpartition(".")[2], names.get(span.get("parentSpanId"), ""))
+                   for span in spans)
+    assert pairs == sorted([("Check", "Place"), ("Fail", "TryBoth"), ("Place", ""),
+                            ("Price", "Check"), ("Price", "Place"), ("TryBoth", ""),
+                            ("ctor", "")] * 2), pairs
+    by_id = {span["spanId"]: span for span in spans}
+    for span in spans:
+        assert re.fullmatch("[0-9a-f]{32}", span["traceId"]) and len(span["spanId"]) == 16, span
+        assert int(span["startTimeUnixNano"]) <= int(span["endTimeUnixNano"]), span
+        parent = by_id.get(span.get("parentSpanId"))
+        assert parent is None or parent["traceId"] == span["traceId"], span
+        assert (span["status"].get("code") == 2) == span["name"].endswith("Fail"), span
+    chrome = clarinet("report", recording, "-f", "chrome").json["traceEvents"]
+    assert [e["ph"] for e in chrome].count("X") == 14, chrome
+    assert {e["name"] for e in chrome if e["ph"] == "M"} == {"process_name", "thread_name"}, chrome
+    fails = [e for e in chrome if e["name"].endswith(".Fail")]
+    assert [e["args"]["exception"] for e in fails] == ["System.ArgumentException",
+                                                       "System.FormatException"], fails
+
+
+def test_live_table_on_a_terminal(sample, clarinet_program, newest_runtime):
+    ours, theirs = os.openpty()
+    with sample("Traceable") as patient:
+        process = subprocess.Popen(
+            [clarinet_program, "trace", str(patient.pid), "Traceable.Shop::Place"], stdin=theirs,
+            stdout=theirs, stderr=subprocess.PIPE)
+        os.close(theirs)
+        shown = b""
+        while b"Traceable.Shop.Place" not in shown:  # before the end: nobody stops it
+            rounds(patient, 1)
+            if select.select([ours], [], [], 0.2)[0]:
+                shown += os.read(ours, 65536)
+            assert process.poll() is None, shown
+        process.send_signal(signal.SIGINT)
+        while process.poll() is None:
+            if select.select([ours], [], [], 0.2)[0]:
+                shown += os.read(ours, 65536)
+        assert process.returncode == 0, process.stderr.read()
+    os.close(ours)
+    assert b"\x1b[H" in shown and b"method meant" in shown, shown
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["--when", "id >", "1234", "A::B"], "the condition is wrong"),
+        (["--on", "monday", "1234", "A::B"], "--on does not know 'monday'"),
+        (["--log", "A::B", "1234"], "--log needs a method and a text"),
+    ],
+)
+def test_wrong_wishes(clarinet, arguments, words):
+    done = clarinet("trace", *arguments)
+    assert done.code == 2 and words in done.err, done

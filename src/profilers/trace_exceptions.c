@@ -1,0 +1,95 @@
+/* trace_exceptions: see trace_exceptions.h. */
+#include "profilers/trace_exceptions.h"
+
+#include <string.h>
+
+#include "base/table.h"
+
+enum { CLASS_BITS = 45, ALIGNED_BITS = 3, PROBES = 64 }; /* classes lie at multiples of 8 */
+
+void trace_exceptions_thrown(uintptr_t class_id)
+{
+    trace_thread *t = trace_this_thread();
+
+    if (t == NULL)
+        return;
+    if (t->exception_count == TRACE_EXCEPTIONS) {
+        memmove(t->exceptions, t->exceptions + 1, (TRACE_EXCEPTIONS - 1) * sizeof *t->exceptions);
+        t->exception_count--;
+    }
+    t->exceptions[t->exception_count++] = class_id;
+}
+
+void trace_exceptions_caught(uintptr_t class_id)
+{
+    trace_thread *t = trace_this_thread();
+
+    if (t == NULL)
+        return;
+    t->caught = class_id;
+    /* one that replaced others on its way takes those with it */
+    while (t->exception_count != 0)
+        if (t->exceptions[--t->exception_count] == class_id)
+            break;
+}
+
+uintptr_t trace_exceptions_current(const trace_thread *t)
+{
+    return t->exception_count == 0 ? 0 : t->exceptions[t->exception_count - 1];
+}
+
+static void count_class(trace_exceptions *x, const trace_method *m, uintptr_t class_id)
+{
+    uint64_t key = (uint64_t)(m->index + 1) << CLASS_BITS |
+                   ((uint64_t)class_id >> ALIGNED_BITS & ((1ull << CLASS_BITS) - 1));
+    uint64_t at = table_hash_u64(key);
+
+    for (unsigned n = 0; n < PROBES; n++, at++) {
+        trace_failure *f = &x->items[at % TRACE_FAILURES];
+        uint64_t there = atomic_load_explicit(&f->key, memory_order_relaxed);
+
+        if (there == 0 && atomic_compare_exchange_strong_explicit(
+                              &f->key, &there, key, memory_order_relaxed, memory_order_relaxed))
+            there = key;
+        if (there == key) {
+            atomic_fetch_add_explicit(&f->count, 1, memory_order_relaxed);
+            return;
+        }
+    }
+    atomic_fetch_add_explicit(&x->lost, 1, memory_order_relaxed);
+}
+
+void trace_exceptions_count(trace_counters *c, const trace_thread *t, const trace_method *m)
+{
+    if (c->exceptions != NULL)
+        count_class(c->exceptions, m, trace_exceptions_current(t));
+}
+
+void trace_exceptions_count_caught(trace_counters *c, const trace_thread *t, const trace_method *m)
+{
+    if (c->exceptions != NULL)
+        count_class(c->exceptions, m, t->caught);
+}
+
+void trace_exceptions_clear(trace_exceptions *x)
+{
+    for (unsigned n = 0; n < TRACE_FAILURES; n++) {
+        atomic_store(&x->items[n].key, 0);
+        atomic_store(&x->items[n].count, 0);
+    }
+    atomic_store(&x->lost, 0);
+}
+
+void trace_exceptions_each(const trace_exceptions *x, void *context,
+                           void (*visit)(void *context, uint32_t method, uintptr_t class_id,
+                                         uint64_t count))
+{
+    for (unsigned n = 0; n < TRACE_FAILURES; n++) {
+        uint64_t key = atomic_load(&x->items[n].key);
+
+        if (key != 0)
+            visit(context, (uint32_t)(key >> CLASS_BITS) - 1,
+                  (uintptr_t)((key & ((1ull << CLASS_BITS) - 1)) << ALIGNED_BITS),
+                  atomic_load(&x->items[n].count));
+    }
+}

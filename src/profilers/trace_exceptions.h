@@ -1,0 +1,44 @@
+/*
+ * trace_exceptions: which exceptions leave traced methods, by type.
+ *
+ * The runtime tells on the throwing thread when an exception is thrown and when it is caught; in
+ * between it is under way, possibly several inside each other (a finally may throw and catch its
+ * own). The one on top is what leaves the methods that end now. Counts are kept in one table by
+ * method and class: exceptions are rare and dear, so that atomics do not matter.
+ */
+#ifndef CLARINET_PROFILERS_TRACE_EXCEPTIONS_H
+#define CLARINET_PROFILERS_TRACE_EXCEPTIONS_H
+
+#include "profilers/trace_counters.h"
+
+enum { TRACE_FAILURES = 2048 };
+
+typedef struct {
+    atomic_uint_fast64_t key; /* method and class; 0 = free */
+    atomic_uint_fast64_t count;
+} trace_failure;
+
+typedef struct trace_exceptions {
+    trace_failure items[TRACE_FAILURES];
+    atomic_uint_fast64_t lost; /* failures whose type was not kept: the table is full */
+} trace_exceptions;
+
+/* ---- callbacks of the runtime, on the thread itself ---- */
+void trace_exceptions_thrown(uintptr_t class_id);
+void trace_exceptions_caught(uintptr_t class_id);
+
+/* ---- probes ---- */
+/* The class of what is under way on this thread; 0 = nothing is. */
+uintptr_t trace_exceptions_current(const trace_thread *t);
+/* A call of the method fails with what is under way; or with what was caught last. */
+void trace_exceptions_count(trace_counters *c, const trace_thread *t, const trace_method *m);
+void trace_exceptions_count_caught(trace_counters *c, const trace_thread *t, const trace_method *m);
+
+/* ---- own thread ---- */
+void trace_exceptions_clear(trace_exceptions *x);
+/* `method` is an index. */
+void trace_exceptions_each(const trace_exceptions *x, void *context,
+                           void (*visit)(void *context, uint32_t method, uintptr_t class_id,
+                                         uint64_t count));
+
+#endif

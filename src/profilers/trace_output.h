@@ -1,0 +1,57 @@
+/*
+ * trace_output: what the tracer writes into the recording, and the state it keeps for that. Own
+ * thread only, apart from what trace_registry says.
+ */
+#ifndef CLARINET_PROFILERS_TRACE_OUTPUT_H
+#define CLARINET_PROFILERS_TRACE_OUTPUT_H
+
+#include "agent/agent.h"
+#include "profilers/trace_async.h"
+#include "profilers/trace_exceptions.h"
+#include "profilers/trace_registry.h"
+#include "profilers/trace_tree.h"
+#include "profilers/trace_wanted.h"
+
+enum {
+    TRACE_TABLE_METHODS,
+    TRACE_TABLE_CALLS,
+    TRACE_TABLE_TIMES,
+    TRACE_TABLE_EVENTS,
+    TRACE_TABLE_FAILURES,
+    TRACE_TABLE_TREE,
+    TRACE_TABLE_COUNT,
+};
+enum {
+    TRACE_LOSS_RING,
+    TRACE_LOSS_TIMES,
+    TRACE_LOSS_DEPTH,
+    TRACE_LOSS_THREADS,
+    TRACE_LOSS_METHODS,
+    TRACE_LOSS_EVENTS,
+    TRACE_LOSS_RATE,
+    TRACE_LOSS_TREE,
+    TRACE_LOSS_ASYNC,
+    TRACE_LOSS_TYPES,
+    TRACE_LOSS_COUNT,
+};
+extern const recording_table TRACE_TABLES[TRACE_TABLE_COUNT];
+extern const char *const TRACE_LOSSES[TRACE_LOSS_COUNT];
+
+typedef struct {
+    trace_registry registry;
+    _Atomic(trace_wanted *) wanted;
+    trace_tree *tree; /* kept once it was wanted */
+    uint64_t events;
+    bool asked; /* this session's request for what is loaded was made */
+    uint64_t next_write_ns;
+    uint64_t lost[TRACE_LOSS_COUNT]; /* as told to the agent */
+    uint64_t unkept; /* calls of the whole session whose times are in no histogram */
+    atomic_uint_fast64_t lost_methods;
+} trace_state_of_engine;
+
+/* Everything that has changed; at the end (`last`) everything. */
+void trace_output_write(agent *a, trace_state_of_engine *s, bool last);
+/* A single call out of the ring. */
+void trace_output_record(agent *a, unsigned kind, const void *payload, size_t length);
+
+#endif
