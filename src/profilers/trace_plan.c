@@ -37,6 +37,18 @@ typedef struct {
     uint32_t count;
 } planning;
 
+/* As much of it as there is room for. */
+static void append_part(char *out, size_t size, const char *text)
+{
+    size_t used = strlen(out);
+    size_t length = strlen(text);
+
+    if (length > size - 1 - used)
+        length = size - 1 - used;
+    memcpy(out + used, text, length);
+    out[used + length] = '\0';
+}
+
 static bool contains_ignoring_case(const char *text, const char *word, size_t length)
 {
     for (; length != 0 && *text != '\0'; text++) {
@@ -291,7 +303,7 @@ static mdFieldDef field_of_getter(const clr_info *info, const place *at, const c
     uint32_t token = 0;
     mdMethodDef method = 0;
 
-    strncat(getter, name, sizeof getter - 5);
+    append_part(getter, sizeof getter, name);
     if (clr_find_method(at->import, at->type, getter, &method) != S_OK || method == 0 ||
         clr_info_get_il_function_body(info, at->module, method, &body, &size) != S_OK ||
         body == NULL || size < SIMPLE_GETTER)
@@ -310,8 +322,8 @@ static mdFieldDef field_named(const clr_info *info, const place *at, const char 
 
     if (clr_find_field(at->import, at->type, name, &field) == S_OK && field != 0)
         return field;
-    strncat(backing, name, sizeof backing - 20);
-    strcat(backing, ">k__BackingField");
+    append_part(backing, sizeof backing, name);
+    append_part(backing, sizeof backing, ">k__BackingField");
     if (clr_find_field(at->import, at->type, backing, &field) == S_OK && field != 0)
         return field;
     return field_of_getter(info, at, name);
@@ -425,7 +437,7 @@ static void add(planning *p, uint8_t number, int32_t variable, uint32_t type, co
     c->number = number;
     c->variable = variable;
     c->by_ref = p->signature->types[bare].element == CIL_TYPE_BYREF;
-    strncat(c->label, label, sizeof c->label - 1);
+    append_part(c->label, sizeof c->label, label);
     c->secret = trace_is_secret(label, p->wish->redact) ||
                 (variable == TRACE_PATH_RESULT && p->method_is_secret);
     if (c->by_ref)
@@ -449,7 +461,7 @@ static void add_this(planning *p, uint8_t number, const char *path, const char *
         return;
     memset(c, 0, sizeof *c);
     c->number = number;
-    strncat(c->label, label, sizeof c->label - 1);
+    append_part(c->label, sizeof c->label, label);
     c->secret = trace_is_secret(label, p->wish->redact);
     t.token = method.type;
     if (find_type(p->info, p->module, method.type, &at) &&
