@@ -2,6 +2,8 @@
 // a tracer's counts can be compared exactly. Says "ready", then for each line "go N ID" on stdin
 // does N rounds and answers "done ID N CHECKSUM"; ends at the end of stdin with exit code 0. What one round
 // calls is in Round. With --loop it runs rounds all the time on two threads instead.
+// "time N" answers with the time of a call of Hot.Tiny, "gap" with the longest time since the last "gap" in
+// which a thread that sleeps 1 ms did not run, "frame N" with the bytes of stack of a call N deep.
 using System;
 using System.Collections.Generic;
 using System.Globalization;
@@ -32,6 +34,10 @@ namespace Traceable
                     Go(line.Split(' '));
                 else if (line == "trace")
                     Console.WriteLine(Shapes.StackTrace().Replace("\n", "|").Replace("\r", ""));
+                else if (line == "gap")
+                    Console.WriteLine("gap " + Gaps.Longest().ToString("F1", CultureInfo.InvariantCulture));
+                else if (line.StartsWith("frame ", StringComparison.Ordinal))
+                    Console.WriteLine("frame " + Deep.FrameBytes(int.Parse(line.Substring(6), CultureInfo.InvariantCulture)));
                 else if (line.StartsWith("time ", StringComparison.Ordinal))
                     Console.WriteLine("time " + Hot.Measure(int.Parse(line.Substring(5), CultureInfo.InvariantCulture)).ToString("F2", CultureInfo.InvariantCulture));
             }
@@ -344,6 +350,10 @@ namespace Traceable
             return n ^ 5;
         }
 
+        public static void Nobody() // calls this
+        {
+        }
+
         // Nanoseconds per call of Tiny.
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static double Measure(int count)
@@ -355,6 +365,65 @@ namespace Traceable
                 sum += Tiny(i);
             GC.KeepAlive(sum);
             return (double)(System.Diagnostics.Stopwatch.GetTimestamp() - start) * 1e9 / System.Diagnostics.Stopwatch.Frequency / count;
+        }
+    }
+
+    // A thread that should run every millisecond.
+    public static class Gaps
+    {
+        private static Thread? ticker;
+        private static double longest;
+
+        public static double Longest()
+        {
+            if (ticker == null)
+            {
+                ticker = new Thread(Tick) { IsBackground = true, Name = "ticker" };
+                ticker.Start();
+            }
+            return Interlocked.Exchange(ref longest, 0);
+        }
+
+        private static void Tick()
+        {
+            long last = System.Diagnostics.Stopwatch.GetTimestamp();
+
+            for (;;)
+            {
+                Thread.Sleep(1);
+                long now = System.Diagnostics.Stopwatch.GetTimestamp();
+                double gap = (now - last) * 1e3 / System.Diagnostics.Stopwatch.Frequency;
+
+                if (gap > longest)
+                    longest = gap;
+                last = now;
+            }
+        }
+    }
+
+    public static unsafe class Deep
+    {
+        // Bytes of stack that a call of Down takes.
+        public static long FrameBytes(int depth)
+        {
+            long all = 0;
+            var thread = new Thread(() => all = Down(depth, 0), 64 << 20);
+
+            thread.Start();
+            thread.Join();
+            return all / depth;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static long Down(int left, long first)
+        {
+            byte here = 0;
+
+            if (first == 0)
+                first = (long)&here;
+            if (left == 0)
+                return first - (long)&here;
+            return Down(left - 1, first) + here;
         }
     }
 }
