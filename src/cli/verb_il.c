@@ -12,6 +12,7 @@
 #include "cil/check.h"
 #include "cil/listing.h"
 #include "cli/cli.h"
+#include "cli/il_probes.h"
 #include "metadata/assembly.h"
 #include "symbols/symbols.h"
 
@@ -20,6 +21,7 @@ typedef struct {
     const char *pattern; /* Type::Method with wildcards, or NULL */
     bool list;           /* --list: names only */
     bool check;          /* --check: look for wrong bodies only */
+    bool probed;         /* --probed: and what it is like with probes */
     assembly a;
     symbols *lines;
     char full_path[4096];
@@ -37,7 +39,10 @@ static void token_text(void *context, uint32_t token, buffer *out)
 {
     il *v = context;
 
-    assembly_token_text(&v->a, token, out);
+    if (il_probes_token(token) != NULL)
+        buffer_append_text(out, il_probes_token(token));
+    else
+        assembly_token_text(&v->a, token, out);
 }
 
 static void line_note(void *context, uint32_t offset, buffer *out)
@@ -136,6 +141,22 @@ static const char *examine(il *v, uint32_t token, pe_span bytes, error *e)
     return cil_check(v->checker, &v->body, &method, &result, e) != 0 ? e->message : NULL;
 }
 
+/* The same method as a trace would have it. */
+static void print_probed(il *v, uint32_t token, cil_listing *listing, buffer *out)
+{
+    error e;
+
+    if (il_probes_insert(&v->a, token, &v->body, v->checker, &e) != 0) {
+        buffer_format(out, "    // cannot carry probes: %s\n", e.message);
+        return;
+    }
+    buffer_format(out, "    // with probes: %u bytes of code, stack %u\n",
+                  (unsigned)cil_get(&v->body, CIL_END)->placed, (unsigned)v->body.max_stack);
+    listing->placed = true;
+    v->last_line = 0;
+    cil_list(&v->body, listing, out);
+}
+
 static void print_method(il *v, uint32_t token, const char *name)
 {
     cil_listing listing = {.context = v, .token = token_text, .note = line_note, .indent = 4};
@@ -170,6 +191,8 @@ static void print_method(il *v, uint32_t token, const char *name)
         v->last_line = 0;
         if (bytes.data != NULL)
             cil_list(&v->body, &listing, &out);
+        if (bytes.data != NULL && v->probed && wrong == NULL)
+            print_probed(v, token, &listing, &out);
         buffer_append_text(&out, "}\n\n");
     }
     fputs(buffer_text(&out), stdout);
@@ -208,6 +231,8 @@ static int read_arguments(il *v, int argc, char **argv, error *e)
             v->list = true;
         else if (strcmp(argv[n], "--check") == 0)
             v->check = true;
+        else if (strcmp(argv[n], "--probed") == 0)
+            v->probed = true;
         else if (argv[n][0] == '-' && argv[n][1] != '\0')
             return error_set(e, ERROR_USAGE, "il has no option '%s'", argv[n]);
         else if (v->path == NULL)

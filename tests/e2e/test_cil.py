@@ -1,4 +1,5 @@
 """CIL of real assemblies: read, written, checked and wrapped; Mono.Cecil must see the same."""
+import re
 import subprocess
 import sys
 
@@ -54,6 +55,20 @@ def test_il_shows_names_and_lines(clarinet, sample_dll):
     assert "Main" in listed.out and "IL_0000" not in listed.out, listed
     checked = clarinet("il", sample_dll, "--check")
     assert checked.code == 0 and " 0 wrong" in checked.out, checked
+
+
+def test_il_shows_before_and_after(clarinet, samples_folder):
+    traceable = samples_folder / "Traceable" / "Traceable.dll"
+    done = clarinet("il", traceable, "Traceable.Shapes::Add", "--probed")
+    assert done.code == 0, done
+    before, after = done.out.split("// with probes")
+    assert " ret\n" in before and "calli" not in before, done
+    assert "/* the method is entered */" in after and "fault {" in after, done
+    assert after.count("calli ") == 3 and after.count(" ret\n") == 1, done
+    lines = [re.findall(r"Program\.cs:(\d+)", text) for text in (before, after)]
+    assert lines[0] and lines[0] == lines[1], done
+    everything = clarinet("il", traceable, "--probed")
+    assert everything.code == 0 and "cannot carry" not in everything.out, everything.out[-2000:]
 
 
 def test_il_says_what_is_wrong(clarinet, sample_dll, tmp_path):

@@ -35,6 +35,7 @@ public static class Program
         assembly.Write(path, new WriterParameters
         {
             WriteSymbols = true, SymbolWriterProvider = new PortablePdbWriterProvider(),
+            DeterministicMvid = true, Timestamp = 0,
         });
     }
 }
