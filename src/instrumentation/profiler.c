@@ -49,8 +49,6 @@ points_log instrumentation_points_log(instrumentation *root)
 static void open_journal(instrumentation *root)
 {
     journal_open(&root->log, &root->settings, &root->environment, root->folders.home);
-    journal_write(&root->log, LEVEL_TRACE, "%s",
-                  root->is_core_clr ? "New Relic .NET CoreCLR Agent" : "New Relic .NET Agent");
 }
 
 static bool read_settings(instrumentation *root)
@@ -70,6 +68,8 @@ static bool read_settings(instrumentation *root)
     }
     open_journal(root);
     journal_write(&root->log, LEVEL_INFO, "Logger initialized.");
+    journal_write(&root->log, LEVEL_TRACE, "%s",
+                  root->is_core_clr ? "New Relic .NET CoreCLR Agent" : "New Relic .NET Agent");
     if (journal_is_clamped(&root->log))
         journal_write(&root->log, LEVEL_WARN,
                       "The log level is raised to Info: console logging or an Azure function");
@@ -212,6 +212,19 @@ static HRESULT on_initialize(void *context, const clr_info *info)
     return S_OK;
 }
 
+/* The agent comes with the program or not at all: methods that ran already would be missed. */
+static HRESULT on_attach(void *context, const clr_info *info, void *data, uint32_t size)
+{
+    instrumentation *root = context;
+
+    (void)info;
+    (void)data;
+    (void)size;
+    root->log.file = -1;
+    root->events.file = -1;
+    return S_OK;
+}
+
 static void on_shutdown(void *context)
 {
     instrumentation *root = context;
@@ -338,6 +351,7 @@ static void on_rejit_error(void *context, ModuleID module, mdMethodDef method, F
 
 static const clr_profiler_callbacks CALLBACKS = {
     .initialize = on_initialize,
+    .initialize_for_attach = on_attach,
     .shutdown = on_shutdown,
     .module_load_finished = on_module_load_finished,
     .module_unload_started = on_module_unload_started,

@@ -1,9 +1,12 @@
 """What the managed agent can ask of libclarinet_instrument.so while a program runs: reload, live points,
 attributes, the API, stacks. The program Live does as a managed agent would, on every runtime.
 """
+import subprocess
+import sys
+
 import pytest
 
-from instrumentation import LiveProgram, extension
+from instrumentation import LIBRARY, LiveProgram, extension
 
 SMALL = ("Live", "Live.Work", "Small")
 LARGE = ("Live", "Live.Work", "Large")
@@ -39,7 +42,7 @@ def test_an_invalid_file_changes_nothing(instrument_home, newest_runtime):
     home = instrument_home
     home.configure("<configuration><log level='finest'/></configuration>")
     home.extension("a.xml", extension(LARGE))
-    with LiveProgram(home, newest_runtime) as live:
+    with LiveProgram(home, newest_runtime, NEW_RELIC_DISABLE_APPDOMAIN_CACHING="1") as live:
         live.ask("call")  # it has read its files
         home.extension("a.xml", extension())
         home.extension("b.xml", "<extension")
@@ -49,6 +52,9 @@ def test_an_invalid_file_changes_nothing(instrument_home, newest_runtime):
         assert live.ask("InstrumentationRefresh") == OK
         assert live.entered("call") == CALLS_SMALL
     log = home.log()
+    assert log[0].startswith("[Info ] ") and log[0].endswith(" Logger initialized.")
+    assert log[1].startswith("[Trace] ") and log[1].endswith(" New Relic .NET CoreCLR Agent")
+    assert any("The use of AppDomain for method information caching is disabled" in line for line in log)
     assert sum(line.endswith("Enter: InstrumentationRefresh") for line in log) == 2
     assert sum(" Leave: InstrumentationRefresh" in line for line in log) == 2
 
@@ -146,6 +152,27 @@ def test_the_api_without_an_agent_is_as_it_was_written(instrument_home, newest_r
         (home.folder / "NewRelic.Agent.Core.dll").unlink()  # gone before anybody loads it
         assert live.ask("api") == "own metric cost"
         assert [live.ask("call") for _ in range(4)] == ["own finally"] * 3 + [OWN_API]
+
+
+def test_exports_answer_before_there_is_a_profiler():
+    code = """
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1])
+hex32 = lambda value: format(value & 0xffffffff, "08x")
+out, count = ctypes.c_void_p(1), ctypes.c_int(1)
+print(*[hex32(getattr(library, name)()) for name in
+        ("InstrumentationRefresh", "ReloadConfiguration", "ApplyCustomInstrumentation", "DllCanUnloadNow")])
+print(hex32(library.AddCustomInstrumentation(b"name", b"<extension/>")))
+print(hex32(library.RequestProfile(ctypes.byref(out), ctypes.byref(count))), out.value, count.value)
+print(hex32(library.RequestFunctionNames((ctypes.c_size_t * 1)(5), 1, ctypes.byref(out))))
+print(hex32(library.RequestProfile(None, None)), library.GetCurrentExecutionEngineThreadId())
+library.ReleaseProfile()
+library.ShutdownThreadProfiler()
+"""
+    done = subprocess.run([sys.executable, "-c", code, LIBRARY], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["80004005 80004005 80004005 00000000", "80004005", "8000ffff None 0",
+                                        "8000ffff", "80070057 0"]
 
 
 @pytest.mark.parametrize("mask", ["reference", "light"])

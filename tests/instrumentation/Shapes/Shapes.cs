@@ -395,11 +395,35 @@ namespace Shapes
                 Calls(int.Parse(arguments[1]));
                 return 0;
             }
+            if (arguments.Length > 1 && arguments[0] == "--load")
+            {
+                Load(arguments.Skip(1));
+                return 0;
+            }
             int rounds = arguments.Length == 2 && arguments[0] == "--rounds" ? int.Parse(arguments[1]) : 1;
             for (int i = 0; i < rounds; i++)
                 await Round();
             Print("counter", Returns.Counter);
             return 7;
+        }
+
+        // For benchmarks: a program of many modules.
+        private static void Load(IEnumerable<string> folders)
+        {
+            int count = 0;
+            foreach (string file in folders.SelectMany(folder => System.IO.Directory.GetFiles(folder, "*.dll")))
+            {
+                try
+                {
+                    System.Reflection.Assembly.LoadFrom(file);
+                    count++;
+                }
+                catch (Exception problem) when (problem is BadImageFormatException or System.IO.FileLoadException)
+                {
+                    // a native library, or the core library itself
+                }
+            }
+            Console.WriteLine(count);
         }
 
         // For benchmarks: CPU nanoseconds a call of a small method with one argument, best of some.
