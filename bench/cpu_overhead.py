@@ -77,8 +77,11 @@ class Tool:
         self.command, self.file, self.settle = command, Path(file), settle
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # In the background of a shell SIGINT is ignored, and .NET programs leave it so.
+        self.process = subprocess.Popen(
+            self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         while not self.file.exists() or self.file.stat().st_size == 0:
             if self.process.poll() is not None:
                 sys.exit(f"bench: {self.command[0]} ended with {self.process.returncode}")

@@ -26,11 +26,11 @@
 enum {
     AGENT_CLIENTS = 8,
     AGENT_RING_SIZE = 1 << 20,
-    AGENT_TICK_MS = 100,      /* rounds of the own thread while something records */
-    AGENT_LONG_TICK_MS = 250, /* … while every engine can wait */
-    AGENT_SOON_MS = 10,       /* from a first event to its round */
-    AGENT_GRACE_MS = 2000,    /* for the tool to say hello, to start, to take the last records */
-    AGENT_ALONE_MS = 1500,    /* for the tool to connect; with the runtime's detaching under 2 s */
+    AGENT_TICK_MS = 100,         /* rounds of the own thread while something records */
+    AGENT_LONGEST_TICK_MS = 500, /* … while every engine can wait */
+    AGENT_SOON_MS = 10,          /* from a first event to its round */
+    AGENT_GRACE_MS = 2000,       /* for the tool to say hello, to start, to take the last records */
+    AGENT_ALONE_MS = 1500, /* for the tool to connect; with the runtime's detaching under 2 s */
     AGENT_FIRST_SLAB = 16 << 10,
 };
 

@@ -61,9 +61,9 @@ typedef struct {
     void (*record)(agent *a, unsigned kind, const void *payload, size_t length);
     /* After the records of a round, at least every 100 ms while running. `last`: no further one. */
     void (*drain)(agent *a, bool last);
-    /* Whether the next round may come late (AGENT_LONG_TICK_MS): waking up is the larger part of
-     * what a quiet engine costs. NULL = no. */
-    bool (*can_wait)(agent *a);
+    /* How long the next round may be put off, at most AGENT_LONGEST_TICK_MS: waking up is the
+     * larger part of what a quiet engine costs. NULL = not at all. */
+    unsigned (*longest_wait_ms)(agent *a);
     /* The runtime has let go: free everything. May be NULL. */
     void (*destroy)(agent *a);
     /* What a person should know about how it runs here, put beside its start. May be NULL. */

@@ -18,8 +18,10 @@ struct sampling {
     sampling_walker *walker;
     uint64_t listed_ns;
     uint64_t lost_before[SAMPLING_KINDS][SAMPLING_LOSSES];
-    unsigned changes; /* sampling_state.changes at the last round */
-    bool busy;        /* they moved before it */
+    uint64_t captures; /* taken so far */
+    /* Both as they were at the last tick. */
+    uint64_t captures_before;
+    unsigned changes_before; /* of sampling_state.changes */
     char note[256];
 };
 
@@ -333,17 +335,28 @@ static void move_losses(agent *a)
     }
 }
 
-/* Threads that come and go need slots and alternate stacks; a ring that fills wakes us itself. */
-bool sampling_can_wait(agent *a)
+/* Threads that come and go need slots and alternate stacks; a ring that fills wakes us itself.
+ * Asked once a tick for each kind: what the first of them hears counts. */
+unsigned sampling_longest_wait_ms(agent *a)
 {
-    return a->sampling != NULL && !a->sampling->busy;
+    enum { FEW = 8, SOME_MS = 250 };
+    unsigned changes = atomic_load(&sampling_state.changes);
+    struct sampling *s = a->sampling;
+    bool changed, few;
+
+    if (s == NULL)
+        return AGENT_TICK_MS;
+    changed = changes != s->changes_before;
+    few = s->captures - s->captures_before < FEW;
+    s->changes_before = changes;
+    s->captures_before = s->captures;
+    return changed ? AGENT_TICK_MS : few ? AGENT_LONGEST_TICK_MS : SOME_MS;
 }
 
 void sampling_drain(agent *a, bool last)
 {
     uint64_t now = os_monotonic_ns();
     ring_record record;
-    unsigned changes;
 
     (void)last;
     if (!has_users(a->sampling))
@@ -356,14 +369,12 @@ void sampling_drain(agent *a, bool last)
             take_capture(a, c);
             note_read(c);
         }
+        a->sampling->captures++;
         ring_release(&sampling_state.captures);
     }
     move_losses(a);
     sampling_stacks_fill();
     reap(a);
-    changes = atomic_load(&sampling_state.changes);
-    a->sampling->busy = changes != a->sampling->changes;
-    a->sampling->changes = changes;
     if (now - a->sampling->listed_ns >= (uint64_t)LIST_EVERY_MS * 1000000) {
         a->sampling->listed_ns = now;
         sampling_threads_list();

@@ -258,7 +258,7 @@ void sampling_configure(agent *a, sampling_kind kind, unsigned engine_index);
 const sampling_settings *sampling_settings_of(agent *a, sampling_kind kind);
 /* Takes every capture out of the ring and writes rows; looks after threads. */
 void sampling_drain(agent *a, bool last);
-bool sampling_can_wait(agent *a);
+unsigned sampling_longest_wait_ms(agent *a);
 /* Frees what the own thread holds; signals are off. */
 void sampling_destroy(agent *a);
 /* What a person should know about how it samples here; "" = nothing. */

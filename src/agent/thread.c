@@ -132,12 +132,18 @@ static void sleep_and_serve(agent *a)
 
 static unsigned next_tick_ms(agent *a)
 {
+    unsigned tick = AGENT_LONGEST_TICK_MS;
+
     for (unsigned i = 0; i < ENGINE_COUNT; i++) {
-        if (atomic_load_explicit(&a->engines[i].active, memory_order_relaxed) &&
-            (ENGINES[i]->can_wait == NULL || !ENGINES[i]->can_wait(a)))
-            return AGENT_TICK_MS;
+        unsigned wait = AGENT_TICK_MS;
+
+        if (!atomic_load_explicit(&a->engines[i].active, memory_order_relaxed))
+            continue;
+        if (ENGINES[i]->longest_wait_ms != NULL)
+            wait = ENGINES[i]->longest_wait_ms(a);
+        tick = wait < tick ? wait : tick;
     }
-    return AGENT_LONG_TICK_MS;
+    return tick;
 }
 
 /* Ticks, deadlines. */
