@@ -249,6 +249,79 @@ describe('views', () => {
         await page.context().close();
     });
 
+    it('shows traced methods, and their calls on a time line', async () => {
+        const builder = shopProcess();
+        const name = (text) => builder.string(text);
+        const add = (table, types, list) =>
+            builder.table(
+                table,
+                'trace',
+                types,
+                list.map((row) =>
+                    Object.fromEntries(Object.keys(types).map((key, i) => [key, row[i]])),
+                ),
+                '',
+                'count',
+            );
+        add(
+            'trace_calls',
+            {
+                method: 'method',
+                calls: 'u64',
+                failures: 'u64',
+                total: 'duration',
+                self: 'duration',
+                least: 'duration',
+                most: 'duration',
+                active: 'u64',
+                step: 'u64',
+            },
+            [
+                [name('Shop.Place'), 1, 0, 900, 100, 900, 900, 0, 0],
+                [name('Shop.Place'), 3, 1, 2_000_000, 500_000, 900, 1_500_000, 0, 0],
+                [name('Shop.Save'), 3, 0, 1_500_000, 1_500_000, 900, 1_000_000, 0, 1],
+            ],
+        );
+        add(
+            'trace_events',
+            {
+                time: 'time',
+                thread: 'thread',
+                method: 'method',
+                duration: 'duration',
+                failed: 'u64',
+                values: 'string',
+                exception: 'string',
+                depth: 'u64',
+                kind: 'u64',
+            },
+            [
+                [1_000_000, 0, name('Shop.Place'), 4_000_000, 1, name('id=7, <b>'), name('Bad'), 0, 0],
+                [2_000_000, 0, name('Shop.Save'), 1_000_000, 0, name('→ true'), 0, 1, 0],
+                [2_500_000, 0, name('Shop.Save'), 0, 0, name('a line'), 0, 1, 1],
+            ],
+        );
+        const page = await bench.open(bench.file('trace', report([builder.build()])), {
+            hash: '#view=trace',
+        });
+        const methods = await rows(page, 'Traced methods');
+        assert.equal(methods.length, 2);
+        assert.match(methods[0], /Shop\.Place\s+3\s+1\s+2 s\s+500 ms/);
+        assert.match(methods[1], /Shop\.Save \(steps\)/);
+        assert.equal((await rows(page, 'Single calls')).length, 3);
+        const canvas = page.locator('.lanes-canvas');
+        const box = await canvas.boundingBox();
+        assert.ok((await colourCount(page, '.lanes-canvas')) > 3);
+        await canvas.click({ position: { x: box.width * 0.15, y: 24 } });
+        assert.match(await text(page, '.trace-call'), /Shop\.Place at 1\.00 s, 4(\.00)? s, failed: Bad/);
+        assert.match(await text(page, '.trace-call'), /id=7, <b>/);
+        await canvas.press('ArrowRight');
+        assert.match(await text(page, '.trace-call'), /Shop\.Save at 2\.00 s, 1(\.00)? s/);
+        await shot(page, 'trace', { fullPage: true });
+        assert.deepEqual(page.problems, []);
+        await page.context().close();
+    });
+
     it('puts findings first, the worst on top', () =>
         on('shop', {}, async (page) => {
             const titles = await page.locator('.finding summary .strong').allInnerTexts();

@@ -17,6 +17,7 @@ import { HealthView } from './view_health.js';
 import { MapView } from './view_map.js';
 import { TimeView } from './view_time.js';
 import { OtherView, otherTables } from './view_other.js';
+import { TraceView, hasTrace } from './view_trace.js';
 import { ChangesView, LinesView, MethodsView, ThreadsView } from './view_tables.js';
 
 /** Views in the order of their tabs; `when` says whether the data has anything for it. */
@@ -55,6 +56,12 @@ const VIEWS = [
         title: 'Exceptions',
         make: ExceptionsView,
         when: (a) => a.process.table('exceptions') !== null,
+    },
+    {
+        id: 'trace',
+        title: 'Traced methods',
+        make: TraceView,
+        when: (a) => hasTrace(a.process),
     },
     {
         id: 'other',

@@ -5,7 +5,7 @@ import { el, fill } from './dom.js';
 import { bytes, duration, moment, shortNumber } from './format.js';
 import { grid } from './grid.js';
 
-const KNOWN = new Set(['samples', 'exceptions', 'diff']);
+const KNOWN = new Set(['samples', 'exceptions', 'diff', 'trace_calls', 'trace_events']);
 const MAX_ROWS = 20000;
 
 /** @param {import('./model.js').Process} process */
