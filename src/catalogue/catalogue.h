@@ -15,7 +15,7 @@
 #include "base/error.h"
 
 enum {
-    CATALOGUE_MAX_PARAMETERS = 12, /* of one profiler */
+    CATALOGUE_MAX_PARAMETERS = 16, /* of one profiler */
     CATALOGUE_MAX_SELECTED = 16,   /* profilers in one recording */
     CATALOGUE_MAX_TEXT = 512,      /* bytes of a text value, with its zero */
 };

@@ -71,6 +71,10 @@ static const catalogue_parameter TRACE[] = {
      "more words that make a name secret (its value is not recorded), apart by commas"},
     {"tree", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
      "also who called whom among the chosen methods"},
+    {"methods_file", CATALOGUE_TEXT, "", 0, 0, NULL,
+     "a file with more of them, which the program can read"},
+    {"spans", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
+     "record every call as a span with the span around it, through awaits, instead of counting"},
     END_OF_PARAMETERS,
 };
 

@@ -137,18 +137,31 @@ const cli_verb CLI_VERBS[] = {
      "Example:\n"
      "  clarinet diff before.clarinet after.clarinet -o diff.html\n"},
     {"instrument",
-     "explain [--json] -- CMD… | check DIR [--assembly FILE] | compare A B [--json] [--top N]",
-     "say what the instrumentation agent would do", verb_instrument,
+     "run --otlp FILE|URL [--home DIR] [--points FILE] -- CMD… | explain [--json] -- CMD… | "
+     "check DIR [--assembly FILE] | compare A B [--json] [--top N]",
+     "run a program with spans for an APM's extension files; say what the agent would do",
+     verb_instrument,
+     "run: every call of a method that the extension files name becomes a span, with the span "
+     "around\n"
+     "it by execution flow, through threads and awaits. No managed agent is needed. The exit code "
+     "is\n"
+     "the command's.\n"
      "explain: whether the process of CMD would be instrumented, and the rule that decides it.\n"
      "check: reads a home folder as the agent does, and lists every instrumentation point and\n"
      "every problem with its file and line; exit 1 when a file is invalid or a point can't "
      "match.\n"
      "compare: where two event logs, or two folders of dumped bodies, part; exit 1 when something\n"
      "critical differs.\n\n"
+     "      --otlp FILE|URL  run: where the spans go: a file (OTLP/JSON, one request a line), - "
+     "for\n"
+     "                       standard output, or a collector as http://127.0.0.1:4318\n"
+     "      --home DIR       run: the home folder; without it the environment's\n"
+     "      --points FILE    run: an extension file instead of a home folder; may be repeated\n"
      "      --json           explain, compare: for machines\n"
      "      --assembly FILE  check: say which points never match in this assembly\n"
      "      --top N          compare: how many differences to show\n\n"
      "Examples:\n"
+     "  clarinet instrument run --otlp spans.json --points shop.xml -- dotnet Shop.dll\n"
      "  clarinet instrument explain -- dotnet run\n"
      "  clarinet instrument check /usr/local/newrelic --assembly Shop.dll\n"
      "  clarinet instrument compare before.jsonl after.jsonl\n"},

@@ -1,6 +1,6 @@
 /*
- * clarinet instrument explain|check|compare: the companion of libclarinet_instrument.so. It reads
- * the same files with the same code and says what the agent would do.
+ * clarinet instrument run|explain|check|compare: the companion of libclarinet_instrument.so. It
+ * reads the same files with the same code and says what the agent would do.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/instrument_compare.h"
+#include "cli/instrument_run.h"
 #include "metadata/assembly.h"
 #include "report/json.h"
 #include "rules/home.h"
@@ -347,9 +348,11 @@ int verb_instrument(int argc, char **argv)
         return check(argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "compare") == 0)
         return instrument_compare(argc - 1, argv + 1);
+    if (argc >= 2 && strcmp(argv[1], "run") == 0)
+        return instrument_run(argc - 1, argv + 1, &FILES, &ENVIRONMENT);
     error_set(&e, ERROR_USAGE,
               argc < 2 ? "instrument needs to be told what to do"
-                       : "instrument can explain, check and compare");
+                       : "instrument can run, explain, check and compare");
     error_advise(&e, "clarinet instrument --help");
     return cli_fail(&e);
 }

@@ -80,7 +80,11 @@ static void on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
             trace_registry_add_inliner(&s->registry, module, method);
         return;
     }
-    request = (trace_request){atomic_load(&entry->step), NULL, &entry->plans, &plan};
+    request = (trace_request){.step = atomic_load(&entry->step),
+                              .spans = w != NULL && w->spans,
+                              .async = atomic_load(&entry->async),
+                              .plans = &entry->plans,
+                              .plan = &plan};
     entry->probe.wishes = 0;
     if (w != NULL && !request.step)
         entry->probe.wishes = w->moments | (atomic_load(&entry->log) ? w->log_moment : 0);
@@ -114,6 +118,17 @@ static void sink(void *context, const trace_event *event, const uint8_t *values,
     agent_commit(a, SELF, copy, size, 0, size);
     if ((event->moments & (TRACE_WISH_LOG_ENTRY | TRACE_WISH_LOG_EXIT)) != 0)
         agent_wake(a);
+}
+
+static void span_sink(void *context, const trace_span *span)
+{
+    agent *a = context;
+    trace_span *s = agent_reserve(a, SELF, sizeof *s);
+
+    if (s == NULL)
+        return;
+    *s = *span;
+    agent_commit(a, SELF, s, sizeof *s, TRACE_RECORD_SPAN, sizeof *s);
 }
 
 static void on_exception_thrown(agent *a, ObjectID object)
@@ -182,6 +197,7 @@ static int start(agent *a, error *e)
     s->events = 0;
     s->unkept = 0;
     s->registry.counters.sink = NULL;
+    s->registry.counters.span_sink = NULL;
     s->registry.counters.condition = NULL;
     if (s->registry.counters.exceptions == NULL)
         s->registry.counters.exceptions =
@@ -243,6 +259,11 @@ static void configure(agent *a)
     if (w->single)
         want_calls(a, s, catalogue_number(user, "slower_than"));
     trace_counters_start(c);
+    if (w->spans) {
+        trace_span_clock_start(&s->span_clock, c);
+        c->span_context = a;
+        c->span_sink = span_sink;
+    }
 }
 
 typedef struct {

@@ -58,6 +58,7 @@ enum {
 };
 
 typedef struct trace_counters trace_counters;
+struct trace_span;
 
 /* What a probe gets: the identity of its method. */
 typedef struct trace_method {
@@ -65,6 +66,7 @@ typedef struct trace_method {
     uint32_t index;
     uint32_t wishes;                  /* TRACE_WISH_… */
     const struct trace_method *whole; /* of the steps of an async method: its calls as a whole */
+    uint32_t owner; /* of the steps of an async method: that method's index; else its own */
 } trace_method;
 
 /* A single call, or a moment of one. */
@@ -153,6 +155,11 @@ struct trace_counters {
     struct trace_tree *tree;              /* NULL = no call tree is wanted */
     struct trace_async *async;            /* async calls that are under way; NULL = not measured */
     struct trace_exceptions *exceptions;  /* failures by type; NULL = not counted */
+    /* Calls as spans (trace_spans.h); NULL = not wanted. Called in the probe: must not wait. */
+    void (*span_sink)(void *context, const struct trace_span *span);
+    void *span_context;
+    atomic_uint_fast64_t last_span;
+    atomic_intptr_t span_local; /* handle of the AsyncLocal; 0 = not made yet */
     /* clock, own thread */
     uint64_t first_ticks, first_ns;
 };

@@ -61,10 +61,17 @@ static const recording_column TREE_COLUMNS[] = {
     {RECORDING_DURATION, "total", "ns"}, {RECORDING_DURATION, "self", "ns"},
     {RECORDING_U64, "kind", ""},
 };
+static const recording_column SPAN_COLUMNS[] = {
+    {RECORDING_TIME, "time", ""},        {RECORDING_THREAD_ID, "thread", ""},
+    {RECORDING_METHOD_ID, "method", ""}, {RECORDING_U64, "span", ""},
+    {RECORDING_U64, "parent", ""},       {RECORDING_DURATION, "duration", "ns"},
+    {RECORDING_U64, "part", ""},         {RECORDING_U64, "failed", ""},
+};
 const recording_table TRACE_TABLES[TRACE_TABLE_COUNT] = {
     {"trace_methods", "trace", METHOD_COLUMNS, 3},   {"trace_calls", "trace", CALL_COLUMNS, 12},
     {"trace_times", "trace", TIME_COLUMNS, 5},       {"trace_events", "trace", EVENT_COLUMNS, 9},
     {"trace_failures", "trace", FAILURE_COLUMNS, 4}, {"trace_tree", "trace", TREE_COLUMNS, 7},
+    {"trace_spans", "trace", SPAN_COLUMNS, 8},
 };
 const char *const TRACE_LOSSES[TRACE_LOSS_COUNT] = {
     "ring full",
@@ -357,6 +364,27 @@ void trace_output_write(agent *a, state *s, bool last)
 
 /* ---- single calls ---- */
 
+static void record_span(agent *a, state *s, const trace_span *span)
+{
+    const trace_counters *c = &s->registry.counters;
+    bool whole = span->part == TRACE_SPAN_WHOLE;
+    bool ends = span->part == TRACE_SPAN_END; /* knows its end only */
+    uint64_t time = trace_span_clock_ns(&s->span_clock, c, ends ? span->end : span->start);
+    uint64_t cells[8] = {time,
+                         span->thread,
+                         0,
+                         span->span,
+                         span->parent,
+                         whole ? trace_span_clock_ns(&s->span_clock, c, span->end) - time : 0,
+                         span->part,
+                         span->failed};
+
+    if (span->method >= s->registry.count)
+        return;
+    cells[2] = name_of(a, trace_registry_at(&s->registry, span->method));
+    agent_row(a, SELF, TRACE_TABLE_SPANS, cells);
+}
+
 void trace_output_record(agent *a, unsigned kind, const void *payload, size_t length)
 {
     state *s = a->engines[SELF].state;
@@ -367,7 +395,10 @@ void trace_output_record(agent *a, unsigned kind, const void *payload, size_t le
     trace_entry *entry;
     uint64_t cells[9];
 
-    if (kind != 0 || length < sizeof *event || event->method >= s->registry.count || w == NULL)
+    if (kind == TRACE_RECORD_SPAN && length == sizeof(trace_span))
+        record_span(a, s, payload);
+    if (kind != TRACE_RECORD_CALL || length < sizeof *event || event->method >= s->registry.count ||
+        w == NULL)
         return;
     if (s->events++ >= EVENTS) {
         agent_lose(a, SELF, TRACE_LOSS_EVENTS, 1);

@@ -9,6 +9,7 @@
 #include "profilers/trace_async.h"
 #include "profilers/trace_exceptions.h"
 #include "profilers/trace_registry.h"
+#include "profilers/trace_spans.h"
 #include "profilers/trace_tree.h"
 #include "profilers/trace_wanted.h"
 
@@ -19,8 +20,10 @@ enum {
     TRACE_TABLE_EVENTS,
     TRACE_TABLE_FAILURES,
     TRACE_TABLE_TREE,
+    TRACE_TABLE_SPANS,
     TRACE_TABLE_COUNT,
 };
+enum { TRACE_RECORD_CALL, TRACE_RECORD_SPAN }; /* in the ring */
 enum {
     TRACE_LOSS_RING,
     TRACE_LOSS_TIMES,
@@ -44,6 +47,7 @@ typedef struct {
     uint64_t events;
     bool asked; /* this session's request for what is loaded was made */
     uint64_t next_write_ns;
+    trace_span_clock span_clock;
     uint64_t lost[TRACE_LOSS_COUNT]; /* as told to the agent */
     uint64_t unkept; /* calls of the whole session whose times are in no histogram */
     atomic_uint_fast64_t lost_methods;
@@ -51,7 +55,7 @@ typedef struct {
 
 /* Everything that has changed; at the end (`last`) everything. */
 void trace_output_write(agent *a, trace_state_of_engine *s, bool last);
-/* A single call out of the ring. */
+/* A single call or a span out of the ring. */
 void trace_output_record(agent *a, unsigned kind, const void *payload, size_t length);
 
 #endif

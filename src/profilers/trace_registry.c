@@ -52,7 +52,7 @@ static trace_entry *make(trace_registry *r, const method_key *key, ModuleID modu
     if (*chunk == NULL || !table_text_put(&r->numbers, key->bytes, sizeof key->bytes, r->count))
         return NULL;
     made = trace_registry_at(r, r->count);
-    made->probe = (trace_method){&r->counters, r->count, 0, NULL};
+    made->probe = (trace_method){&r->counters, r->count, 0, NULL, r->count};
     made->module = module;
     made->token = token;
     r->count++;

@@ -29,6 +29,7 @@ typedef struct {
     mdMethodDef token;
     atomic_bool wanted; /* in this session */
     atomic_bool step;   /* the MoveNext of an async method */
+    atomic_bool async;  /* and an async method itself */
     bool whole;         /* no method of its own: the calls of an async method as a whole */
     atomic_bool log;    /* the session's line of text is for it */
     atomic_int state;   /* trace_state */

@@ -14,6 +14,7 @@
 #include "clarinet/lookup.h"
 #include "clarinet/names.h"
 #include "clarinet/profiler.h"
+#include "profilers/trace_spans.h"
 #include "profilers/trace_async.h"
 #include "profilers/trace_capture.h"
 
@@ -79,7 +80,9 @@ int trace_module_open(const clr_info *info, ModuleID module, trace_module *out, 
     out->probe_signature = make_signature(out->emitter, type, 1);
     out->step_signature = make_signature(out->emitter, type, 2);
     out->value_signature = make_signature(out->emitter, type, 3);
-    if (out->probe_signature == 0 || out->step_signature == 0 || out->value_signature == 0) {
+    out->span_signature = make_signature(out->emitter, type, 4);
+    if (out->probe_signature == 0 || out->step_signature == 0 || out->value_signature == 0 ||
+        out->span_signature == 0) {
         hr = clr_emitter_result(out->emitter);
         clr_emitter_free(out->emitter);
         out->emitter = NULL;
@@ -154,20 +157,25 @@ static int read_method(rewriting *w, mdMethodDef token, cil_check_method *m, err
     return code;
 }
 
-/* A local for the result. */
-static int add_result(rewriting *w, cil_wrap_options *options, error *e)
+/* A local for the result, then `more` of int64; *first gets the number of the first of those. */
+static int add_locals(rewriting *w, cil_wrap_options *options, uint32_t more, uint32_t *first,
+                      error *e)
 {
-    buffer type = BUFFER_EMPTY;
+    buffer types = BUFFER_EMPTY;
     int code;
 
     options->has_result =
         w->signature.types[cil_type_skip_modifiers(&w->signature, 0)].element != CIL_TYPE_VOID;
-    if (!options->has_result)
+    if (!options->has_result && more == 0)
         return 0;
-    cil_type_copy(&w->signature, 0, &type);
-    code = cil_signature_append_locals(w->old_locals, w->old_locals_length, &type, 1, &w->locals,
+    if (options->has_result)
+        cil_type_copy(&w->signature, 0, &types);
+    buffer_append_fill(&types, CIL_TYPE_I8, more);
+    code = cil_signature_append_locals(w->old_locals, w->old_locals_length, &types,
+                                       more + options->has_result, &w->locals,
                                        &options->result_local, e);
-    buffer_free(&type);
+    *first = options->result_local + options->has_result;
+    buffer_free(&types);
     if (code != 0)
         return code;
     w->body.local_signature =
@@ -306,8 +314,10 @@ static builder_kind builder_of(rewriting *w, mdToken method)
     return kind;
 }
 
-/* Before every hand-over of a result or an exception to the builder. Returns what builder it is. */
-static builder_kind insert_completion_probes(rewriting *w, int64_t argument)
+/* Before every hand-over of a result or an exception to the builder. Returns what builder it is.
+ * With `spans` the probes are those of spans. */
+static builder_kind insert_completion_probes(rewriting *w, int64_t argument,
+                                             const trace_spans_code *spans)
 {
     builder_kind kind = BUILDER_NONE;
 
@@ -325,6 +335,10 @@ static builder_kind insert_completion_probes(rewriting *w, int64_t argument)
         if (found == BUILDER_NONE)
             continue;
         kind = found;
+        if (spans != NULL) {
+            trace_spans_insert_end(&w->body, spans, at, failure);
+            continue;
+        }
         cil_insert_probe(&w->body, at, argument,
                          (uint64_t)(uintptr_t)(failure ? trace_fail_step : trace_complete_step),
                          w->module->probe_signature);
@@ -356,7 +370,7 @@ static void insert_step_probes(rewriting *w, const cil_wrap *wrap, int64_t argum
 {
     mdToken builder = find_own_field(w, CIL_LDFLDA, "<>t__builder");
 
-    if (insert_completion_probes(w, argument) != BUILDER_WITH_TASK)
+    if (insert_completion_probes(w, argument, NULL) != BUILDER_WITH_TASK)
         builder = 0;
     cil_insert_number(&w->body, wrap->enter, CIL_LDC_I8, argument);
     cil_insert(&w->body, wrap->enter, CIL_LDARG_0);
@@ -420,6 +434,21 @@ static void insert_probes(rewriting *w, const cil_wrap *wrap, const cil_wrap_opt
                          signature);
 }
 
+static int insert_spans(rewriting *w, const cil_wrap *wrap, const trace_method *method,
+                        const trace_request *request, uint32_t first_local, error *e)
+{
+    trace_spans_code code = {.module = w->module,
+                             .method = method,
+                             .wrap = *wrap,
+                             .first_local = first_local,
+                             .is_async = request->async,
+                             .is_step = request->step};
+
+    if (code.is_step)
+        insert_completion_probes(w, 0, &code);
+    return trace_spans_insert(&w->body, &code, e);
+}
+
 int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef token,
                   const trace_method *method, const trace_request *request,
                   ICorProfilerFunctionControl *control, error *e)
@@ -431,6 +460,7 @@ int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef 
     int64_t argument = (int64_t)(intptr_t)method;
     const trace_plan *plan = NULL;
     mdToken state = 0;
+    uint32_t first_local = 0;
     int code;
 
     memset(&w, 0, sizeof w);
@@ -441,7 +471,7 @@ int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef 
     cil_signature_init(&w.signature);
     code = read_method(&w, token, &m, e);
     if (code == 0)
-        code = add_result(&w, &options, e);
+        code = add_locals(&w, &options, request->spans ? TRACE_SPANS_LOCALS : 0, &first_local, e);
     if (code == 0 && request->step)
         state = find_own_field(&w, CIL_LDFLD, "<>1__state");
     if (code == 0 && request->wish != NULL)
@@ -449,10 +479,12 @@ int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef 
                                request->plans);
     if (code == 0)
         code = cil_wrap_body(&w.body, &options, &wrap, e);
-    if (code == 0) {
+    if (code == 0 && request->spans)
+        code = insert_spans(&w, &wrap, method, request, first_local, e);
+    else if (code == 0)
         insert_probes(&w, &wrap, &options, argument, state, plan);
+    if (code == 0)
         code = check(&w, &m, e);
-    }
     if (code == 0)
         code = hand_over(&w, control, e);
     if (code == 0)

@@ -17,6 +17,7 @@ typedef struct {
     mdToken probe_signature; /* StandAloneSig: unmanaged, SuppressGCTransition, void (int64) */
     mdToken step_signature;  /* the same with two int64 */
     mdToken value_signature; /* with three */
+    mdToken span_signature;  /* with four */
 } trace_module;
 
 /* Opens the module's metadata for writing and makes the probes' signature. */
@@ -25,6 +26,8 @@ int trace_module_open(const clr_info *info, ModuleID module, trace_module *out, 
 /* How a method is wanted. */
 typedef struct {
     bool step;               /* it is the MoveNext of an async method */
+    bool spans;              /* its calls as spans, instead of counting: trace_spans.h */
+    bool async;              /* it is async; its steps are traced too */
     const trace_wish *wish;  /* its values; NULL = none */
     trace_plan **plans;      /* all that were made for it */
     const trace_plan **plan; /* gets the one that its new body uses; NULL = none */

@@ -183,13 +183,15 @@ static void take_whole(selecting *s, trace_entry *steps, mdMethodDef step)
 }
 
 /* The steps of an async method that is meant. */
-static void take_step(selecting *s, mdTypeDef type)
+static void take_step(selecting *s, mdTypeDef type, trace_entry *of)
 {
     mdMethodDef step = find_step(s, type);
     trace_entry *entry = step == 0 ? NULL : trace_registry_add(s->registry, s->module, step);
 
     if (entry == NULL)
         return;
+    entry->probe.owner = of->probe.index; /* before anybody can call it */
+    atomic_store(&of->async, true);
     take_whole(s, entry, step);
     if (atomic_exchange(&entry->wanted, true))
         return;
@@ -218,7 +220,7 @@ static void take_method(selecting *s, mdTypeDef type, const cil_pattern_subject 
         atomic_store(&entry->step, true);
     if (atomic_load(&entry->state) != TRACE_LEFT_ALONE)
         trace_list_add(s->out, s->module, s->token);
-    take_step(s, type);
+    take_step(s, type, entry);
 }
 
 static int visit_method(void *context, mdToken token)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "profilers/trace_counters.h"
 
@@ -125,6 +126,24 @@ static void discard(trace_wanted *w)
     memory_free(w);
 }
 
+/* The patterns of the parameter and of the file. */
+static int take_patterns(const catalogue_selected *parameters, cil_patterns *out)
+{
+    enum { MOST = 8 << 20 };
+    const char *file = catalogue_text(parameters, "methods_file");
+    buffer text = BUFFER_EMPTY;
+    int code;
+
+    buffer_append_text(&text, catalogue_text(parameters, "methods"));
+    if (file[0] != '\0') {
+        buffer_append_char(&text, ' ');
+        os_read_file(file, MOST, &text, NULL);
+    }
+    code = cil_patterns_parse(out, buffer_text(&text), NULL);
+    buffer_free(&text);
+    return code;
+}
+
 trace_wanted *trace_wanted_read(const catalogue_selected *parameters)
 {
     trace_wanted *w = memory_allocate_array(1, sizeof *w);
@@ -134,14 +153,14 @@ trace_wanted *trace_wanted_read(const catalogue_selected *parameters)
         return NULL;
     w->dry_run = catalogue_number(parameters, "dry_run") != 0;
     w->tree = catalogue_number(parameters, "tree") != 0;
+    w->spans = catalogue_number(parameters, "spans") != 0;
     w->rate = (int)catalogue_number(parameters, "rate");
     w->wish.arguments = catalogue_number(parameters, "values") != 0;
     w->wish.redact = memory_copy_text(catalogue_text(parameters, "redact"));
     take_paths(w, catalogue_text(parameters, "show"));
     if (w->wish.arguments || w->wish.path_count != 0)
         take_moments(w, catalogue_text(parameters, "on"));
-    if (w->wish.redact == NULL ||
-        cil_patterns_parse(&w->patterns, catalogue_text(parameters, "methods"), NULL) != 0 ||
+    if (w->wish.redact == NULL || take_patterns(parameters, &w->patterns) != 0 ||
         !take_condition(w, catalogue_text(parameters, "when")) ||
         !take_log(w, catalogue_text(parameters, "log"), slow_only)) {
         discard(w);

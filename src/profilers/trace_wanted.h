@@ -15,6 +15,7 @@ typedef struct trace_wanted {
     cil_patterns patterns;
     bool dry_run;
     bool tree;
+    bool spans;       /* every call as a span, instead of counting */
     bool single;      /* single calls are recorded, of some method at least */
     unsigned moments; /* TRACE_WISH_… of every method */
     int rate;         /* single calls a second */

@@ -1,0 +1,30 @@
+/*
+ * flow: calls that were recorded as spans (the tracer's parameter `spans`), whole: what was told of
+ * an async call at its begin and at its end is joined here.
+ */
+#ifndef CLARINET_ANALYSIS_FLOW_H
+#define CLARINET_ANALYSIS_FLOW_H
+
+#include "analysis/model.h"
+
+typedef struct {
+    const model_process *process;
+    uint32_t method;     /* index of the process's method */
+    uint32_t thread;     /* index of the process's thread: where it began */
+    uint64_t id;         /* the upper half is the trace's number */
+    uint64_t parent;     /* 0 = none */
+    uint64_t start, end; /* ns since the process's time 0 */
+    bool failed;
+    bool is_async;
+    bool unfinished; /* its end was not seen: `end` is its start */
+} flow_span;
+
+typedef struct {
+    flow_span *items; /* by process and start */
+    size_t count;
+} flow;
+
+int flow_find(const model *m, flow *out, error *e);
+void flow_free(flow *f);
+
+#endif

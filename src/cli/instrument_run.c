@@ -1,0 +1,367 @@
+/*
+ * instrument_run: see instrument_run.h. The points become patterns of the method tracer, which
+ * records every call as a span; after the program's end the spans are written or sent.
+ */
+#include "cli/instrument_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "analysis/flow.h"
+#include "base/memory.h"
+#include "base/os.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/library.h"
+#include "report/http_post.h"
+#include "report/otlp_flow.h"
+#include "session/session.h"
+
+enum { MOST_FILES = 64 };
+
+typedef struct {
+    const home_files *files;
+    const variables *environment;
+    const char *destination;
+    const char *home;
+    const char *points[MOST_FILES];
+    size_t point_files;
+    char *const *command;
+    bool by_http;
+    http_address collector;
+    points *set;
+    catalogue_selection selection;
+    session_options session;
+    char folder[64]; /* of our own: the recording and the patterns */
+    buffer recording, patterns, library, typed;
+} request;
+
+/* ---- what the person wants ---- */
+
+static int usage(error *e, const char *what)
+{
+    error_set(e, ERROR_USAGE, "%s", what);
+    return error_advise(e, "for example: clarinet instrument run --otlp spans.json --points "
+                           "shop.xml -- dotnet Shop.dll");
+}
+
+static int parse(int argc, char **argv, request *q, error *e)
+{
+    static const struct option OPTIONS[] = {{"otlp", required_argument, NULL, 'o'},
+                                            {"home", required_argument, NULL, 'h'},
+                                            {"points", required_argument, NULL, 'p'},
+                                            {NULL, 0, NULL, 0}};
+    int option;
+
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, "+", OPTIONS, NULL)) != -1) {
+        if (option == 'o')
+            q->destination = optarg;
+        else if (option == 'h')
+            q->home = optarg;
+        else if (option == 'p' && q->point_files < MOST_FILES)
+            q->points[q->point_files++] = optarg;
+        else if (option == 'p')
+            return usage(e, "too many files with points: put them into a home folder");
+        else
+            return error_set(e, ERROR_USAGE, "run does not know the option %s", argv[optind - 1]);
+    }
+    if (optind >= argc || strcmp(argv[optind - 1], "--") != 0)
+        return usage(e, "run needs a command after --");
+    q->command = argv + optind;
+    if (q->destination == NULL)
+        return usage(e, "where shall the spans go? --otlp names a file or a collector");
+    q->by_http = http_is_address(q->destination);
+    if (q->by_http)
+        return http_parse_address(q->destination, "4318", "/v1/traces", &q->collector, e);
+    return 0;
+}
+
+/* ---- the points ---- */
+
+static void warn(void *context, const char *sentence)
+{
+    (void)context;
+    fprintf(stderr, "clarinet: %s\n", sentence);
+}
+
+static int read_files(request *q, error *e)
+{
+    int code = 0;
+
+    q->set = points_new((points_log){warn, NULL});
+    if (q->set == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory for instrumentation points");
+    for (size_t n = 0; n < q->point_files && code == 0; n++) {
+        buffer bytes = BUFFER_EMPTY;
+
+        code = os_read_file(q->points[n], 0, &bytes, e);
+        if (code == 0)
+            code =
+                points_add_file(q->set, q->points[n], buffer_text(&bytes), bytes.length, NULL, e);
+        buffer_free(&bytes);
+    }
+    return code != 0 ? code : points_finish(q->set, e);
+}
+
+static int read_home(request *q, error *e)
+{
+    home_folders folders;
+    configuration settings;
+    int code;
+
+    home_find(&folders, q->files, q->environment, true);
+    if (q->home != NULL)
+        folders.home = q->home;
+    if (folders.home == NULL || folders.home[0] == '\0')
+        return usage(e, "no extension files: name them with --points, or their home with --home");
+    code = home_read_configuration(&folders, q->environment, &settings, e);
+    if (code != 0)
+        return code;
+    code = home_read_points(&folders, q->environment, &settings, NULL, 0, (points_log){warn, NULL},
+                            &q->set, e);
+    configuration_free(&settings);
+    return code;
+}
+
+/* A parameter's type as patterns spell it: C#'s keyword, else anything. */
+static void append_parameter(buffer *out, const char *type, size_t length)
+{
+    static const char *const NAMES[][2] = {
+        {"System.Boolean", "bool"},  {"System.Byte", "byte"},     {"System.SByte", "sbyte"},
+        {"System.Char", "char"},     {"System.Int16", "short"},   {"System.UInt16", "ushort"},
+        {"System.Int32", "int"},     {"System.UInt32", "uint"},   {"System.Int64", "long"},
+        {"System.UInt64", "ulong"},  {"System.Single", "float"},  {"System.Double", "double"},
+        {"System.String", "string"}, {"System.Object", "object"},
+    };
+
+    for (size_t n = 0; n < sizeof NAMES / sizeof NAMES[0]; n++) {
+        if (strlen(NAMES[n][0]) == length && strncmp(NAMES[n][0], type, length) == 0) {
+            buffer_append_text(out, NAMES[n][1]);
+            return;
+        }
+    }
+    buffer_append_char(out, '*');
+}
+
+/* [Assembly]Type::Method(types) */
+static void append_pattern(buffer *out, const point *p)
+{
+    buffer_format(out, "[%s]%s::%s", p->assembly, p->class_name, p->method);
+    if (p->parameters != NULL) {
+        const char *at = p->parameters;
+
+        buffer_append_char(out, '(');
+        while (*at != '\0') {
+            size_t length = 0;
+            int depth = 0;
+
+            /* Commas inside of [] belong to a generic type. */
+            for (; at[length] != '\0' && (depth != 0 || at[length] != ','); length++)
+                depth += (at[length] == '[') - (at[length] == ']');
+            append_parameter(out, at, length);
+            at += length;
+            if (*at == ',') {
+                buffer_append_char(out, ',');
+                at++;
+            }
+        }
+        buffer_append_char(out, ')');
+    }
+    buffer_append_char(out, '\n');
+}
+
+static int make_patterns(request *q, error *e)
+{
+    size_t windows = 0;
+
+    for (size_t n = 0; n < points_count(q->set); n++) {
+        const point *p = points_at(q->set, n);
+
+        append_pattern(&q->patterns, p);
+        windows += p->has_minimum || p->has_maximum;
+    }
+    if (points_count(q->set) == 0)
+        return error_set(e, ERROR_NOT_FOUND, "the extension files name no method");
+    if (windows != 0)
+        fprintf(stderr,
+                "clarinet: %zu point%s with a window of versions: taken for every version\n",
+                windows, windows == 1 ? "" : "s");
+    return buffer_failed(&q->patterns) ? error_set(e, ERROR_MEMORY, "no memory for the points") : 0;
+}
+
+/* ---- recording ---- */
+
+static int prepare(request *q, error *e)
+{
+    const char *folder = getenv("TMPDIR");
+    buffer file = BUFFER_EMPTY;
+    int code;
+
+    if (snprintf(q->folder, sizeof q->folder, "%s/clarinet-spans-XXXXXX",
+                 folder != NULL && folder[0] == '/' && strlen(folder) < 32 ? folder : "/tmp") < 0 ||
+        mkdtemp(q->folder) == NULL) {
+        code = error_set_errno(e, ERROR_IO, errno, "no temporary folder can be made");
+        q->folder[0] = '\0';
+        return code;
+    }
+    buffer_format(&q->recording, "%s/spans.clarinet", q->folder);
+    buffer_format(&file, "%s/points", q->folder);
+    code = os_write_file(buffer_text(&file), q->patterns.data, q->patterns.length, e);
+    if (code == 0)
+        code = catalogue_add(&q->selection, "trace", e);
+    if (code == 0)
+        code = catalogue_set(&q->selection, "trace", "methods_file", buffer_text(&file), e);
+    if (code == 0)
+        code = catalogue_set(&q->selection, "trace", "spans", "true", e);
+    buffer_free(&file);
+    return code != 0 ? code : library_find(LIBRARY_AGENT, &q->library, e);
+}
+
+static void clean_up(request *q)
+{
+    buffer file = BUFFER_EMPTY;
+
+    if (q->folder[0] != '\0') {
+        buffer_format(&file, "%s/points", q->folder);
+        unlink(buffer_text(&file));
+        unlink(buffer_text(&q->recording));
+        rmdir(q->folder);
+    }
+    buffer_free(&file);
+    buffer_free(&q->recording);
+    buffer_free(&q->patterns);
+    buffer_free(&q->library);
+    buffer_free(&q->typed);
+    points_free(q->set);
+}
+
+static int open_stop_descriptor(void)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* ---- the spans ---- */
+
+static int write_file(const request *q, const model *m, const flow *f, error *e)
+{
+    bool to_stdout = strcmp(q->destination, "-") == 0;
+    int descriptor = to_stdout
+                         ? STDOUT_FILENO
+                         : open(q->destination, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    size_t next = 0;
+    sink out;
+    int code;
+
+    if (descriptor < 0)
+        return error_set_errno(e, ERROR_IO, errno, "%s cannot be written", q->destination);
+    sink_init(&out, descriptor);
+    do {
+        otlp_flow_write(m, f, &next, &out);
+        sink_char(&out, '\n');
+    } while (next < f->count);
+    code = sink_finish(&out, e);
+    sink_free(&out);
+    if (!to_stdout && close(descriptor) != 0 && code == 0)
+        code = error_set_errno(e, ERROR_IO, errno, "%s cannot be written", q->destination);
+    return code;
+}
+
+static int send_spans(const request *q, const model *m, const flow *f, error *e)
+{
+    size_t next = 0;
+    int code = 0;
+
+    while (next < f->count && code == 0) {
+        sink out;
+
+        sink_init(&out, -1);
+        otlp_flow_write(m, f, &next, &out);
+        code = http_post_json(&q->collector, out.pending.data, out.pending.length, e);
+        sink_free(&out);
+    }
+    return code;
+}
+
+static int deliver(const request *q, uint64_t lost, error *e)
+{
+    model m;
+    flow f;
+    int code = model_load_path(buffer_text(&q->recording), 0, &m, e);
+
+    if (code != 0)
+        return code;
+    code = flow_find(&m, &f, e);
+    if (code == 0) {
+        code = q->by_http ? send_spans(q, &m, &f, e) : write_file(q, &m, &f, e);
+        if (code == 0)
+            fprintf(stderr, "clarinet: %zu span%s %s %s\n", f.count, f.count == 1 ? "" : "s",
+                    q->by_http ? "sent to" : "in", q->destination);
+        if (lost != 0)
+            fprintf(stderr, "clarinet: %llu calls were too many at once and are not among them\n",
+                    (unsigned long long)lost);
+        flow_free(&f);
+    }
+    model_free(&m);
+    return code;
+}
+
+static int run(request *q, error *e)
+{
+    session_result result;
+    int code;
+
+    q->session.selection = &q->selection;
+    q->session.library = buffer_text(&q->library);
+    q->session.file = buffer_text(&q->recording);
+    q->session.command = buffer_text(&q->typed);
+    q->session.stop = open_stop_descriptor();
+    code = session_record_command(&q->session, q->command, &result, e);
+    if (code != 0)
+        return cli_fail(e);
+    if (result.trouble.code != 0)
+        cli_fail(&result.trouble);
+    if (result.total.started && deliver(q, result.total.lost, e) != 0) {
+        code = cli_fail(e);
+        return result.exit_code != 0 ? result.exit_code : code;
+    }
+    return result.exit_code;
+}
+
+int instrument_run(int argc, char **argv, const home_files *files, const variables *environment)
+{
+    static request q; /* large; the one of this process */
+    error e;
+    int code;
+
+    error_clear(&e);
+    q.files = files;
+    q.environment = environment;
+    code = parse(argc, argv, &q, &e);
+    if (code == 0)
+        code = q.point_files != 0 ? read_files(&q, &e) : read_home(&q, &e);
+    if (code == 0)
+        code = make_patterns(&q, &e);
+    if (code == 0)
+        code = prepare(&q, &e);
+    for (int i = 0; i < argc; i++)
+        buffer_format(&q.typed, "%s%s", i == 0 ? "clarinet instrument " : " ", argv[i]);
+    code = code != 0 ? cli_fail(&e) : run(&q, &e);
+    clean_up(&q);
+    return code;
+}

@@ -1,0 +1,16 @@
+/*
+ * otlp_flow: spans by execution flow as requests in the JSON form of the OpenTelemetry protocol. A
+ * request holds at most OTLP_FLOW_BATCH spans; a file has one request a line.
+ */
+#ifndef CLARINET_REPORT_OTLP_FLOW_H
+#define CLARINET_REPORT_OTLP_FLOW_H
+
+#include "analysis/flow.h"
+#include "report/sink.h"
+
+enum { OTLP_FLOW_BATCH = 5000 };
+
+/* Writes one request with the spans from *next on, and moves *next behind them. */
+void otlp_flow_write(const model *m, const flow *f, size_t *next, sink *out);
+
+#endif

@@ -1,0 +1,161 @@
+"""clarinet instrument run: spans for the methods that extension files name, without a managed agent.
+
+The program Flow calls through threads, tasks and awaits, 20 orders at once; each order must be one
+tree of spans, whatever thread its parts ran on.
+"""
+import collections
+import http.server
+import json
+import subprocess
+import threading
+
+import pytest
+
+from conftest import BUILD, ROOT
+
+ORDERS = 20
+NAMES = ["Order", "Check", "PayAsync", "Charge", "AlreadyDone", "Ship", "Refuse", "FailAsync"]
+# Child and parent; what fails.
+TREE = {
+    "Order": None, "Check": "Order", "PayAsync": "Order", "Charge": "PayAsync",
+    "AlreadyDone": "PayAsync", "Ship": "Order", "Refuse": "Order", "FailAsync": "Order",
+}
+FAIL = {"Refuse", "FailAsync"}
+STATUS_ERROR = 2
+
+
+@pytest.fixture(scope="session")
+def flow_program():
+    out = BUILD / "instrumentation"
+    done = subprocess.run(
+        ["dotnet", "build", "-nologo", "-v", "q", f"-p:ClarinetOutput={out}/",
+         str(ROOT / "tests/instrumentation/Flow/Flow.csproj")],
+        capture_output=True, text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out / "Flow/Flow.dll"
+
+
+@pytest.fixture
+def points(tmp_path):
+    """An extension file; one point names its overload."""
+    methods = "".join(
+        f"<exactMethodMatcher methodName='{name}'"
+        + (" parameters='System.Int32'" if name == "Check" else "") + "/>"
+        for name in NAMES
+    )
+    file = tmp_path / "flow.xml"
+    file.write_text(
+        "<extension xmlns='urn:newrelic-extension'><instrumentation><tracerFactory>"
+        f"<match assemblyName='Flow' className='Flow.Shop'>{methods}</match>"
+        "</tracerFactory></instrumentation></extension>"
+    )
+    return file
+
+
+def spans_of(request):
+    """The spans of an ExportTraceServiceRequest, checked as a receiver would."""
+    found = []
+    for resource in request["resourceSpans"]:
+        keys = [a["key"] for a in resource["resource"]["attributes"]]
+        assert "service.name" in keys
+        for scope in resource["scopeSpans"]:
+            assert scope["scope"]["name"] == "clarinet"
+            found += scope["spans"]
+    for span in found:
+        assert len(span["traceId"]) == 32 and int(span["traceId"], 16) != 0
+        assert len(span["spanId"]) == 16 and int(span["spanId"], 16) != 0
+        assert int(span["startTimeUnixNano"]) <= int(span["endTimeUnixNano"])
+    return found
+
+
+def check_tree(spans):
+    by_id = {span["spanId"]: span for span in spans}
+    assert len(by_id) == len(spans) == ORDERS * len(TREE)
+    assert len({span["traceId"] for span in spans}) == ORDERS
+    counts = collections.Counter()
+    for span in spans:
+        name = span["name"].rpartition(".")[2]
+        parent = by_id[span["parentSpanId"]] if "parentSpanId" in span else None
+        assert (parent["name"].rpartition(".")[2] if parent else None) == TREE[name]
+        assert parent is None or parent["traceId"] == span["traceId"]
+        assert (span["status"].get("code") == STATUS_ERROR) == (name in FAIL), span
+        assert "clarinet.end" not in {a["key"] for a in span["attributes"]}, span
+        if parent is not None:  # it is awaited or called: it ends before the span around it
+            assert int(parent["startTimeUnixNano"]) <= int(span["startTimeUnixNano"]), (span, parent)
+            assert int(span["endTimeUnixNano"]) <= int(parent["endTimeUnixNano"]), (span, parent)
+        counts[name] += 1
+    assert set(counts.values()) == {ORDERS}
+
+
+def test_spans_follow_the_flow_through_awaits_into_a_file(clarinet, runtime, flow_program, points):
+    bare = subprocess.run(runtime.command(flow_program), capture_output=True, text=True)
+    done = clarinet("instrument", "run", "--otlp", "spans.json", "--points", points, "--",
+                    *runtime.command(flow_program), timeout=180)
+    assert (done.code, done.out) == (bare.returncode, bare.stdout) == (3, "sum 733\n"), done
+    assert "160 spans in spans.json" in done.err, done
+    lines = (clarinet.folder / "spans.json").read_text().splitlines()
+    check_tree([span for line in lines for span in spans_of(json.loads(line))])
+
+
+class Collector(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.requests.append((self.path, self.headers["Content-Type"], body))
+        self.send_response(self.server.status)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def collector():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+    server.requests = []
+    server.status = 200
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_collector_gets_the_spans_of_a_home_folder(
+        clarinet, newest_runtime, flow_program, points, collector, tmp_path):
+    home = tmp_path / "home"
+    (home / "extensions").mkdir(parents=True)
+    (home / "newrelic.config").write_text("<configuration/>")
+    points.rename(home / "extensions/flow.xml")
+    url = f"http://127.0.0.1:{collector.server_port}"
+    done = clarinet("instrument", "run", "--otlp", url, "--home", home, "--",
+                    *newest_runtime.command(flow_program), timeout=180)
+    assert done.code == 3 and "160 spans sent to" in done.err, done
+    ((path, kind, body),) = collector.requests
+    assert (path, kind) == ("/v1/traces", "application/json")
+    check_tree(spans_of(json.loads(body)))
+
+
+def test_a_collector_that_refuses_is_named_and_the_exit_code_stays(
+        clarinet, newest_runtime, flow_program, points, collector):
+    collector.status = 503
+    url = f"http://127.0.0.1:{collector.server_port}/v1/traces"
+    done = clarinet("instrument", "run", "--otlp", url, "--points", points, "--",
+                    *newest_runtime.command(flow_program), timeout=180)
+    assert done.code == 3 and "refused the spans" in done.err and "503" in done.err, done
+
+
+@pytest.mark.parametrize("words, says", [
+    (["--otlp", "https://collector/v1/traces", "--", "true"], "https is not supported"),
+    (["--otlp", "ftp://x", "--", "true"], "is not an address"),
+    (["--otlp", "http://user@x", "--", "true"], "is not an address"),
+    (["--otlp", "out.json", "--", "true"], "--points"),
+    (["--", "true"], "--otlp"),
+    (["--otlp", "out.json"], "needs a command"),
+])
+def test_what_run_refuses_before_it_starts_anything(clarinet, words, says):
+    done = clarinet("instrument", "run", *words, env={"CORECLR_NEW_RELIC_HOME": ""})
+    assert done.code != 0 and says in done.err, done
+    assert not (clarinet.folder / "out.json").exists()
