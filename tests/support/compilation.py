@@ -37,7 +37,7 @@ def compile_commands(folder, sdk, framework):
     source = (ROOT / "samples" / "Traceable" / "Program.cs").read_text()
     (folder / "Program.cs").write_text(source)
     (folder / "Program.fs").write_text(FSHARP)
-    yield "C#", ["dotnet", "exec", str(sdk / "Roslyn/bincore/csc.dll"), "-nologo", "-nullable:enable",
+    yield "C#", ["dotnet", "exec", str(sdk / "Roslyn/bincore/csc.dll"), "-nologo", "-unsafe", "-nullable:enable",
                  "-langversion:latest", "-deterministic", "-optimize+", "-debug:portable",
                  f"-pathmap:{folder}=/_", "Program.cs", "-out:out.dll", *references]
     references = [r for r in references if "Native" not in r and "Microsoft." not in pathlib.Path(r).name]

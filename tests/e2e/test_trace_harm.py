@@ -1,0 +1,34 @@
+"""Probes and the stack: recursion as deep as it gets, every call counted."""
+import json
+import signal
+import time
+
+from test_trace import tell
+
+DEEP = 900_000  # fills most of the 64 MB that the sample gives its thread
+
+
+def test_deep_recursion_goes_on_and_is_counted(sample, clarinet, runtime):
+    with sample("Traceable") as patient:
+        tell(patient, "frame 1000")
+        plain = int(patient.wait_for(r"^frame (\d+)$").group(1))
+        process = clarinet.start("trace", "--json", patient.pid, "Traceable.Deep::Down")
+        time.sleep(1.5)
+        assert process.poll() is None, process.communicate()
+        tell(patient, "time 1000")  # an answer between the two
+        patient.wait_for("^time ")
+        before = len(patient.lines)
+        tell(patient, f"frame {DEEP}")
+        deadline = time.monotonic() + 120
+        while len(patient.lines) == before and time.monotonic() < deadline:
+            assert patient.is_running, patient
+            time.sleep(0.1)
+        traced = int(patient.lines[before].split()[1])
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, (out, err)
+    assert patient.process.returncode == 0, patient
+    assert traced <= plain + 32, (plain, traced)
+    row = json.loads(out)[0]
+    assert row["state"] == "probed" and row["calls"] == DEEP + 1, row
+    assert row["active"] == 0 and row["exceptions"] == 0, row
