@@ -7,7 +7,7 @@ from conftest import BUILD, ROOT
 
 CLSID = "{36032161-FFC0-4B61-B559-F6C5D41BAE5A}"
 FRAMEWORK_CLSID = "{71DA0A04-7777-4EC6-9643-7D28B46A8A41}"
-PATIENCE = 180  # seconds for a whole run, however loaded the machine is
+PATIENCE = 600  # seconds for a whole run, however loaded the machine is
 LIBRARY = BUILD / "libclarinet_instrument.so"
 
 
