@@ -177,7 +177,7 @@ def file_size(dotnet, version, scratch):
     subprocess.run([CLARINET, "record", "-p", "cpu", "-d", "180s", "-o", path, str(target.process.pid)],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     target.close()
-    rows = len(Recording.load(path).samples("cpu"))
+    rows = sum(1 for _ in Recording.load(path).samples("cpu"))
     data = Path(path).read_bytes()
     size, once, at = len(data), 0, 16
     while at + 16 <= size:
