@@ -2,7 +2,7 @@
 // shares are kept by each thread's own CPU clock, so they hold on a busy machine too. Prints
 // "truth NAME SHARE" at its end: what the clock says. Options: --threads N (1), --seconds S,
 // --mode plain (loops), libc (half of the time in libc's memmove and qsort, called by P/Invoke) or
-// async (every slice in a continuation of its own).
+// async (every slice in a continuation of its own), --name TEXT that the threads' names begin with.
 // Slices are of random length: with equal ones the program has a rhythm, and the clock tick that every
 // sample waits for may fall into step with it.
 using System;
@@ -23,6 +23,7 @@ namespace CpuShares
         private static readonly long[] truth = new long[5];
         private static readonly string[] names = { "Fifty", "TwentyFive", "Fifteen", "Seven", "Three" };
         private static readonly int[] shares = { 50, 25, 15, 7, 3 };
+        private static CountdownEvent running = null!;
         private static long sink;
 
         public static int Main(string[] args)
@@ -33,10 +34,12 @@ namespace CpuShares
             patient = new Patient(args);
             mode = patient.Text("mode", "plain");
             threads = Enumerable.Range(1, patient.Number("threads", 1)).Select(
-                i => new Thread(() => Run(mode)) { Name = "share-" + i }).ToArray();
-            patient.Ready();
+                i => new Thread(() => Run(mode)) { Name = patient.Text("name", "share-") + i }).ToArray();
+            running = new CountdownEvent(threads.Length);
             foreach (Thread thread in threads)
                 thread.Start();
+            running.Wait();
+            patient.Ready();
             foreach (Thread thread in threads)
                 thread.Join();
             for (int i = 0; i < truth.Length; i++)
@@ -61,6 +64,7 @@ namespace CpuShares
             long[] mine = new long[5];
             Random random = new Random(17 + Environment.CurrentManagedThreadId);
 
+            running.Signal();
             while (!patient.IsOver)
             {
                 // The method that is furthest behind its share is next.

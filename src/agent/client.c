@@ -37,7 +37,7 @@ static client *take_slot(agent *a, int descriptor)
         c->state = CLIENT_GREETING;
         c->descriptor = descriptor;
         c->deadline_ns = os_monotonic_ns() + (uint64_t)AGENT_GRACE_MS * 1000000;
-        output_init(&c->out, &a->names, os_monotonic_ns());
+        output_init(&c->out, a, &a->names, os_monotonic_ns());
         return c;
     }
     close(descriptor);

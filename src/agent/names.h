@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "agent/compiled.h"
+#include "agent/thread_names.h"
 #include "base/buffer.h"
 #include "base/table.h"
 #include "clarinet/clarinet.h"
@@ -73,6 +74,7 @@ typedef struct {
     table_u64 stack_ids;   /* parent, frame */
     table_u64 address_ids; /* instruction address to frame */
     compiled code;
+    thread_names threads;
     buffer scratch;
 } names;
 

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
@@ -17,9 +18,10 @@ enum { KEPT_ROOM = 256 << 10, GATHER_AT = 512 << 10 };
 static void need_stack(output *o, uint32_t id);
 static void need_thread(output *o, uint64_t os_id);
 
-void output_init(output *o, names *n, uint64_t origin_ns)
+void output_init(output *o, agent *a, names *n, uint64_t origin_ns)
 {
     memset(o, 0, sizeof *o);
+    o->agent = a;
     o->names = n;
     o->origin_ns = origin_ns;
     table_u64_init(&o->threads_sent);
@@ -174,7 +176,21 @@ static uint64_t thread_flags(uint64_t os_id, const char *name)
     return 0;
 }
 
-/* The kernel's name of a thread: .NET puts Thread.Name there, cut to 15 bytes. */
+/* The whole name of a thread that the kernel calls `name`: .NET puts Thread.Name there, cut to 15
+ * bytes. */
+static void append_name(output *o, uint64_t os_id, const char *name, size_t length, buffer *out)
+{
+    enum { KERNEL_KEEPS = 15 };
+    buffer whole = BUFFER_EMPTY;
+
+    if (length == KERNEL_KEEPS && o->agent != NULL && agent_enter_runtime(o->agent) &&
+        thread_names_find(&o->names->threads, o->names->info, (uint32_t)os_id, name, &whole))
+        text_append_cleaned(out, (const char *)whole.data, whole.length);
+    else
+        text_append_cleaned(out, name, length);
+    buffer_free(&whole);
+}
+
 static void need_thread(output *o, uint64_t os_id)
 {
     recording_thread record = {os_id, 0, 0, 0, 0, 0};
@@ -199,7 +215,7 @@ static void need_thread(output *o, uint64_t os_id)
     if (length > 0) {
         buffer clean = BUFFER_EMPTY;
 
-        text_append_cleaned(&clean, name, (size_t)length);
+        append_name(o, os_id, name, (size_t)length, &clean);
         record.name = names_intern(o->names, buffer_text(&clean), clean.length);
         buffer_free(&clean);
         need_string(o, (uint32_t)record.name);

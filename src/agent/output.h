@@ -42,6 +42,7 @@ enum {
 };
 
 typedef struct {
+    agent *agent; /* asked whether the runtime may be asked; NULL = it may not */
     names *names;
     uint64_t origin_ns; /* times are sent relative to this */
     output_sent sent[OUTPUT_THREADS];
@@ -56,7 +57,7 @@ typedef struct {
     size_t pending_sent;
 } output;
 
-void output_init(output *o, names *n, uint64_t origin_ns);
+void output_init(output *o, agent *a, names *n, uint64_t origin_ns);
 void output_free(output *o);
 /* Adds a row: one value per column; times are CLOCK_MONOTONIC, f64 is given as its bits. */
 void output_row(output *o, unsigned engine_index, unsigned table, const uint64_t *cells);

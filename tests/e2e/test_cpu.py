@@ -153,6 +153,17 @@ def test_waiting_for_a_monitor_is_waiting_for_a_lock(runtime, sample, clarinet, 
     assert queued["lock"] > 0 and queued["wait"] <= 0.1 * queued["lock"], queued
 
 
+def test_threads_have_their_whole_names(runtime, sample, clarinet, tmp_path):
+    # The kernel keeps 15 bytes of a name.
+    path, name = tmp_path / "names.clarinet", "Überprüfung der Bestellungen "
+    with sample("CpuShares", "--threads", 2, "--name", name) as patient:
+        done = clarinet("record", "-p", "wall", "-d", "2s", "-o", path, patient.pid)
+        assert done.code == 0, done
+    recording = Recording.load(path)
+    names = {recording.thread_name(s.thread) for s in recording.samples("wall")}
+    assert {name + "1", name + "2"} <= names, names
+
+
 def test_lines_and_native_names(shapes):
     frames = [f for s in shapes.samples("cpu") for f in s.stack]
     mine = [f for f in frames if f.kind == "managed" and f.name.startswith("Shapes.")]

@@ -5,6 +5,7 @@ fewer, so chance is given its room: five standard errors of the share at the num
 are (one in two million would be further off).
 """
 import math
+from collections import Counter
 
 import pytest
 
@@ -15,12 +16,17 @@ from sampling_truth import burned, truth_of
 @pytest.mark.parametrize("mode,threads", [("plain", 1), ("plain", 2), ("async", 1), ("libc", 1)])
 def test_shares(runtime, sample, clarinet, tmp_path, mode, threads):
     path = tmp_path / "shares.clarinet"
+    weights, count, rounds = Counter(), 0, 0
     with sample("CpuShares", "--mode", mode, "--threads", threads) as patient:
-        done = clarinet("record", "-p", "cpu", "--set", "cpu.interval=4ms", "-d", "8s", "-o", path,
-                        patient.pid)
-        assert done.code == 0, done
+        # One recording is enough, unless the machine is so busy that the program hardly runs.
+        while count < 100 and rounds < 12:
+            done = clarinet("record", "-p", "cpu", "--set", "cpu.interval=4ms", "-d", "8s", "-o",
+                            path, patient.pid)
+            assert done.code == 0, done
+            more, samples = burned(Recording.load(path))
+            weights.update(more)
+            count, rounds = count + samples, rounds + 1
     truth = truth_of(patient.lines)
-    weights, count = burned(Recording.load(path))
     assert len(truth) == 5 and count > 50, "too few samples to tell"
     for name, share in truth.items():
         found = 100 * weights[name] / sum(weights.values())

@@ -1,0 +1,136 @@
+/* thread_names: see thread_names.h. */
+#include "agent/thread_names.h"
+
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/os.h"
+#include "base/text.h"
+
+enum {
+    MOST_FIELDS = 64,
+    MOST_UNITS = 256,     /* of a name */
+    THREAD_BYTES = 0x800, /* of the native thread, looked through */
+};
+
+typedef struct {
+    const clr_info *info;
+    uint32_t os_thread;
+    ThreadID found;
+} search;
+
+static bool read_memory(uintptr_t address, void *into, size_t length)
+{
+    struct iovec here = {into, length};
+    struct iovec there = {(void *)address, length};
+
+    return address >= 4096 &&
+           process_vm_readv(os_process_id(), &here, 1, &there, 1, 0) == (ssize_t)length;
+}
+
+/* ---- the runtime's types, once ---- */
+
+static void learn_from(thread_names *t, const clr_info *info, ModuleID module,
+                       IMetaDataImport2 *import)
+{
+    COR_FIELD_OFFSET fields[MOST_FIELDS];
+    uint32_t count = 0, size = 0;
+    mdTypeDef type = 0;
+    mdFieldDef name = 0;
+    ClassID class_id = 0;
+
+    if (clr_find_type(import, "System.Threading.Thread", 0, &type) != S_OK ||
+        clr_find_field(import, type, "_name", &name) != S_OK ||
+        clr_info_get_class_from_token_and_type_args(info, module, type, 0, NULL, &class_id) !=
+            S_OK ||
+        clr_info_get_class_layout(info, class_id, fields, MOST_FIELDS, &count, &size) != S_OK ||
+        clr_info_get_string_layout2(info, &t->string_length, &t->string_start) != S_OK)
+        return;
+    for (uint32_t i = 0; i < count && i < MOST_FIELDS; i++) {
+        if (fields[i].ridOfField == name) {
+            t->name_offset = fields[i].ulOffset;
+            t->class_id = class_id;
+        }
+    }
+}
+
+static int take_module(void *context, uintptr_t module)
+{
+    void **both = context;
+    thread_names *t = both[0];
+    const clr_info *info = both[1];
+    clr_text *path = clr_text_create();
+    IMetaDataImport2 *import = NULL;
+
+    if (path != NULL && clr_get_module_path(info, module, path, NULL) == S_OK &&
+        strstr(clr_text_value(path), "System.Private.CoreLib") != NULL &&
+        clr_open_import(info, module, &import) == S_OK) {
+        learn_from(t, info, module, import);
+        clr_release(import);
+    }
+    clr_text_free(path);
+    return t->class_id == 0;
+}
+
+/* ---- one thread ---- */
+
+static int take_thread(void *context, uintptr_t thread)
+{
+    search *s = context;
+    uint32_t os_thread = 0;
+
+    if (clr_info_get_thread_info(s->info, thread, &os_thread) == S_OK && os_thread == s->os_thread)
+        s->found = thread;
+    return s->found == 0;
+}
+
+/* The name of the Thread object that a handle points at, when it fits. */
+static bool read_name(const thread_names *t, uintptr_t handle, const char *short_name, buffer *out)
+{
+    uint16_t units[MOST_UNITS];
+    uintptr_t object = 0, type = 0, string = 0;
+    size_t before = out->length, length = strlen(short_name);
+    uint32_t count = 0;
+
+    if ((handle & 7) != 0 || !read_memory(handle, &object, sizeof object) || (object & 7) != 0 ||
+        !read_memory(object, &type, sizeof type) || (type & ~(uintptr_t)7) != t->class_id ||
+        !read_memory(object + t->name_offset, &string, sizeof string) || string == 0 ||
+        !read_memory(string + t->string_length, &count, sizeof count) || count == 0 ||
+        count > MOST_UNITS || !read_memory(string + t->string_start, units, count * sizeof *units))
+        return false;
+    text_append_utf16(out, units, count);
+    if (out->failed || out->length - before < length ||
+        memcmp(out->data + before, short_name, length) != 0) {
+        out->length = before;
+        return false;
+    }
+    return true;
+}
+
+bool thread_names_find(thread_names *t, const clr_info *info, uint32_t os_thread,
+                       const char *short_name, buffer *out)
+{
+    void *both[2] = {t, (void *)(uintptr_t)info};
+    search s = {info, os_thread, 0};
+    uintptr_t words[THREAD_BYTES / sizeof(uintptr_t)];
+
+    if (!t->asked) {
+        t->asked = true;
+        clr_each_module(info, take_module, both);
+    }
+    if (t->class_id == 0)
+        return false;
+    clr_each_thread(info, take_thread, &s);
+    if (s.found == 0 || !read_memory(s.found, words, sizeof words))
+        return false;
+    if (t->handle_offset != 0 &&
+        read_name(t, words[t->handle_offset / sizeof *words], short_name, out))
+        return true;
+    for (uint32_t i = 1; i < THREAD_BYTES / sizeof *words; i++) {
+        if (read_name(t, words[i], short_name, out)) {
+            t->handle_offset = i * (uint32_t)sizeof *words;
+            return true;
+        }
+    }
+    return false;
+}

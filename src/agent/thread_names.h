@@ -1,0 +1,31 @@
+/*
+ * thread_names: the whole name of a thread. The kernel keeps 15 bytes of it; the managed Thread
+ * object has all.
+ *
+ * The object is found through the runtime's native thread, in which a handle to it is looked for by
+ * what it must point at; nothing is assumed about where. It may be moved while it is read: every
+ * read goes through the kernel, and only a name that begins with what the kernel has is believed.
+ *
+ * Thread rules: the agent's own thread only.
+ */
+#ifndef CLARINET_AGENT_THREAD_NAMES_H
+#define CLARINET_AGENT_THREAD_NAMES_H
+
+#include "base/buffer.h"
+#include "clarinet/clarinet.h"
+
+/* What is known of the runtime's types; starts zeroed. */
+typedef struct {
+    bool asked;
+    ClassID class_id;     /* of System.Threading.Thread; 0 = not found */
+    uint32_t name_offset; /* in the object */
+    uint32_t string_length, string_start;
+    uint32_t handle_offset; /* in the native thread, where it was found last */
+} thread_names;
+
+/* Appends the name (UTF-8) of a thread that the kernel calls `short_name`; false when it is not to
+ * be found. The caller has made this thread known to the runtime. */
+bool thread_names_find(thread_names *t, const clr_info *info, uint32_t os_thread,
+                       const char *short_name, buffer *out);
+
+#endif
