@@ -31,6 +31,7 @@ typedef struct {
     char *const *command; /* NULL when attaching */
     char file[512];       /* the recording; "" = a temporary one */
     bool temporary;       /* and is removed at the end */
+    bool said;            /* that calls are counted */
     trace_show show;
     bool arguments; /* all of them */
     const char *fields;
@@ -252,6 +253,11 @@ static void progress(void *context, const session_progress *now)
 {
     request *q = context;
 
+    /* the first rows name the methods that were asked for: from now on their calls count */
+    if (!q->said && q->command == NULL && !q->show.dry_run && !q->show.live && now->rows != 0) {
+        fputs("clarinet: tracing; Ctrl-C ends it\n", stderr);
+        q->said = true;
+    }
     if (now->started && !now->stopping)
         trace_show_progress(&q->show, q->session.file);
 }

@@ -222,7 +222,8 @@ static void want_calls(agent *a, state *s, uint64_t slower_than_ns)
     if (!agent_enter_runtime(a) ||
         clr_info_get_string_layout2(&a->info, &c->string_length, &c->string_start) != S_OK)
         return;
-    c->slower_than = (uint64_t)((double)slower_than_ns / trace_measure_tick_ns(c));
+    c->event_tick_ns = trace_measure_tick_ns(c);
+    c->slower_than = (uint64_t)((double)slower_than_ns / c->event_tick_ns);
     c->sink_context = a;
     c->sink = sink;
 }

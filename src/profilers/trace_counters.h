@@ -162,6 +162,7 @@ struct trace_counters {
     atomic_intptr_t span_local; /* handle of the AsyncLocal; 0 = not made yet */
     /* clock, own thread */
     uint64_t first_ticks, first_ns;
+    double event_tick_ns; /* of single calls: one rate for all, so that they stay in order */
 };
 
 /* A new session: everything at 0. Then probes count until trace_counters_stop. */

@@ -405,11 +405,11 @@ void trace_output_record(agent *a, unsigned kind, const void *payload, size_t le
         return;
     }
     entry = trace_registry_at(&s->registry, event->method);
-    cells[0] = counters->first_ns +
-               (uint64_t)((double)(event->start - counters->first_ticks) * trace_tick_ns(counters));
+    cells[0] =
+        counters->first_ns + scaled(event->start - counters->first_ticks, counters->event_tick_ns);
     cells[1] = event->thread_id;
     cells[2] = name_of(a, entry);
-    cells[3] = scaled(event->time, trace_tick_ns(counters));
+    cells[3] = scaled(event->time, counters->event_tick_ns);
     cells[4] = event->failed;
     cells[6] = event->class_id == 0 || !agent_enter_runtime(a)
                    ? 0

@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 
-from conftest import ROOT
+from conftest import PATIENCE, ROOT
 
 ROUNDS = 1000
 # Calls per round of the sample Traceable (see its Round), and how many of them fail.
@@ -50,8 +50,15 @@ def rounds(patient, count=ROUNDS):
 
 
 def wait_until_probed(clarinet_process):
-    time.sleep(1.5)  # the verb attaches, asks for the methods and begins to count
-    assert clarinet_process.poll() is None, clarinet_process.communicate()
+    """Until the verb says that it counts: it has asked the runtime for the methods."""
+    said = b""
+    end = time.monotonic() + PATIENCE
+    descriptor = clarinet_process.stderr.fileno()
+    while b"clarinet: tracing" not in said:
+        ready = select.select([descriptor], [], [], max(0, end - time.monotonic()))[0]
+        more = os.read(descriptor, 4096) if ready else b""
+        assert more, (said, clarinet_process.poll())
+        said += more
 
 
 def traced(process, timeout=60):
