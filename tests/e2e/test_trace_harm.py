@@ -3,18 +3,32 @@ import json
 import signal
 import time
 
+from recording_reader import Recording
 from test_trace import tell
 
 DEEP = 900_000  # fills most of the 64 MB that the sample gives its thread
 
 
-def test_deep_recursion_goes_on_and_is_counted(sample, clarinet, runtime):
+def wait_until_asked_for(process, path):
+    """The recording names the methods as soon as the runtime was asked for them."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        assert process.poll() is None, process.communicate()
+        if path.exists() and path.stat().st_size >= 16 and \
+                Recording.load(path).rows.get(("trace", "trace_methods")):
+            return
+        time.sleep(0.1)
+    raise AssertionError("no method was asked for")
+
+
+def test_deep_recursion_goes_on_and_is_counted(sample, clarinet, runtime, tmp_path):
+    recording = tmp_path / "deep.clarinet"
     with sample("Traceable") as patient:
         tell(patient, "frame 1000")
         plain = int(patient.wait_for(r"^frame (\d+)$").group(1))
-        process = clarinet.start("trace", "--json", patient.pid, "Traceable.Deep::Down")
-        time.sleep(1.5)
-        assert process.poll() is None, process.communicate()
+        process = clarinet.start("trace", "--json", "-o", recording, patient.pid,
+                                 "Traceable.Deep::Down")
+        wait_until_asked_for(process, recording)
         tell(patient, "time 1000")  # an answer between the two
         patient.wait_for("^time ")
         before = len(patient.lines)
@@ -29,6 +43,6 @@ def test_deep_recursion_goes_on_and_is_counted(sample, clarinet, runtime):
         assert process.returncode == 0, (out, err)
     assert patient.process.returncode == 0, patient
     assert traced <= plain + 32, (plain, traced)
-    row = json.loads(out)[0]
+    row = next(row for row in json.loads(out) if ".Down(" in row["method"])
     assert row["state"] == "probed" and row["calls"] == DEEP + 1, row
     assert row["active"] == 0 and row["exceptions"] == 0, row
