@@ -3,11 +3,13 @@
 The program Shapes has every shape of method; its output, exit code and stack traces must be the same
 with and without us, and each call of a method that can carry the template is reported once.
 """
+import os
 import re
+import subprocess
 
 import pytest
 
-from conftest import ROOT
+from conftest import BUILD, ROOT
 from instrumentation import FRAMEWORK_CLSID, extension, same
 
 FACTORY = "NewRelic.Agent.Core.Tracer.Factories.DefaultTracerFactory"

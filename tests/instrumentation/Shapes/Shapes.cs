@@ -418,7 +418,7 @@ namespace Shapes
                     System.Reflection.Assembly.LoadFrom(file);
                     count++;
                 }
-                catch (Exception problem) when (problem is BadImageFormatException or System.IO.FileLoadException)
+                catch (Exception problem) when (problem is BadImageFormatException or System.IO.IOException)
                 {
                     // a native library, or the core library itself
                 }
