@@ -1,8 +1,9 @@
-// Rough: exceptions with odd fates. --parts, comma-separated: filter (a filter throws, and catches
+// Exceptions and code with odd fates. --parts, comma-separated: filter (a filter throws, and catches
 // one of its own), deep (caught 200 frames further out), slow (a filter takes its time), constructor
 // (thrown in a static constructor, which only the runtime catches), gone (types of assemblies that
-// are unloaded again, --types of them, each thrown --throws times), unhandled (in Main) and
-// unhandled-thread. Prints "TYPE thrown=N rethrown=0" for the part gone.
+// are unloaded again, --types of them, each thrown --throws times), burn (methods Burn.NumberN.Spin
+// of assemblies that are unloaded again, --types of them, which all work alike: --work million
+// steps each), unhandled (in Main) and unhandled-thread. Prints "TYPE thrown=N rethrown=0" for the part gone.
 using System;
 using System.Reflection;
 using System.Reflection.Emit;
@@ -30,6 +31,8 @@ namespace Fates
                 CatchConstructor();
             if (parts.Contains(",gone,"))
                 Unloading.Run(patient.Number("types", 50), patient.Number("throws", 150));
+            if (parts.Contains(",burn,"))
+                Burning.Run(patient.Number("types", 30), patient.Number("work", 60));
             if (parts.Contains(",unhandled-thread,"))
             {
                 Thread thread = new Thread(ThrowUnhandled);
@@ -177,6 +180,55 @@ namespace Fates
                 {
                 }
             }
+        }
+    }
+
+    /// <summary>Methods that live in collectible assemblies, one after the other.</summary>
+    public static class Burning
+    {
+        private static long result;
+
+        public static void Run(int types, int work)
+        {
+            for (int i = 0; i < types; i++)
+            {
+                CallAndForget("Burn.Number" + i, work * 1000000);
+                if (i % 4 != 3)
+                    continue;
+                GC.Collect();
+                GC.WaitForPendingFinalizers();
+                GC.Collect();
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
+        public static void Work(int steps)
+        {
+            long sum = result;
+
+            for (int i = 0; i < steps; i++)
+                sum = sum * 31 + i;
+            result = sum;
+        }
+
+        // The work is done below a method of the assembly, whose return address is on the stack.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void CallAndForget(string name, int steps)
+        {
+            AssemblyBuilder assembly = AssemblyBuilder.DefineDynamicAssembly(
+                new AssemblyName(name + ".dll"), AssemblyBuilderAccess.RunAndCollect);
+            TypeBuilder builder = assembly.DefineDynamicModule("m").DefineType(
+                name, TypeAttributes.Public);
+            MethodBuilder method = builder.DefineMethod(
+                "Spin", MethodAttributes.Public | MethodAttributes.Static, typeof(void),
+                new[] { typeof(int) });
+            ILGenerator code = method.GetILGenerator();
+
+            code.Emit(OpCodes.Ldarg_0);
+            code.Emit(OpCodes.Call, typeof(Burning).GetMethod(nameof(Work))!);
+            code.Emit(OpCodes.Nop);
+            code.Emit(OpCodes.Ret);
+            builder.CreateType()!.GetMethod("Spin")!.Invoke(null, new object[] { steps });
         }
     }
 }

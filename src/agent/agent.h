@@ -52,6 +52,7 @@ typedef struct {
     uint64_t lost_before[ENGINE_COUNT][ENGINE_MAX_LOSSES];
     uint64_t lost_reported[ENGINE_COUNT][ENGINE_MAX_LOSSES];
     uint64_t dropped_reported;
+    uint64_t rows_told;
     uint64_t refused_before; /* allocations that the cap refused, at its start */
     uint64_t refused_reported;
     buffer received;

@@ -109,6 +109,9 @@ int agent_apply_mask(agent *a, error *e)
             high |= ENGINES[i]->mask_high;
         }
     }
+    /* Whoever names code must hear when it goes: its addresses may be another's next. */
+    if (low != 0 || high != 0)
+        low |= COR_PRF_MONITOR_MODULE_LOADS;
     /* Without this flag nothing that was recompiled could be taken back; once set, it stays. */
     low |= a->mask_low & COR_PRF_ENABLE_REJIT;
     if (atomic_load(&a->mask_deferred) || atomic_load(&a->phase) != AGENT_RUNNING)
@@ -235,10 +238,22 @@ void agent_stop_client(agent *a, client *c)
         put_profiler(c, &c->selection->items[i], RECORDING_STOPPED, "");
 }
 
+/* A module has gone: others may get its ids and its addresses. What was named stays named. */
+static void forget_unloaded(agent *a)
+{
+    unsigned unloads = atomic_load(&a->unloads);
+
+    if (unloads == a->unloads_met)
+        return;
+    a->unloads_met = unloads;
+    names_forget_lookups(&a->names);
+}
+
 void agent_collect(agent *a, bool last)
 {
     ring_record record;
 
+    forget_unloaded(a);
     while (ring_next(&a->events, &record)) {
         unsigned index = record.kind >> 6;
 
@@ -252,24 +267,12 @@ void agent_collect(agent *a, bool last)
             ENGINES[i]->drain(a, last);
 }
 
-/* A module has gone: others may get its ids and its addresses. What was named stays named. */
-static void forget_unloaded(agent *a)
-{
-    unsigned unloads = atomic_load(&a->unloads);
-
-    if (unloads == a->unloads_met)
-        return;
-    a->unloads_met = unloads;
-    names_forget_lookups(&a->names);
-}
-
 void agent_round(agent *a, bool last)
 {
     uint64_t now = os_monotonic_ns();
     bool with_cost = now >= a->next_cost_ns || last;
     int asked = atomic_load(&a->hurries);
 
-    forget_unloaded(a);
     agent_collect(a, last);
     if (with_cost)
         a->next_cost_ns = now + 1000000000u;
@@ -281,6 +284,9 @@ void agent_round(agent *a, bool last)
         output_gather(&c->out);
         client_report(a, c, with_cost);
         client_flush(a, c);
+        /* the program is about to die: a tool that does not read now must find it later */
+        if (c->state != CLIENT_FREE && asked != atomic_load(&a->hurried))
+            output_hand_over(&c->out, c->descriptor);
     }
     if (asked != atomic_exchange(&a->hurried, asked))
         lock_wake(&a->hurried, INT32_MAX);

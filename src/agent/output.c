@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
@@ -13,7 +15,12 @@
 #include "base/os.h"
 #include "base/text.h"
 
-enum { KEPT_ROOM = 256 << 10, GATHER_AT = 512 << 10 };
+enum {
+    KEPT_ROOM = 256 << 10,
+    GATHER_AT = 512 << 10,
+    LAST_ROOM = 1 << 20, /* asked for when a full socket must take one byte more */
+    CLOSE_ON_EXEC = 1,   /* MFD_CLOEXEC; its function is younger than some C libraries */
+};
 
 static void need_stack(output *o, uint32_t id);
 static void need_thread(output *o, uint64_t os_id);
@@ -389,4 +396,59 @@ int output_send(output *o, int descriptor)
     o->pending_sent = 0;
     empty(&o->pending);
     return 0;
+}
+
+static bool write_pending(const output *o, int file)
+{
+    size_t at = o->pending_sent;
+
+    while (at < o->pending.length) {
+        ssize_t n = write(file, o->pending.data + at, o->pending.length - at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += (size_t)n;
+    }
+    return true;
+}
+
+/* One byte that carries the descriptor; it is no part of the stream. */
+static int send_file(int descriptor, int file)
+{
+    alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof file)] = {0};
+    struct iovec byte = {.iov_base = "", .iov_len = 1};
+    struct msghdr message = {.msg_iov = &byte,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof control};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    int room = LAST_ROOM;
+
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof file);
+    memcpy(CMSG_DATA(header), &file, sizeof file);
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    return sendmsg(descriptor, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -errno;
+}
+
+int output_hand_over(output *o, int descriptor)
+{
+    int file;
+    int code;
+
+    if (!output_has_pending(o))
+        return 0;
+    file = (int)syscall(SYS_memfd_create, "clarinet", CLOSE_ON_EXEC);
+    if (file < 0)
+        return -errno;
+    code = write_pending(o, file) ? send_file(descriptor, file) : -EIO;
+    close(file);
+    if (code == 0) {
+        o->pending_sent = 0;
+        empty(&o->pending);
+    }
+    return code;
 }

@@ -65,6 +65,10 @@ void output_row(output *o, unsigned engine_index, unsigned table, const uint64_t
 void output_gather(output *o);
 /* Writes pending bytes to the socket without waiting: 0, or -errno when the connection is gone. */
 int output_send(output *o, int descriptor);
+/* For a process that is about to end, when the tool does not read: what is pending goes into a file
+ * in memory, and its descriptor to the tool (docs/agent-protocol.md). 0, or -errno: it is still
+ * pending. */
+int output_hand_over(output *o, int descriptor);
 static inline bool output_has_pending(const output *o)
 {
     return o->pending.length > o->pending_sent;

@@ -341,6 +341,11 @@ const sampling_address *sampling_code_at(sampling_code *s, uint64_t address, boo
     uint64_t key = address * 2 + leaf;
     sampling_address *place;
 
+    if (s->unloads != s->agent->unloads_met) {
+        /* a module has gone, and other code may have its addresses */
+        s->unloads = s->agent->unloads_met;
+        forget_addresses(s);
+    }
     if (s->address_capacity != 0) {
         place = place_of(s->addresses, s->address_capacity, key);
         if (place->key == key && key != 0)

@@ -52,6 +52,7 @@ typedef struct {
     size_t library_count, library_capacity;
     sampling_address *addresses; /* by hash of their key, probed linearly, at most 2/3 full */
     size_t address_count, address_capacity;
+    unsigned unloads; /* of the agent's unloads_met, when they were kept */
     sampling_address nowhere;
 } sampling_code;
 

@@ -211,7 +211,8 @@ static void say_farewell(agent *a)
                output_has_pending(&c->out)) {
             struct pollfd polled = {c->descriptor, POLLOUT, 0};
 
-            if (poll(&polled, 1, until(end, os_monotonic_ns())) <= 0)
+            if (output_hand_over(&c->out, c->descriptor) == 0 ||
+                poll(&polled, 1, until(end, os_monotonic_ns())) <= 0)
                 break;
         }
         client_close(a, c);

@@ -2,15 +2,23 @@
 #include "session/link.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/os.h"
 
-enum { SEND_TIMEOUT_MS = 5000, GREET_TIMEOUT_MS = 10000, READ_STEP = 256 << 10 };
+enum {
+    SEND_TIMEOUT_MS = 5000,
+    GREET_TIMEOUT_MS = 10000,
+    READ_STEP = 256 << 10,
+    HANDED_LIMIT = 64 << 20, /* bytes of a file that an agent hands over */
+};
 
 void link_init(session_link *l, int descriptor)
 {
@@ -62,6 +70,79 @@ int link_send_plain(session_link *l, control_kind kind, error *e)
     return code;
 }
 
+/* What the agent could not send before its process ended. Only a file in memory is read: any other
+ * could make us wait (it is a stranger's), and only as much of it as an agent may have. */
+static bool append_file(session_link *l, int file)
+{
+    struct stat status;
+    size_t size;
+    size_t at = 0;
+
+    if (fcntl(file, F_GET_SEALS) < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode) ||
+        status.st_size < 0 || status.st_size > HANDED_LIMIT)
+        return false;
+    size = (size_t)status.st_size;
+    if (!buffer_reserve(&l->received, size))
+        return false;
+    while (at < size) {
+        ssize_t n = pread(file, l->received.data + l->received.length, size - at, (off_t)at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        l->received.length += (size_t)n;
+        at += (size_t)n;
+    }
+    return true;
+}
+
+/* The descriptor that came with a message, -1 = none; further ones are closed. */
+static int take_descriptor(struct msghdr *message)
+{
+    struct cmsghdr *header = CMSG_FIRSTHDR(message);
+    int found = -1;
+    size_t count;
+
+    if (header == NULL || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+        return -1;
+    count = (header->cmsg_len - CMSG_LEN(0)) / sizeof found;
+    for (size_t i = 0; i < count; i++) {
+        int one;
+
+        memcpy(&one, CMSG_DATA(header) + i * sizeof one, sizeof one);
+        if (found < 0)
+            found = one;
+        else
+            close(one);
+    }
+    return found;
+}
+
+/* As recv; a byte that carries a descriptor ends what is received at once, and what is in the file
+ * stands in its place. */
+static ssize_t receive(session_link *l)
+{
+    alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(int))];
+    struct iovec room = {l->received.data + l->received.length, READ_STEP};
+    struct msghdr message = {.msg_iov = &room,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof control};
+    ssize_t n = recvmsg(l->descriptor, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    int file = n > 0 ? take_descriptor(&message) : -1;
+
+    if (n <= 0)
+        return n;
+    l->received.length += (size_t)n;
+    if (file >= 0) {
+        l->received.length--;
+        l->failed = !append_file(l, file) || l->failed;
+        close(file);
+    }
+    return n;
+}
+
 int link_read(session_link *l, error *e)
 {
     if (l->taken != 0) {
@@ -74,14 +155,15 @@ int link_read(session_link *l, error *e)
 
         if (!buffer_reserve(&l->received, READ_STEP))
             return error_set(e, ERROR_MEMORY, "no memory for what the agent sends");
-        n = recv(l->descriptor, l->received.data + l->received.length, READ_STEP, MSG_DONTWAIT);
+        n = receive(l);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return 0;
         if (n <= 0)
             return error_set(e, ERROR_GONE, "the agent has closed the connection");
-        l->received.length += (size_t)n;
+        if (l->failed)
+            return error_set(e, ERROR_CORRUPT, "what the agent handed over cannot be read");
         if ((size_t)n < READ_STEP || l->received.length > 4 * READ_STEP)
             return 0;
     }

@@ -14,6 +14,7 @@ typedef struct {
     int descriptor; /* -1 = closed */
     buffer received;
     size_t taken; /* bytes of `received` that were handed out */
+    bool failed;  /* a file that was handed over could not be read */
 } session_link;
 
 void link_init(session_link *l, int descriptor);

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections import Counter
 
 import pytest
 
@@ -214,3 +215,24 @@ def test_dotnet_build_from_its_start(clarinet, dotnet_build_project, tmp_path):
     assert any(name.startswith("Microsoft.CodeAnalysis.") for name in names), "no frame of Roslyn"
     assert "(JIT compilation)" in names
     assert incomplete <= 0.005 * total + 1, f"{incomplete} of {total} stacks are incomplete"
+
+
+def test_code_of_unloaded_assemblies_is_not_mistaken_for_another(
+        runtime, sample_command, clarinet, tmp_path):
+    """Methods that do the same work, one after the other, in code whose addresses are used again."""
+    types = 32
+    path = tmp_path / "burn.clarinet"
+    done = clarinet("record", "-p", "cpu", "--set", "cpu.interval=2ms", "-o", path, "--",
+                    *sample_command("Fates", "--parts", "burn", "--types", types))
+    assert done.code == 0, done
+    whole = 0
+    shares = Counter()
+    for names, weight in Recording.load(path).managed("cpu").items():
+        if any(name.startswith("Fates.Burning.Work") for name in names):
+            whole += weight
+            for name in names:
+                if name.startswith("Burn.Number"):
+                    shares[name] += weight
+    assert shares, "no method of an unloaded assembly was seen"
+    # each did 1/32 of the work; one whose name stuck to its address would have that of many
+    assert max(shares.values()) < whole / types * 3, (whole, shares)

@@ -136,6 +136,7 @@ def test_an_exception_nobody_catches_is_in_the_recording(runtime, sample_command
     command = sample_command("Fates", "--parts", part)
     done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--", *command)
     assert done.code == 128 + signal.SIGABRT, done
+    assert "recorded 1 records" in done.err, done
     (place,) = exceptions(report(clarinet, "out.clarinet"))["places"]
     assert place["type"] == "System.ApplicationException"
     assert place["message"] == "nobody takes this"
@@ -146,6 +147,43 @@ def test_an_exception_nobody_catches_is_in_the_recording(runtime, sample_command
         {"type": "System.FormatException", "message": "and that"},
     ]
     assert "**not caught**" in clarinet("report", "out.clarinet", "-f", "md").out
+
+
+def test_a_tool_that_sleeps_at_the_end_misses_nothing(runtime, sample_command, clarinet, tmp_path):
+    """The program throws and ends while the tool stands still, far more than a socket takes."""
+    command = sample_command("ExceptionStorm", "--rounds", 1500, "--rate", 0)
+    file = tmp_path / "out.clarinet"
+    tool = clarinet.start("record", "-p", "exceptions", "--set", "exceptions.stacks=100000", "-o",
+                          file, "--", *command)
+    wait_until(lambda: file.exists() and file.stat().st_size > 500)
+    tool.send_signal(signal.SIGSTOP)
+    try:
+        for child in children_of(tool.pid):
+            wait_until(lambda: state_of(child) in "ZX", timeout=120)
+    finally:
+        tool.send_signal(signal.SIGCONT)
+    out, err = tool.communicate(timeout=120)
+    assert tool.returncode == 0, err
+    process = report(clarinet, file)["processes"][0]
+    assert process["profilers"][0]["state"] == "stopped", process  # the agent's last word
+    table = exceptions({"processes": [process]})
+    losses = {loss["reason"] for loss in process["loss"]}
+    if not any("rows dropped" in reason for reason in losses):
+        assert counted(table) == said(out), (losses, err)
+
+
+def state_of(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "X"
+
+
+def children_of(pid):
+    try:
+        return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []  # it has ended already: a slow machine
 
 
 def test_types_that_are_unloaded_keep_their_names(runtime, sample_command, clarinet):

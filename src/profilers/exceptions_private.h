@@ -1,0 +1,111 @@
+/*
+ * exceptions_private: what the two halves of the profiler share: the callbacks on the target's
+ * threads (exceptions.c) put records into the ring; the own thread (exceptions_rows.c) makes rows
+ * of them. See exceptions.c for the whole.
+ *
+ * Thread rules: in the state, what stands above the mark belongs to all threads and is atomic.
+ */
+#ifndef CLARINET_PROFILERS_EXCEPTIONS_PRIVATE_H
+#define CLARINET_PROFILERS_EXCEPTIONS_PRIVATE_H
+
+#include "agent/agent.h"
+#include "agent/tally.h"
+#include "base/table.h"
+#include "profilers/exception_catch.h"
+#include "profilers/exception_classes.h"
+#include "profilers/exception_object.h"
+
+enum {
+    EXCEPTIONS_SELF = ENGINE_INDEX_exceptions,
+    EXCEPTIONS_LOSS_RING = 0,
+    EXCEPTIONS_LOSS_DISTINCT,
+    EXCEPTIONS_LOSS_CLASSES,
+    EXCEPTIONS_LOSS_NO_STACK,
+    EXCEPTIONS_RECORD_THROWN = 0,
+    EXCEPTIONS_RECORD_CAUGHT,
+    EXCEPTIONS_RECORD_UNCAUGHT,
+    EXCEPTIONS_RECORD_CLASS,
+    EXCEPTIONS_COLUMNS = 9,
+    EXCEPTION_INNER = 4, /* inner exceptions that are kept */
+};
+
+typedef struct {
+    exception_class class;
+    uint32_t units;
+} exception_inner_part;
+
+/* A record in the ring; `frames` frames and the units of all messages follow, outer first. */
+typedef struct {
+    uint64_t number;
+    uint64_t time;
+    exception_class class;
+    uint32_t thread;
+    uint32_t units;
+    uint16_t frames;
+    uint16_t inner_count;
+    uint16_t cut;
+    uint16_t leaf_is_call;
+    exception_inner_part inner[EXCEPTION_INNER];
+} exception_thrown;
+
+/* `function` is 0 for one that nobody catches; `address` is one of the catching frame, 0 = none. */
+typedef struct {
+    uint64_t number;
+    FunctionID function;
+    uintptr_t address;
+} exception_caught;
+
+/* The name of a class, when it is first thrown; `length` bytes follow. */
+typedef struct {
+    exception_class class;
+    uint32_t length;
+} exception_class_name;
+
+typedef struct {
+    uint64_t number;
+    uint64_t cells[EXCEPTIONS_COLUMNS];
+} exception_row;
+
+typedef struct {
+    uint32_t generation;
+    uint32_t string; /* 0 = not told yet */
+} exception_type;
+
+typedef struct {
+    allowance allowed;
+    atomic_uint depth;
+    atomic_bool messages;
+    atomic_uint class_way;
+    exception_layout layout;
+    _Atomic uintptr_t main_stack_top;
+    atomic_uint_fast64_t number;
+    atomic_uint_fast64_t unnamed;  /* counted, but there was no place for its class */
+    atomic_int_fast64_t searching; /* recorded ones that look for a catcher */
+    exception_catch catch;
+    exception_classes classes;
+    /* own thread */
+    exception_type types[EXCEPTION_CLASSES];
+    uint64_t distinct;
+    table_u64 stacks; /* hash of addresses to stack id */
+    uint64_t kept;    /* stacks put there */
+    unsigned unloads; /* after how many the table was emptied */
+    exception_row *held;
+    size_t held_count;
+} exceptions_state;
+
+static inline exceptions_state *exceptions_state_of(agent *a)
+{
+    return a->engines[EXCEPTIONS_SELF].state;
+}
+
+/* The own thread's half of the engine. */
+extern const recording_table EXCEPTIONS_TABLE;
+
+int exceptions_start(agent *a, error *e);
+void exceptions_stop(agent *a);
+void exceptions_configure(agent *a);
+void exceptions_take(agent *a, unsigned kind, const void *payload, size_t length);
+void exceptions_drain(agent *a, bool last);
+void exceptions_destroy(agent *a);
+
+#endif

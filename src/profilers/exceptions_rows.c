@@ -1,0 +1,315 @@
+/*
+ * exceptions_rows: the half of the profiler that runs on the own thread: records of the ring become
+ * rows, and rows wait here until it is known who catches. See exceptions.c.
+ *
+ * Thread rules: the agent's own thread only.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/os.h"
+#include "base/text.h"
+#include "clarinet/names.h"
+#include "profilers/exception_stack.h"
+#include "profilers/exceptions_private.h"
+
+enum {
+    HELD = 4096,
+    HOLD_MS = 3000,    /* a row waits so long for its catch */
+    FLAG_COUNTED = 1,  /* counted only: `count` exceptions without message and stack */
+    FLAG_CAUGHT = 2,   /* a managed method catches it */
+    FLAG_UNCAUGHT = 4, /* nobody does: it ends the program */
+};
+
+enum { TIME, THREAD, TYPE, MESSAGE, STACK, CAUGHT_IN, FLAGS, COUNT, INNER_TEXT };
+
+static const recording_column EXCEPTION_COLUMNS[EXCEPTIONS_COLUMNS] = {
+    {RECORDING_TIME, "time", ""},       {RECORDING_THREAD_ID, "thread", ""},
+    {RECORDING_STRING_ID, "type", ""},  {RECORDING_STRING_ID, "message", ""},
+    {RECORDING_STACK_ID, "stack", ""},  {RECORDING_METHOD_ID, "caught_in", ""},
+    {RECORDING_U64, "flags", ""},       {RECORDING_U64, "count", ""},
+    {RECORDING_STRING_ID, "inner", ""},
+};
+const recording_table EXCEPTIONS_TABLE = {"exceptions", "exceptions", EXCEPTION_COLUMNS,
+                                          EXCEPTIONS_COLUMNS};
+
+int exceptions_start(agent *a, error *e)
+{
+    exceptions_state *s = exceptions_state_of(a);
+
+    if (s == NULL) {
+        s = memory_allocate_array(1, sizeof *s);
+        if (s == NULL)
+            return error_set(e, ERROR_MEMORY, "no memory for the profiler 'exceptions'");
+        s->held = memory_allocate_array(HELD, sizeof *s->held);
+        if (s->held == NULL) {
+            memory_free(s);
+            return error_set(e, ERROR_MEMORY, "no memory for the profiler 'exceptions'");
+        }
+        table_u64_init(&s->stacks);
+        atomic_store(&s->main_stack_top, exception_main_stack_top());
+        a->engines[EXCEPTIONS_SELF].state = s;
+    }
+    allowance_reset(&s->allowed);
+    exception_classes_reset(&s->classes);
+    catch_reset(&s->catch);
+    memset(s->types, 0, sizeof s->types);
+    atomic_store(&s->unnamed, 0);
+    atomic_store(&s->searching, 0);
+    s->held_count = 0;
+    return 0;
+}
+
+void exceptions_configure(agent *a)
+{
+    exceptions_state *s = exceptions_state_of(a);
+    const catalogue_selected *user;
+    uint64_t stacks = 1;
+    uint64_t depth = 1;
+    bool messages = false;
+    size_t position = 0;
+
+    s->distinct = 1;
+    while ((user = agent_user(a, EXCEPTIONS_SELF, &position)) != NULL) {
+        uint64_t wanted = catalogue_number(user, "stacks");
+        uint64_t frames = catalogue_number(user, "depth");
+        uint64_t distinct = catalogue_number(user, "distinct");
+
+        stacks = wanted > stacks ? wanted : stacks;
+        depth = frames > depth ? frames : depth;
+        s->distinct = distinct > s->distinct ? distinct : s->distinct;
+        messages = messages || catalogue_number(user, "messages") != 0;
+    }
+    allowance_set(&s->allowed, stacks);
+    atomic_store(&s->depth, (unsigned)depth);
+    atomic_store(&s->messages, messages);
+}
+
+void exceptions_stop(agent *a)
+{
+    exceptions_state *s = exceptions_state_of(a);
+
+    table_u64_free(&s->stacks); /* ids may start anew with the next session */
+    table_u64_init(&s->stacks);
+    s->kept = 0;
+    s->held_count = 0;
+}
+
+void exceptions_destroy(agent *a)
+{
+    exceptions_state *s = exceptions_state_of(a);
+
+    table_u64_free(&s->stacks);
+    memory_free(s->held);
+    memory_free(s);
+    a->engines[EXCEPTIONS_SELF].state = NULL;
+}
+
+/* The string of a class; 0 when its name has not come. */
+static uint32_t type_of(const exceptions_state *s, const exception_class *class)
+{
+    const exception_type *name;
+
+    if (class->place >= EXCEPTION_CLASSES)
+        return 0;
+    name = &s->types[class->place];
+    return name->generation == class->generation ? name->string : 0;
+}
+
+static uint32_t stack_of(agent *a, exceptions_state *s, const exception_thrown *record,
+                         const uintptr_t *addresses)
+{
+    uint64_t hash = table_hash_bytes(addresses, record->frames * sizeof *addresses);
+    uint64_t known;
+    uint32_t stack;
+
+    if (record->frames == 0) {
+        agent_lose(a, EXCEPTIONS_SELF, EXCEPTIONS_LOSS_NO_STACK, 1);
+        return 0;
+    }
+    if (s->unloads != a->unloads_met) {
+        /* code has gone, and other code may have its addresses */
+        s->unloads = a->unloads_met;
+        table_u64_free(&s->stacks);
+    }
+    if (table_u64_get(&s->stacks, hash, &known))
+        return (uint32_t)known;
+    if (s->kept >= s->distinct) {
+        agent_lose(a, EXCEPTIONS_SELF, EXCEPTIONS_LOSS_DISTINCT, 1);
+        return 0;
+    }
+    stack = names_stack_of(&a->names, addresses, record->frames, record->leaf_is_call != 0,
+                           record->cut != 0);
+    table_u64_put(&s->stacks, hash, stack);
+    s->kept++;
+    return stack;
+}
+
+static uint32_t intern(agent *a, const buffer *text)
+{
+    return text->length == 0 ? 0 : names_intern(&a->names, buffer_text(text), text->length);
+}
+
+/* One line for each inner exception, outermost first: "Type: message". */
+static uint32_t inner_of(agent *a, const exceptions_state *s, const exception_thrown *record,
+                         const WCHAR *units)
+{
+    buffer text = BUFFER_EMPTY;
+    uint32_t id;
+
+    for (size_t i = 0; i < record->inner_count && i < EXCEPTION_INNER; i++) {
+        const names_string *type = names_get_string(&a->names, type_of(s, &record->inner[i].class));
+        size_t start;
+
+        if (i != 0)
+            buffer_append_text(&text, "\n");
+        if (type != NULL)
+            buffer_append(&text, type->text, type->length);
+        if (record->inner[i].units != 0)
+            buffer_append_text(&text, ": ");
+        start = text.length;
+        text_append_utf16(&text, units, record->inner[i].units);
+        for (size_t k = start; k < text.length; k++)
+            if (text.data[k] == '\n')
+                text.data[k] = ' ';
+        units += record->inner[i].units;
+    }
+    id = intern(a, &text);
+    buffer_free(&text);
+    return id;
+}
+
+static bool is_decided(const exception_row *row)
+{
+    return (row->cells[FLAGS] & (FLAG_CAUGHT | FLAG_UNCAUGHT)) != 0;
+}
+
+/* Writes the rows whose end is known, or that were thrown before `until`; the others wait on. */
+static void emit_held(agent *a, exceptions_state *s, uint64_t until)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->held_count; i++) {
+        if (is_decided(&s->held[i]) || s->held[i].cells[TIME] < until)
+            agent_row(a, EXCEPTIONS_SELF, 0, s->held[i].cells);
+        else
+            s->held[kept++] = s->held[i];
+    }
+    s->held_count = kept;
+}
+
+static void take_thrown(agent *a, exceptions_state *s, const exception_thrown *record,
+                        size_t length)
+{
+    const uintptr_t *addresses = (const uintptr_t *)(record + 1);
+    const WCHAR *units = (const WCHAR *)(const void *)(addresses + record->frames);
+    buffer message = BUFFER_EMPTY;
+    exception_row *row;
+
+    if (length < sizeof *record)
+        return;
+    if (s->held_count == HELD)
+        emit_held(a, s, s->held[HELD / 2].cells[TIME]);
+    if (s->held_count == HELD)
+        emit_held(a, s, UINT64_MAX);
+    row = &s->held[s->held_count++];
+    memset(row, 0, sizeof *row);
+    row->number = record->number;
+    row->cells[TIME] = record->time;
+    row->cells[THREAD] = record->thread;
+    row->cells[TYPE] = type_of(s, &record->class);
+    row->cells[STACK] = stack_of(a, s, record, addresses);
+    row->cells[COUNT] = 1;
+    text_append_utf16(&message, units, record->units);
+    row->cells[MESSAGE] = intern(a, &message);
+    buffer_free(&message);
+    row->cells[INNER_TEXT] = inner_of(a, s, record, units + record->units);
+}
+
+/* The method that catches, by an address in it: that is safe to ask for, the function's id is not
+ * (the method may be gone by now). */
+static uint32_t catching_method(agent *a, const exception_caught *record)
+{
+    uint32_t method = names_known_function(&a->names, record->function);
+    const names_frame *frame;
+
+    if (method != 0 || record->address == 0)
+        return method;
+    frame = names_get_frame(&a->names, names_frame_at(&a->names, record->address, true));
+    return frame != NULL && frame->kind == RECORDING_FRAME_MANAGED ? frame->a : 0;
+}
+
+static void take_end(agent *a, exceptions_state *s, const exception_caught *record, uint64_t flag)
+{
+    for (size_t i = s->held_count; i > 0; i--) {
+        exception_row *row = &s->held[i - 1];
+
+        if (row->number != record->number)
+            continue;
+        row->cells[FLAGS] |= flag;
+        if (flag == FLAG_CAUGHT)
+            row->cells[CAUGHT_IN] = catching_method(a, record);
+        return;
+    }
+}
+
+static void take_class(agent *a, exceptions_state *s, const exception_class_name *record,
+                       size_t length)
+{
+    if (length < sizeof *record || length - sizeof *record < record->length ||
+        record->class.place >= EXCEPTION_CLASSES)
+        return;
+    s->types[record->class.place] =
+        (exception_type){record->class.generation,
+                         names_intern(&a->names, (const char *)(record + 1), record->length)};
+}
+
+void exceptions_take(agent *a, unsigned kind, const void *payload, size_t length)
+{
+    exceptions_state *s = exceptions_state_of(a);
+
+    if (kind == EXCEPTIONS_RECORD_THROWN)
+        take_thrown(a, s, payload, length);
+    else if (kind == EXCEPTIONS_RECORD_CLASS)
+        take_class(a, s, payload, length);
+    else if (length >= sizeof(exception_caught))
+        take_end(a, s, payload, kind == EXCEPTIONS_RECORD_CAUGHT ? FLAG_CAUGHT : FLAG_UNCAUGHT);
+}
+
+static void put_counted(agent *a, uint32_t type, uint64_t count)
+{
+    uint64_t cells[EXCEPTIONS_COLUMNS] = {0};
+
+    cells[TIME] = os_monotonic_ns();
+    cells[TYPE] = type;
+    cells[FLAGS] = FLAG_COUNTED;
+    cells[COUNT] = count;
+    agent_row(a, EXCEPTIONS_SELF, 0, cells);
+}
+
+void exceptions_drain(agent *a, bool last)
+{
+    exceptions_state *s = exceptions_state_of(a);
+    uint64_t now = os_monotonic_ns();
+    uint64_t hold = (uint64_t)HOLD_MS * 1000000;
+    uint64_t unnamed;
+
+    emit_held(a, s, last ? UINT64_MAX : now < hold ? 0 : now - hold);
+    for (uint32_t i = 0; i < EXCEPTION_CLASSES; i++) {
+        exception_class class = {i, 0};
+        uint64_t count;
+
+        if (exception_classes_take(&s->classes, i, &class.generation, &count)) {
+            /* a name that comes behind its first count is in the ring: it is met next time */
+            uint32_t type = type_of(s, &class);
+
+            put_counted(a, type != 0 ? type : names_intern_text(&a->names, "(unknown)"), count);
+        }
+        exception_classes_recycle(&s->classes, i);
+    }
+    unnamed = atomic_exchange(&s->unnamed, 0);
+    if (unnamed != 0) {
+        agent_lose(a, EXCEPTIONS_SELF, EXCEPTIONS_LOSS_CLASSES, unnamed);
+        put_counted(a, names_intern_text(&a->names, "(type not kept)"), unnamed);
+    }
+}
