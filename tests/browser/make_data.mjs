@@ -352,12 +352,13 @@ function addExceptions(builder, random) {
             'Item 4711 is out of stock',
             0.1,
             [...HTTP, `Shop.Orders.OrdersController.Place|Shop|${ORDERS}|41`],
+            'System.IO.IOException: the store is <away>\nSystem.OperationCanceledException',
         ],
     ];
     const rows = [];
     for (let i = 0; i < 600; i++) {
         const r = random();
-        const [type, message, , path] = r < 0.7 ? types[0] : r < 0.9 ? types[1] : types[2];
+        const [type, message, , path, inner] = r < 0.7 ? types[0] : r < 0.9 ? types[1] : types[2];
         rows.push({
             time: Math.floor(random() ** 0.6 * 1e7),
             thread: 1 + (i % 4),
@@ -367,6 +368,7 @@ function addExceptions(builder, random) {
             caught_in: builder.string('Shop.Orders.OrdersController.Place'),
             flags: 0,
             count: 1,
+            inner: inner ? builder.string(inner) : 0,
         });
     }
     builder.table(
@@ -381,6 +383,7 @@ function addExceptions(builder, random) {
             caught_in: 'method',
             flags: 'u64',
             count: 'u64',
+            inner: 'string',
         },
         rows,
         'count',

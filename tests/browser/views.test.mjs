@@ -193,6 +193,11 @@ describe('views', () => {
                 /OrdersController\.Place.*Orders\.cs:39/,
             );
             await shot(page, 'exceptions', { fullPage: true });
+            await page.click('button >> text=Shop.Orders.OutOfStockException');
+            assert.match(
+                (await rows(page, 'Inner exceptions'))[0],
+                /System\.IO\.IOException: the store is <away>\s*System\.OperationCanceledException/,
+            );
             await page.click('text=Flame graph of exceptions');
             await settled(page);
             assert.match(await text(page, '.filters .sum'), /^600$/);

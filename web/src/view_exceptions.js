@@ -1,5 +1,5 @@
-// Exceptions: types with their counts, the messages of each, where they were thrown, and their
-// rate over time. The flame graph of the same table is one click away.
+// Exceptions: types with their counts, the messages and inner exceptions of each, where they were
+// thrown and caught, and their rate over time. The flame graph of the same table is one click away.
 
 import { el, fill, oncePerFrame, paint } from './dom.js';
 import { percent, shortNumber, tailOfName } from './format.js';
@@ -161,6 +161,10 @@ export class ExceptionsView {
                 group.caught = group.caught || new Map();
                 add(group.caught, columns.caught_in[row], count);
             }
+            if (columns.inner && columns.inner[row] > 0) {
+                group.inner = group.inner || new Map();
+                add(group.inner, columns.inner[row], count);
+            }
         }
         return groups;
     }
@@ -191,6 +195,26 @@ export class ExceptionsView {
                     },
                 ],
             }),
+            group.inner &&
+                grid({
+                    label: 'Inner exceptions',
+                    rows: list(group.inner),
+                    sort: 0,
+                    columns: [
+                        {
+                            title: 'Count',
+                            number: true,
+                            value: (r) => r.count,
+                            cell: (r) => shortNumber(r.count),
+                        },
+                        {
+                            title: 'Inner exceptions, outermost first',
+                            wide: true,
+                            value: (r) => process.text(r.id),
+                            cell: (r) => innerCell(process.text(r.id)),
+                        },
+                    ],
+                }),
             group.caught &&
                 grid({
                     label: 'Caught in',
@@ -306,6 +330,15 @@ export class ExceptionsView {
             );
         });
     }
+}
+
+/** One line for each inner exception, as "Type: message". */
+function innerCell(text) {
+    return el(
+        'ol',
+        { class: 'stack' },
+        text.split('\n').map((line) => el('li', { text: line })),
+    );
 }
 
 function add(map, key, count) {
