@@ -155,7 +155,7 @@ def test_a_tool_that_sleeps_at_the_end_misses_nothing(runtime, sample_command, c
     file = tmp_path / "out.clarinet"
     tool = clarinet.start("record", "-p", "exceptions", "--set", "exceptions.stacks=100000", "-o",
                           file, "--", *command)
-    wait_until(lambda: file.exists() and file.stat().st_size > 500)
+    wait_until(lambda: file.exists() and file.stat().st_size > 500, timeout=120)
     tool.send_signal(signal.SIGSTOP)
     try:
         for child in children_of(tool.pid):
