@@ -118,7 +118,7 @@ static void collect(void *context, const char *name)
     buffer path = BUFFER_EMPTY;
     char *text;
 
-    if (!text_ends_with(name, "xml"))
+    if (!text_ends_with(name, "xml") && !text_ends_with(name, ".json"))
         return;
     if (list->count == list->capacity) {
         size_t capacity = list->capacity == 0 ? 32 : list->capacity * 2;

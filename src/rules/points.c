@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "rules/points_json.h"
 #include "rules/xml.h"
 
 static const char DEFAULT_FACTORY[] = "NewRelic.Agent.Core.Tracer.Factories.DefaultTracerFactory";
@@ -334,7 +335,8 @@ int points_add_file(points *set, const char *path, const void *bytes, size_t len
     l.path = keep(set, path, strlen(path));
     if (l.path == NULL)
         return error_set(e, ERROR_MEMORY, "no memory for instrumentation points");
-    code = xml_parse(bytes, length, &document, &problem);
+    code = text_ends_with(path, ".json") ? points_json_parse(bytes, length, &document, &problem)
+                                         : xml_parse(bytes, length, &document, &problem);
     if (code == ERROR_MEMORY)
         return error_set(e, ERROR_MEMORY, "no memory for instrumentation points");
     if (code != 0) {

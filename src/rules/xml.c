@@ -39,9 +39,9 @@ static int parse_content(parser *x, xml_element **first, unsigned depth, bool in
 
 /* ---- memory ---- */
 
-static void *take(parser *x, size_t size)
+void *xml_take(xml_document *document, size_t size)
 {
-    block *b = x->document->blocks;
+    block *b = document->blocks;
     void *result;
 
     size = (size + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
@@ -51,19 +51,19 @@ static void *take(parser *x, size_t size)
         b = memory_allocate(sizeof *b + room);
         if (b == NULL)
             return NULL;
-        b->next = x->document->blocks;
+        b->next = document->blocks;
         b->used = 0;
         b->size = room;
-        x->document->blocks = b;
+        document->blocks = b;
     }
     result = (uint8_t *)b->data + b->used;
     b->used += size;
     return result;
 }
 
-static char *take_text(parser *x, const void *bytes, size_t length)
+char *xml_take_text(xml_document *document, const void *bytes, size_t length)
 {
-    char *text = take(x, length + 1);
+    char *text = xml_take(document, length + 1);
 
     if (text == NULL)
         return NULL;
@@ -167,7 +167,7 @@ static const char *parse_name(parser *x)
 
     while (x->p < x->end && !ends_name(*x->p))
         x->p++;
-    return take_text(x, from, (size_t)(x->p - from));
+    return xml_take_text(x->document, from, (size_t)(x->p - from));
 }
 
 /* Appends one reference from `*p` (which stands on '&'); an unknown one stays as it is. */
@@ -217,7 +217,7 @@ static void append_reference(buffer *out, const uint8_t **p, const uint8_t *end)
 static int parse_attribute(parser *x, xml_attribute ***tail)
 {
     const uint8_t *from = x->p;
-    xml_attribute *attribute = take(x, sizeof *attribute);
+    xml_attribute *attribute = xml_take(x->document, sizeof *attribute);
     buffer value = BUFFER_EMPTY;
     const uint8_t *close;
     uint8_t quote;
@@ -248,8 +248,9 @@ static int parse_attribute(parser *x, xml_attribute ***tail)
             buffer_append(&value, p++, 1);
     }
     x->p = close + 1;
-    attribute->value =
-        buffer_failed(&value) ? NULL : take_text(x, buffer_text(&value), value.length);
+    attribute->value = buffer_failed(&value)
+                           ? NULL
+                           : xml_take_text(x->document, buffer_text(&value), value.length);
     buffer_free(&value);
     if (attribute->value == NULL)
         return no_memory(x);
@@ -262,7 +263,7 @@ static int parse_attribute(parser *x, xml_attribute ***tail)
 static int parse_element(parser *x, xml_element **result, unsigned depth)
 {
     const uint8_t *from = x->p;
-    xml_element *element = take(x, sizeof *element);
+    xml_element *element = xml_take(x->document, sizeof *element);
     xml_attribute **tail;
     int code;
 
@@ -358,7 +359,7 @@ int xml_parse(const void *bytes, size_t length, xml_document **document, error *
     int code;
 
     *document = NULL;
-    x.document = memory_allocate_array(1, sizeof *x.document);
+    x.document = xml_new();
     if (x.document == NULL)
         return no_memory(&x);
     if (length >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
@@ -383,6 +384,16 @@ void xml_free(xml_document *document)
         document->blocks = next;
     }
     memory_free(document);
+}
+
+xml_document *xml_new(void)
+{
+    return memory_allocate_array(1, sizeof(xml_document));
+}
+
+void xml_set_root(xml_document *document, xml_element *root)
+{
+    document->root = root;
 }
 
 const xml_element *xml_root(const xml_document *document)

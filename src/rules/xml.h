@@ -48,4 +48,12 @@ const xml_element *xml_path(const xml_element *first, ...) __attribute__((sentin
 /* The value of the first attribute with this name, in any letter case, or NULL. */
 const char *xml_attribute_value(const xml_element *element, const char *name);
 
+/* ---- for readers of other formats that give the same tree ---- */
+
+/* An empty document, NULL without memory; memory and text taken from it live as long as it does. */
+xml_document *xml_new(void);
+void *xml_take(xml_document *document, size_t size);
+char *xml_take_text(xml_document *document, const void *bytes, size_t length);
+void xml_set_root(xml_document *document, xml_element *root);
+
 #endif

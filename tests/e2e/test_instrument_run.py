@@ -53,6 +53,18 @@ def points(tmp_path):
     return file
 
 
+@pytest.fixture
+def json_points(tmp_path):
+    """The same points in JSON."""
+    file = tmp_path / "flow.json"
+    where = {"assembly": "Flow", "class": "Flow.Shop"}
+    file.write_text(json.dumps({"points": [
+        {**where, "method": [name for name in NAMES if name != "Check"]},
+        {**where, "method": "Check", "parameters": ["System.Int32"]},
+    ]}, indent=2))
+    return file
+
+
 def spans_of(request):
     """The spans of an ExportTraceServiceRequest, checked as a receiver would."""
     found = []
@@ -88,9 +100,9 @@ def check_tree(spans):
     assert set(counts.values()) == {ORDERS}
 
 
-def test_spans_follow_the_flow_through_awaits_into_a_file(clarinet, runtime, flow_program, points):
+def test_spans_follow_the_flow_through_awaits_into_a_file(clarinet, runtime, flow_program, json_points):
     bare = subprocess.run(runtime.command(flow_program), capture_output=True, text=True)
-    done = clarinet("instrument", "run", "--otlp", "spans.json", "--points", points, "--",
+    done = clarinet("instrument", "run", "--otlp", "spans.json", "--points", json_points, "--",
                     *runtime.command(flow_program), timeout=180)
     assert (done.code, done.out) == (bare.returncode, bare.stdout) == (3, "sum 733\n"), done
     assert "160 spans in spans.json" in done.err, done

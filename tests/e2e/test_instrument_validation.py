@@ -136,10 +136,16 @@ def test_check_lists_points_and_names_those_that_never_match(home, clarinet, ins
     assert never == ["[Shapes]Shapes.Flow::Missing", "[Shapes]Shapes.Nowhere::Small",
                      "[Shapes]Shapes.Outer+Inner::Call(System.Int64)", "[Shapes]Shapes.Flow::Loop from 9.0.0.0"]
     assert re.search(r"^\[Shapes\]Shapes\.Parameters::Nested\(Inner,Value\) .*  1 method$", bad.out, re.M)
+    home.extension("own.json", """{"points": [
+        {"assembly": "Shapes", "class": "Shapes.Flow", "method": ["Small", "Missing"]}]}""")
+    both = clarinet("instrument", "check", home.folder, "--assembly", assembly)
+    assert re.search(r"^\[Shapes\]Shapes\.Flow::Missing  .*own\.json:2  NEVER MATCHES", both.out, re.M), both.out
+    home.extension("broken.json", '{"points":\n [{"assembly": "Shapes", "clas": "A"}]}')
     home.extension("broken.xml", "<extension>\n<a")
     invalid = clarinet("instrument", "check", home.folder)
     assert invalid.code == 1
     assert "broken.xml is invalid and is skipped: line 2" in invalid.out
+    assert "broken.json is invalid and is skipped: line 2, column 26: unknown key: clas" in invalid.out
     assert clarinet("instrument", "check", home.folder / "nowhere").code == 1
 
 

@@ -1,4 +1,4 @@
-/* Fuzz target: extension and configuration files, from bytes to points. */
+/* Fuzz target: extension files (XML and JSON) and configuration files, from bytes to points. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (set != NULL) {
         points_add_file(set, "fuzz.xml", data, size, NULL, NULL);
+        points_add_file(set, "fuzz.json", data, size, NULL, NULL);
         points_finish(set, NULL);
         points_free(set);
     }

@@ -224,6 +224,44 @@ static void show_point(buffer *out, const point *p)
                   p->arguments, factory, p->metric);
 }
 
+static void keep_sentence(void *context, const char *sentence)
+{
+    snprintf(context, 1024, "%s", sentence);
+}
+
+static void json_cases(void **state)
+{
+    cases c;
+    char *lines[2];
+    size_t count = 0;
+
+    (void)state;
+    cases_open(&c, "points_json.txt");
+    while (cases_next(&c, lines, 2)) {
+        char said[1024] = "";
+        buffer shown = BUFFER_EMPTY;
+        points *set = points_new((points_log){keep_sentence, said});
+
+        unescape_lines(lines[0]);
+        assert_int_equal(points_add_file(set, "x.json", lines[0], strlen(lines[0]), NULL, NULL), 0);
+        assert_int_equal(points_finish(set, NULL), 0);
+        for (size_t i = 0; i < points_count(set); i++)
+            show_point(&shown, points_at(set, i));
+        if (points_invalid_files(set) != 0)
+            buffer_format(&shown, "! %s", strstr(said, "line"));
+        else if (points_count(set) == 0)
+            buffer_append_text(&shown, "none");
+        if (strcmp(buffer_text(&shown), lines[1]) != 0)
+            fail_msg("%s: expected %s, got %s", lines[0], lines[1], buffer_text(&shown));
+        points_free(set);
+        buffer_free(&shown);
+        count++;
+    }
+    print_message("%zu cases of points in JSON\n", count);
+    assert_true(count >= 25);
+    cases_close(&c);
+}
+
 static void point_cases(void **state)
 {
     cases c;
@@ -562,6 +600,7 @@ int main(void)
         cmocka_unit_test(xml_accepts_mark_and_nothing_and_refuses_depth),
         cmocka_unit_test(version_cases),
         cmocka_unit_test(point_cases),
+        cmocka_unit_test(json_cases),
         cmocka_unit_test(lookup_cases),
         cmocka_unit_test(spellings_and_their_order),
         cmocka_unit_test(configuration_reads_every_part),
