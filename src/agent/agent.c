@@ -160,6 +160,7 @@ HRESULT agent_on_initialize(void *context, const clr_info *info)
     const char *path = getenv(CONTROL_VARIABLE_CONNECT);
     const char *text = getenv(CONTROL_VARIABLE_TOKEN);
     uint8_t token[CONTROL_TOKEN_SIZE];
+    int none = 0;
 
     if (atomic_load(&a->phase) != AGENT_IDLE || path == NULL || text == NULL ||
         !control_parse_token(text, token))
@@ -186,6 +187,13 @@ HRESULT agent_on_initialize(void *context, const clr_info *info)
     }
     wait_for(&a->started, AGENT_GRACE_MS);
     atomic_store(&a->mask_deferred, false);
+    if (!atomic_compare_exchange_strong(&a->started, &none, AGENT_START_LATE) &&
+        none == AGENT_START_REFUSED) {
+        /* turned away: the process goes on as if we had never been there */
+        pthread_join(a->thread, NULL);
+        go(a);
+        return CORPROF_E_PROFILER_CANCEL_ACTIVATION;
+    }
     agent_apply_mask(a, NULL);
     return S_OK;
 }

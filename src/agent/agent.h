@@ -34,6 +34,13 @@ enum {
     AGENT_FIRST_SLAB = 16 << 10,
 };
 
+/* How the wait of start mode ended. */
+typedef enum {
+    AGENT_STARTED = 1,   /* a session has started */
+    AGENT_START_REFUSED, /* the tool has turned us away */
+    AGENT_START_LATE,    /* neither in time: the program runs, a session may still come */
+} agent_start;
+
 typedef enum {
     CLIENT_FREE = 0,
     CLIENT_GREETING, /* connected, has not said hello */
@@ -84,7 +91,7 @@ struct agent {
     bool by_start;
     clr_info info;
     atomic_int phase;
-    atomic_int started;  /* a session has started: start mode holds the program until then */
+    atomic_int started;  /* an agent_start: start mode holds the program while it is 0 */
     atomic_int finished; /* the own thread has sent its last */
     pthread_t thread;
     bool has_thread;

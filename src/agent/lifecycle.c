@@ -213,7 +213,7 @@ int agent_start_client(agent *a, client *c, error *e)
     control_put_plain(&c->out.pending, CONTROL_STARTED);
     c->state = CLIENT_RECORDING;
     a->next_tick_ns = os_monotonic_ns() + (uint64_t)AGENT_TICK_MS * 1000000;
-    atomic_store(&a->started, 1);
+    atomic_store(&a->started, AGENT_STARTED);
     return 0;
 }
 

@@ -220,10 +220,22 @@ static void say_farewell(agent *a)
     endpoint_close(a);
 }
 
+/* The tool that started the process has turned us away while the runtime waits for us to begin:
+ * whoever waits undoes everything; this thread must end at once. */
+static bool is_refused(agent *a)
+{
+    int none = 0;
+
+    if (!a->by_start || !atomic_compare_exchange_strong(&a->started, &none, AGENT_START_REFUSED))
+        return false;
+    lock_wake(&a->started, INT32_MAX);
+    return true;
+}
+
 static void *run(void *argument)
 {
     agent *a = argument;
-    bool had_client = false;
+    bool had_client = client_count(a) != 0;
 
     prctl(PR_SET_NAME, "clarinet", 0, 0, 0);
     a->own_thread_id = os_thread_id();
@@ -234,7 +246,7 @@ static void *run(void *argument)
         keep_time(a);
         had_client = had_client || client_count(a) != 0;
         if (is_over(a, had_client)) {
-            if (let_go(a))
+            if (is_refused(a) || let_go(a))
                 return NULL;
             had_client = false;
             endpoint_open_own(a, NULL);

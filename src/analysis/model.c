@@ -86,6 +86,14 @@ const char *model_info_value(const model *m, const model_process *process, const
     return NULL;
 }
 
+uint64_t model_not_recorded(const model *m)
+{
+    const char *value = model_info_value(m, NULL, "processes_not_recorded");
+    uint64_t count = 0;
+
+    return value != NULL && text_to_u64(value, &count) ? count : 0;
+}
+
 const model_table *model_find_table(const model *m, const model_process *process, const char *name,
                                     const char *profiler)
 {

@@ -182,6 +182,8 @@ int model_load(recording_file *file, uint64_t memory_limit, model *m, error *e);
 /* Opens, loads and closes. */
 int model_load_path(const char *path, uint64_t memory_limit, model *m, error *e);
 void model_free(model *m);
+/* Processes of the command that there was no room for. */
+uint64_t model_not_recorded(const model *m);
 
 static inline const char *model_text(const model *m, uint32_t string)
 {

@@ -9,7 +9,6 @@
 #include "base/text.h"
 
 static const uint64_t DEFAULT_LIMIT = 8ull << 30;
-static const size_t MAXIMUM_PROCESSES = 4096;
 
 bool model_charge(model *m, uint64_t bytes)
 {
@@ -325,7 +324,7 @@ static model_process *process_of(model *m, uint32_t index, bool *skip)
     for (size_t i = 0; i < m->process_count; i++)
         if (m->processes[i].index == index)
             return &m->processes[i];
-    if (m->process_count >= MAXIMUM_PROCESSES) {
+    if (m->process_count >= RECORDING_MAXIMUM_PROCESSES) {
         *skip = true;
         return NULL;
     }

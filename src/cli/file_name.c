@@ -3,7 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+
+#include "base/text.h"
 
 void file_name_make(char *out, size_t size, const char *name, int process_id, const char *extension)
 {
@@ -24,4 +27,41 @@ void file_name_make(char *out, size_t size, const char *name, int process_id, co
     localtime_r(&now, &parts);
     strftime(when, sizeof when, "%Y%m%d-%H%M%S", &parts);
     snprintf(out, size, "%s-%d-%s%s", clean, process_id, when, extension);
+}
+
+int file_name_check_apart(const char *read, const char *written, error *e)
+{
+    struct stat source;
+    struct stat target;
+
+    if (read == NULL || written == NULL || text_equal(written, "-") ||
+        stat(written, &target) != 0 || !S_ISREG(target.st_mode) ||
+        (text_equal(read, "-") ? fstat(0, &source) : stat(read, &source)) != 0 ||
+        source.st_dev != target.st_dev || source.st_ino != target.st_ino)
+        return 0;
+    error_set(e, ERROR_USAGE, "%s is the file that is read: it would be lost", written);
+    return error_advise(e, "choose another name with -o");
+}
+
+static bool is_plain(const char *name)
+{
+    static const char PLAIN[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "%+,-./:=@_";
+
+    return name[0] != '\0' && name[strspn(name, PLAIN)] == '\0';
+}
+
+void file_name_append_quoted(buffer *out, const char *name)
+{
+    if (is_plain(name)) {
+        buffer_format(out, "%s", name);
+        return;
+    }
+    buffer_format(out, "'");
+    for (const char *p = name; *p != '\0'; p++)
+        if (*p == '\'')
+            buffer_format(out, "'\\''");
+        else
+            buffer_append(out, p, 1);
+    buffer_format(out, "'");
 }

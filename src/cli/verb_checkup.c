@@ -189,6 +189,17 @@ static void name_files(request *q, const char *name, int process_id)
     q->session.file = q->recording;
 }
 
+/* The earlier checkup must not be lost to this one. */
+static int check_files(const request *q, error *e)
+{
+    const char *const written[] = {q->recording, q->page, q->json_file};
+    int code = 0;
+
+    for (size_t i = 0; i < sizeof written / sizeof *written && code == 0; i++)
+        code = file_name_check_apart(q->baseline, written[i], e);
+    return code;
+}
+
 static int write_page(const request *q, const model *m, error *e)
 {
     report_options options = {.limits = &q->limits};
@@ -304,9 +315,11 @@ static int examine_process(request *q, error *e)
     if (code != 0)
         return cli_fail(e);
     name_files(q, process.name, process.process_id);
-    if (is_terminal)
+    code = check_files(q, e);
+    if (code == 0 && is_terminal)
         fprintf(stderr, "attaching to %s (%d)…", process.name, process.process_id);
-    code = session_record_process(&q->session, &process, &result, e);
+    if (code == 0)
+        code = session_record_process(&q->session, &process, &result, e);
     diagnostics_process_free(&process);
     if (code != 0) {
         if (is_terminal)
@@ -322,7 +335,7 @@ static int examine_command(request *q, error *e)
     session_result result;
 
     name_files(q, q->command[0], os_process_id());
-    if (session_record_command(&q->session, q->command, &result, e) != 0)
+    if (check_files(q, e) != 0 || session_record_command(&q->session, q->command, &result, e) != 0)
         return cli_fail(e);
     tell_trouble(&result);
     if (!result.total.started)

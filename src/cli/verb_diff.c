@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/file_name.h"
 #include "report/diff.h"
 
 typedef struct {
@@ -133,6 +134,8 @@ int verb_diff(int argc, char **argv)
     difference d = {0};
     int code = parse(argc, argv, &a, &e);
 
+    for (size_t i = 0; i < 2 && code == 0; i++)
+        code = file_name_check_apart(a.files[i], a.out, &e);
     if (code == 0)
         code = choose_format(&a, &format, &e);
     if (code == 0)

@@ -179,6 +179,7 @@ static void tell_result(const request *q, const session_result *result)
     char rows[32];
     char lost[32];
     char bytes[32];
+    buffer name = BUFFER_EMPTY;
 
     if (terminal)
         fputs("\r\033[K", stderr);
@@ -198,8 +199,15 @@ static void tell_result(const request *q, const session_result *result)
     if (total->lost != 0)
         fprintf(stderr, ", %s lost", grouped(total->lost, lost));
     fprintf(stderr, ", %s\n", sized(total->bytes, bytes));
+    if (total->not_recorded != 0)
+        fprintf(stderr,
+                "%zu more process%s not recorded: at most 256 are recorded at once, and as "
+                "many as `ulimit -n` has room for (two descriptors each)\n",
+                total->not_recorded, total->not_recorded == 1 ? " was" : "es were");
+    file_name_append_quoted(&name, q->file);
     if (!q->streams)
-        fprintf(stderr, "%s\n\nnext: clarinet report %s -f md\n", q->file, q->file);
+        fprintf(stderr, "%s\n\nnext: clarinet report %s -f md\n", q->file, buffer_text(&name));
+    buffer_free(&name);
 }
 
 static int record_process(request *q, error *e)

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/file_name.h"
 #include "report/report.h"
 
 typedef struct {
@@ -168,8 +169,13 @@ static int open_output(const arguments *a, const report_format *format, int *des
 /* What a reader must know wherever the report itself cannot say it. */
 static void print_warnings(const model *m)
 {
+    uint64_t missing = model_not_recorded(m);
+
     if (m->cut[0] != '\0')
         fprintf(stderr, "clarinet: %s\n", m->cut);
+    if (missing != 0)
+        fprintf(stderr, "clarinet: %llu more process%s not recorded\n", (unsigned long long)missing,
+                missing == 1 ? " was" : "es were");
     if (m->damaged_chunks != 0)
         fprintf(stderr, "clarinet: %llu damaged chunks were skipped\n",
                 (unsigned long long)m->damaged_chunks);
@@ -225,8 +231,8 @@ int verb_report(int argc, char **argv)
     error e = {0};
     model m;
 
-    if (parse(argc, argv, &a, &e) != 0 || choose_format(&a, &format, &e) != 0 ||
-        model_load_path(a.file, 0, &m, &e) != 0)
+    if (parse(argc, argv, &a, &e) != 0 || file_name_check_apart(a.file, a.out, &e) != 0 ||
+        choose_format(&a, &format, &e) != 0 || model_load_path(a.file, 0, &m, &e) != 0)
         return cli_fail(&e);
     print_warnings(&m);
     /* checked first: a slip of the pen must not cost an earlier report its file */

@@ -31,6 +31,7 @@
 #define RECORDING_PROCESS_NONE      UINT32_MAX /* the recording itself */
 #define RECORDING_TOOL_STRINGS      (1u << 31) /* first string id that the tool gives out */
 #define RECORDING_MAXIMUM_COLUMNS   64u
+#define RECORDING_MAXIMUM_PROCESSES 4096u
 
 typedef enum {
     RECORDING_INFO = 1,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -75,6 +76,10 @@ int recording_writer_create(const char *path, recording_writer **writer, error *
     if (w->descriptor < 0) {
         code = error_set_errno(e, errno == EACCES ? ERROR_PERMISSION : ERROR_IO, errno,
                                "cannot create the recording %s", path);
+        error_advise(e, "choose another place with -o FILE");
+    } else if (flock(w->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        /* both would write from the file's start */
+        code = error_set(e, ERROR_BUSY, "%s is being recorded", path);
         error_advise(e, "choose another place with -o FILE");
     } else if (w->path == NULL) {
         code = error_set(e, ERROR_MEMORY, "no memory for the recording's writer");

@@ -223,6 +223,7 @@ static void put_top(const model *m, const findings *found, const report_options 
     json_put_text(j, "command", command == NULL ? "" : command);
     json_put_u64(j, "created", created_ns / 1000000);
     json_put_text(j, "cut", m->cut);
+    json_put_u64(j, "not_recorded", model_not_recorded(m));
     checkup_put_findings(m, found, options, j);
 }
 

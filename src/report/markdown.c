@@ -160,6 +160,7 @@ static void put_totals(const model *m, const report_options *options, sink *out)
 
 int report_write_markdown(const model *m, const report_options *options, sink *out, error *e)
 {
+    uint64_t missing = model_not_recorded(m);
     findings found;
     int code = findings_look(m, options->limits, &found, e);
 
@@ -171,6 +172,9 @@ int report_write_markdown(const model *m, const report_options *options, sink *o
         sink_format(out, " (%llu damaged chunks skipped).\n\n",
                     (unsigned long long)m->damaged_chunks);
     }
+    if (missing != 0)
+        sink_format(out, "**%llu more process%s not recorded:** there was no room.\n\n",
+                    (unsigned long long)missing, missing == 1 ? " was" : "es were");
     if (m->process_count == 0)
         sink_text(out, "The recording is empty: no process was recorded.\n");
     checkup_put_markdown(m, &found, options, out);

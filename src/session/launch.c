@@ -222,12 +222,7 @@ static void note_left(const recorder *r, session_result *result)
 
 static bool has_connected(void *context, int process_id)
 {
-    const recorder *r = context;
-
-    for (size_t i = 0; i < r->peer_count; i++)
-        if (r->peers[i]->process_id == process_id)
-            return true;
-    return false;
+    return recorder_knows(context, process_id);
 }
 
 /* Records until all processes of the command have ended or the recording has. */
@@ -276,6 +271,12 @@ static void note_nothing(const session_options *options, char *const *command,
     if (result->total.started || e->code != 0)
         return;
     error_set(e, ERROR_NOT_FOUND, "no .NET process of the command could be recorded");
+    if (result->total.not_recorded != 0) {
+        error_set(e, ERROR_LIMIT, "there was no room to record the command's processes (%zu)",
+                  result->total.not_recorded);
+        error_advise(e, "each needs two file descriptors: `ulimit -n 1024` gives more");
+        return;
+    }
     if (options->sdk || means_sdk(command))
         error_advise(e, "is it a .NET program (.NET 8 or later), with DOTNET_EnableDiagnostics not "
                         "0?");

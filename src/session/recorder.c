@@ -2,10 +2,12 @@
 #include "session/recorder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,7 +15,12 @@
 #include "base/os.h"
 #include "diagnostics/procfs.h"
 
-enum { ANSWER_MS = 5000, STOP_MS = 10000, STATUS_MS = 500 };
+enum {
+    ANSWER_MS = 5000,
+    STOP_MS = 10000,
+    STATUS_MS = 500,
+    SPARE_DESCRIPTORS = 8, /* for the files that are looked into while processes are recorded */
+};
 
 static void take(recorder *r, peer *p, const recording_chunk *chunk);
 
@@ -66,8 +73,11 @@ recorder *recorder_create(const session_options *options, session_result *result
     r->options = options;
     r->result = result;
     r->listener = -1;
+    r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
     r->origin_ns = os_monotonic_ns();
     if (recording_writer_create(options->file, &r->writer, e) != 0) {
+        if (r->spare >= 0)
+            close(r->spare);
         memory_free(r);
         return NULL;
     }
@@ -97,6 +107,7 @@ peer *recorder_add(recorder *r, session_link link, bool welcomed, int process_id
     p->phase = welcomed ? PEER_GREETING : PEER_ANNOUNCING;
     p->deadline_ns = in_ms(ANSWER_MS);
     r->peers[r->peer_count++] = p;
+    r->admitted++;
     return p;
 }
 
@@ -227,8 +238,9 @@ static void serve(recorder *r, peer *p)
     if (p->phase != PEER_DONE && code != 0) {
         /* whether the process or only the agent has ended is seen a moment later */
         procfs_stat stat;
-        bool alive = p->process_id != 0 && procfs_read_stat(p->process_id, &stat) &&
-                     stat.state != 'Z' && stat.state != 'X';
+        bool alive = p->phase >= PEER_STARTING && p->process_id != 0 &&
+                     procfs_read_stat(p->process_id, &stat) && stat.state != 'Z' &&
+                     stat.state != 'X';
 
         for (int i = 0; alive && i < 20 && code == ERROR_GONE; i++) {
             os_sleep_ms(10);
@@ -280,8 +292,9 @@ static void take_answer(recorder *r, peer *p, const recording_chunk *chunk)
     switch (chunk->kind) {
     case CONTROL_STARTED:
         p->phase = PEER_RECORDING;
+        p->started_ns = os_monotonic_ns();
         if (r->started_ns == 0)
-            r->started_ns = os_monotonic_ns();
+            r->started_ns = p->started_ns;
         r->result->total.processes++;
         recorder_describe(r, p);
         if (r->stopping)
@@ -329,7 +342,42 @@ static void take(recorder *r, peer *p, const recording_chunk *chunk)
     }
 }
 
-static void accept_peer(recorder *r)
+/* A descriptor has the lowest free number: a high one says that few are left. */
+static bool has_room(const recorder *r, int descriptor)
+{
+    struct rlimit limit;
+
+    return r->peer_count < RECORDER_MAX_LINKS && r->admitted < RECORDING_MAXIMUM_PROCESSES &&
+           (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+            (rlim_t)descriptor + SPARE_DESCRIPTORS < limit.rlim_cur);
+}
+
+/* The process is told at once, by the end of its connection, and goes on without us. */
+static void turn_away(recorder *r, int descriptor, int process_id)
+{
+    r->result->total.not_recorded++;
+    if (process_id != 0)
+        buffer_append(&r->known, &process_id, sizeof process_id);
+    close(descriptor);
+}
+
+/* No descriptor is left even to refuse with: the spare one is. */
+static bool turn_away_with_spare(recorder *r)
+{
+    int descriptor;
+
+    if (r->spare < 0)
+        return false;
+    close(r->spare);
+    descriptor = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (descriptor >= 0)
+        turn_away(r, descriptor, 0);
+    r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return descriptor >= 0;
+}
+
+/* False when nobody waits. */
+static bool accept_peer(recorder *r)
 {
     int descriptor = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct ucred who;
@@ -337,14 +385,18 @@ static void accept_peer(recorder *r)
     session_link link;
 
     if (descriptor < 0)
-        return;
+        return (errno == EMFILE || errno == ENFILE) && turn_away_with_spare(r);
     if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 ||
         (who.uid != geteuid() && geteuid() != 0)) {
         close(descriptor);
-        return;
+    } else if (!has_room(r, descriptor)) {
+        turn_away(r, descriptor, (int)who.pid);
+    } else {
+        link_init(&link, descriptor);
+        if (recorder_add(r, link, false, (int)who.pid) == NULL)
+            r->result->total.not_recorded++;
     }
-    link_init(&link, descriptor);
-    recorder_add(r, link, false, (int)who.pid);
+    return true;
 }
 
 void recorder_stop(recorder *r, const char *reason)
@@ -367,6 +419,67 @@ void recorder_stop(recorder *r, const char *reason)
     }
 }
 
+/* Writes the last of a peer. */
+static void conclude(recorder *r, peer *p)
+{
+    buffer chunks = BUFFER_EMPTY;
+    size_t chunk;
+
+    write_symbols(r, p);
+    if (p->end == NULL)
+        return;
+    if (r->gone_end == NULL)
+        r->gone_end = p->end;
+    chunk = recording_begin_chunk(&chunks, RECORDING_END, p->index);
+    recording_put_end(&chunks, p->end, os_monotonic_ns() - p->started_ns);
+    recording_end_chunk(&chunks, chunk);
+    append(r, &chunks);
+    buffer_free(&chunks);
+}
+
+static void free_peer(peer *p)
+{
+    link_close(&p->link);
+    symbolize_close(p->symbols);
+    memory_free(p);
+}
+
+/* Who has ended makes room. */
+static void retire(recorder *r)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < r->peer_count; i++) {
+        peer *p = r->peers[i];
+
+        if (p->phase != PEER_DONE) {
+            r->peers[kept++] = p;
+            continue;
+        }
+        conclude(r, p);
+        r->gone_rows += p->rows;
+        r->gone_lost += p->lost;
+        buffer_append(&r->known, &p->process_id, sizeof p->process_id);
+        free_peer(p);
+    }
+    r->peer_count = kept;
+}
+
+bool recorder_knows(const recorder *r, int process_id)
+{
+    int one;
+
+    for (size_t i = 0; i < r->peer_count; i++)
+        if (r->peers[i]->process_id == process_id)
+            return true;
+    for (size_t at = 0; at < r->known.length; at += sizeof one) {
+        memcpy(&one, r->known.data + at, sizeof one);
+        if (one == process_id)
+            return true;
+    }
+    return false;
+}
+
 /* Deadlines, the duration, progress. */
 static void keep_time(recorder *r)
 {
@@ -374,7 +487,9 @@ static void keep_time(recorder *r)
     session_progress *total = &r->result->total;
     error e;
 
-    total->rows = total->lost = 0;
+    retire(r);
+    total->rows = r->gone_rows;
+    total->lost = r->gone_lost;
     for (size_t i = 0; i < r->peer_count; i++) {
         peer *p = r->peers[i];
 
@@ -442,7 +557,8 @@ void recorder_round(recorder *r, int extra)
             if (polled[i].revents != 0 && r->peers[who[i]]->phase != PEER_DONE)
                 serve(r, r->peers[who[i]]);
         if (polled[1].revents != 0)
-            accept_peer(r);
+            while (accept_peer(r)) {
+            }
         if (polled[0].revents != 0)
             recorder_stop(r, "stopped");
     }
@@ -467,35 +583,32 @@ void recorder_finish_listening(recorder *r)
 static void free_peers(recorder *r)
 {
     recorder_finish_listening(r);
-    for (size_t i = 0; i < r->peer_count; i++) {
-        link_close(&r->peers[i]->link);
-        symbolize_close(r->peers[i]->symbols);
-        memory_free(r->peers[i]);
-    }
+    for (size_t i = 0; i < r->peer_count; i++)
+        free_peer(r->peers[i]);
     r->peer_count = 0;
+    buffer_free(&r->known);
+    if (r->spare >= 0)
+        close(r->spare);
+    r->spare = -1;
 }
 
 void recorder_close(recorder *r)
 {
     buffer chunks = BUFFER_EMPTY;
+    size_t chunk;
     error e;
 
-    for (size_t i = 0; i < r->peer_count; i++) {
-        peer *p = r->peers[i];
-        size_t chunk;
-
-        write_symbols(r, p);
-        if (p->end == NULL)
-            continue;
-        if (r->reason == NULL)
-            r->reason = p->end;
-        chunk = recording_begin_chunk(&chunks, RECORDING_END, p->index);
-        recording_put_end(&chunks, p->end,
-                          os_monotonic_ns() - (r->started_ns == 0 ? r->origin_ns : r->started_ns));
+    for (size_t i = 0; i < r->peer_count; i++)
+        conclude(r, r->peers[i]);
+    if (r->reason == NULL)
+        r->reason = r->gone_end;
+    if (r->result->total.not_recorded != 0) {
+        chunk = recording_begin_chunk(&chunks, RECORDING_INFO, RECORDING_PROCESS_NONE);
+        put_number(&chunks, "processes_not_recorded", r->result->total.not_recorded);
         recording_end_chunk(&chunks, chunk);
+        append(r, &chunks);
+        buffer_free(&chunks);
     }
-    append(r, &chunks);
-    buffer_free(&chunks);
     r->result->total.bytes = recording_writer_size(r->writer);
     r->result->reason = r->reason == NULL ? "target exited" : r->reason;
     if (recording_writer_close(r->writer, &e) != 0)

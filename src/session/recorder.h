@@ -12,6 +12,7 @@
 #include "session/session.h"
 #include "session/symbolize.h"
 
+/* Links: processes that are recorded at once; who has ended makes room for another. */
 enum { RECORDER_MAX_LINKS = 256, RECORDER_TICK_MS = 200 };
 
 typedef enum {
@@ -31,6 +32,7 @@ typedef struct {
     int process_id; /* as we see it; 0 = not known */
     uint64_t rows;  /* as the agent counts */
     uint64_t lost;
+    uint64_t started_ns;
     uint64_t deadline_ns; /* of announcing, greeting, starting, stopping */
     const char *end;      /* why it ended; NULL = it did not */
     symbolizer *symbols;
@@ -42,8 +44,14 @@ typedef struct {
     recording_writer *writer;
     peer *peers[RECORDER_MAX_LINKS];
     size_t peer_count;
+    size_t admitted;    /* connections that were taken, ended ones too */
+    uint64_t gone_rows; /* of peers that have ended */
+    uint64_t gone_lost;
+    const char *gone_end; /* why the first of them ended; NULL = none did */
+    buffer known;         /* ints: processes that connected and are no peers any more */
     uint32_t next_index;
     int listener; /* -1 = none */
+    int spare;    /* given up for a moment to refuse somebody when there is no other; -1 = none */
     uint8_t token[CONTROL_TOKEN_SIZE];
     uint64_t origin_ns;
     uint64_t started_ns; /* of the first process; 0 = none yet */
@@ -66,6 +74,8 @@ void recorder_name(const buffer *cmdline, char *name, size_t room);
 /* One round: waits up to a tick for something to happen and does it. `extra` (-1 = none) is one
  * more descriptor that ends the wait. */
 void recorder_round(recorder *r, int extra);
+/* Whether the process has connected, whatever became of it. */
+bool recorder_knows(const recorder *r, int process_id);
 /* Everything has ended or everything is told to stop and has. */
 bool recorder_is_done(const recorder *r);
 /* Begins the end: STOP to all. */

@@ -26,6 +26,7 @@ typedef struct {
     uint64_t lost;        /* not recorded, whatever the reason */
     uint64_t bytes;       /* of the file */
     size_t processes;     /* that have recorded */
+    size_t not_recorded;  /* that connected and were turned away: no room */
 } session_progress;
 
 typedef struct {

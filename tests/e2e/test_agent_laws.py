@@ -458,7 +458,8 @@ def test_another_users_process(samples_folder, start_program, clarinet, tmp_path
              str(clarinet.program), "record", "-p", "exceptions", "-o", "/dev/null",
              str(patient.pid)], capture_output=True, text=True,
         )
-        assert tool.returncode == 1 and "65534" in tool.stderr or "nobody" in tool.stderr, tool
+        assert tool.returncode == 1, tool
+        assert "65534" in tool.stderr or "nobody" in tool.stderr, tool
     finally:
         patient.release()
         shutil.rmtree(home)

@@ -548,3 +548,62 @@ def wait_until(condition, timeout=30.0):
     while not condition():
         assert time.monotonic() < deadline, "it did not happen"
         time.sleep(0.01)
+
+
+# Connects as an agent would, as often as it is told, before a program runs: $1 = how often,
+# $2 = whether all of them stay. With the last line it says that the program was let run.
+CROWD = """
+import os, select, socket, subprocess, sys
+kept = []
+for _ in range(int(sys.argv[1])):
+    one = socket.socket(socket.AF_UNIX)
+    one.connect(os.environ["CLARINET_CONNECT"])
+    kept.append(one) if sys.argv[2] == "stay" else one.close()
+if kept:
+    select.select(kept, [], [], 60)
+sys.exit(subprocess.call(sys.argv[3:]))
+"""
+
+
+def test_processes_that_have_ended_make_room_for_others(newest_runtime, sample_command, clarinet):
+    command = sample_command("ExceptionStorm", "--rounds", 1, "--rate", 100)
+    done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--",
+                    "python3", "-c", CROWD, 300, "go", *command)
+    assert done.code == 0 and "not recorded" not in done.err, done
+    assert counted(exceptions(report(clarinet, "out.clarinet"))) == said(done.out), done
+
+
+def test_processes_that_find_no_room_are_counted(newest_runtime, sample_command, clarinet):
+    command = sample_command("ExceptionStorm", "--rounds", 1, "--rate", 100)
+    first = " ".join(map(str, command))
+    done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--",
+                    "sh", "-c", first + '; exec "$@"', "sh",
+                    "python3", "-c", CROWD, 300, "stay", *command)
+    assert done.code == 0, done
+    missing = re.search(r"(\d+) more process\S* \w+ not recorded: at most 256", done.err)
+    assert missing, done
+    data = report(clarinet, "out.clarinet")
+    assert data["info"]["processes_not_recorded"] == missing.group(1), data["info"]
+    assert f"**{missing.group(1)} more process" in clarinet("report", "out.clarinet").out
+
+
+def test_processes_beyond_the_descriptors_are_counted(runtime, sample_command, clarinet):
+    """The second of two programs finds the tool without descriptors: it runs unrecorded."""
+    command = " ".join(map(str, sample_command("ExceptionStorm", "--rounds", 1, "--rate", 100)))
+    crowd = "ulimit -Sn 1024; " + command + '; exec "$@"'
+    tool = clarinet.start(
+        "record", "-p", "exceptions", "-o", "out.clarinet", "--", "sh", "-c", crowd, "sh",
+        "python3", "-c", CROWD, 20, "stay", "sh", "-c", command,
+        preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_NOFILE, (24, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
+    out, err = tool.communicate(timeout=60)
+    assert tool.returncode == 0, err
+    assert re.search(r"\d+ more processes were not recorded", err), err
+    assert len(report(clarinet, "out.clarinet")["processes"]) >= 1
+    assert out.count("System.InvalidOperationException thrown") == 2, out
+
+
+def test_two_recordings_do_not_share_a_file(clarinet, tmp_path):
+    inner = [clarinet.program, "record", "-p", "exceptions", "-o", "one.clarinet", "--", "true"]
+    done = clarinet("record", "-p", "exceptions", "-o", "one.clarinet", "--", *inner)
+    assert done.code == 1 and "one.clarinet is being recorded" in done.err, done

@@ -377,3 +377,23 @@ def test_a_recording_may_come_through_a_pipe(clarinet_program, small):
                           stdin=small.open("rb"), capture_output=True, timeout=60)
     assert done.returncode == 0
     assert json.loads(done.stdout)["processes"][0]["pid"] == 4711
+
+
+@pytest.mark.parametrize("way", ["itself", "symlink", "hard link", "standard input"])
+def test_the_recording_is_not_written_over(clarinet_program, small, tmp_path, way):
+    whole = small.read_bytes()
+    other = tmp_path / "other.json"
+    if way == "symlink":
+        other.symlink_to(small)
+    elif way == "hard link":
+        other.hardlink_to(small)
+    else:
+        other = small
+    source = "-" if way == "standard input" else small
+    for command in (["report", source, "-f", "json", "-o", other],
+                    ["diff", small, small, "-f", "json", "-o", other]):
+        with open(small, "rb") as given:
+            done = subprocess.run([clarinet_program, *command], stdin=given, capture_output=True,
+                                  text=True, timeout=60)
+        assert done.returncode == 2 and "would be lost" in done.stderr, done
+        assert small.read_bytes() == whole

@@ -76,6 +76,7 @@ export function loadReport(raw) {
         command: raw.command || '',
         created: raw.created || 0,
         cut: raw.cut || '',
+        notRecorded: raw.not_recorded || 0,
         findings: Array.isArray(raw.findings) ? raw.findings : [],
         diff: raw.kind === 'diff' ? raw.diff || null : null,
         processes: raw.processes.map((process) => new Process(process)),

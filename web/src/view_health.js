@@ -19,6 +19,11 @@ export class HealthView {
                     class: 'notice',
                     text: `The recording is damaged at its end: ${report.cut}`,
                 }),
+            report.notRecorded > 0 &&
+                el('p', {
+                    class: 'notice',
+                    text: `Processes that were not recorded because there was no room: ${report.notRecorded}`,
+                }),
             el('h3', { text: 'Losses' }),
             el('p', {
                 class: 'muted',
