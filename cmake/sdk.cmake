@@ -1,13 +1,15 @@
 # The SDK: include/clarinet and libclarinet_sdk.a, for people who write a CLR profiler in C. The
-# library is src/clr and the portable part of src/base, linked into one object in which only the
+# library is src/clr, src/cil and the portable part of src/base, linked into one object in which only the
 # public names (clr_…, CLR_…) are left global; position-independent, hidden, no OS calls.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(sdk_base buffer memory reader table text)
+set(sdk_base buffer error memory reader table text)
 list(TRANSFORM sdk_base PREPEND ${PROJECT_SOURCE_DIR}/src/base/)
 list(TRANSFORM sdk_base APPEND .c)
-add_library(clarinet_sdk_objects OBJECT ${clr_sources} ${sdk_base})
+set(sdk_cil ${cil_sources})
+list(FILTER sdk_cil EXCLUDE REGEX "/pattern[.]c$")
+add_library(clarinet_sdk_objects OBJECT ${clr_sources} ${sdk_cil} ${sdk_base})
 target_link_libraries(clarinet_sdk_objects PRIVATE clarinet_warnings)
 target_compile_options(clarinet_sdk_objects PRIVATE -fPIC -fvisibility=hidden -ffunction-sections
                        -fdata-sections)
@@ -31,7 +33,7 @@ set_target_properties(clarinet_sdk PROPERTIES IMPORTED_LOCATION ${sdk_library}
 add_dependencies(clarinet_sdk clarinet_sdk_library)
 
 # The examples, as an author would build them. `hello` is also what `clarinet launch` runs.
-foreach(name hello exceptions allocations calls)
+foreach(name hello exceptions allocations calls rewrite)
   add_library(example_${name} MODULE ${PROJECT_SOURCE_DIR}/examples/${name}/${name}.c)
   target_link_libraries(example_${name} PRIVATE clarinet_sdk)
   target_compile_options(example_${name} PRIVATE -Wall -Wextra -fvisibility=hidden

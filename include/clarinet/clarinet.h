@@ -2,10 +2,12 @@
 #ifndef CLARINET_CLARINET_H
 #define CLARINET_CLARINET_H
 
+#include "clarinet/cil.h"
 #include "clarinet/eventpipe.h"
 #include "clarinet/hooks.h"
 #include "clarinet/lookup.h"
 #include "clarinet/names.h"
 #include "clarinet/profiler.h"
+#include "clarinet/signatures.h"
 
 #endif

@@ -64,6 +64,10 @@ HRESULT clr_get_field(IMetaDataImport2 *import, mdFieldDef token, clr_text *name
                       uint32_t *flags);
 HRESULT clr_get_module_identity(IMetaDataImport2 *import, clr_text *name, GUID *mvid);
 HRESULT clr_get_user_string(IMetaDataImport2 *import, mdString token, clr_text *value);
+/* The signature behind a MethodDef, MemberRef, MethodSpec (its method's), Field or StandAloneSig
+ * token, in the module's own memory. */
+HRESULT clr_get_signature(IMetaDataImport2 *import, mdToken token, const uint8_t **signature,
+                          uint32_t *size);
 /* Searching by name; a nested type is found under its `enclosing` one (0 = none). */
 HRESULT clr_find_type(IMetaDataImport2 *import, const char *name, mdTypeDef enclosing,
                       mdTypeDef *type);

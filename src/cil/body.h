@@ -20,39 +20,9 @@
 #include "base/error.h"
 #include "cil/opcode.h"
 
-typedef uint32_t cil_at;
-
 enum {
-    CIL_END = 0,              /* the place after the last instruction */
-    CIL_NEW = 0xFFFFFFFF,     /* offset of an instruction that was not in the original */
     CIL_CODE_LIMIT = 0x7FFFFF /* bytes of code that we take on */
 };
-
-typedef struct {
-    uint16_t opcode;
-    uint32_t offset; /* in the original code, or CIL_NEW */
-    uint32_t placed; /* in the encoded code: set by cil_encode */
-    cil_at next, previous;
-    union {
-        int64_t number; /* constants, argument and local numbers */
-        uint64_t bits;  /* of a real */
-        uint32_t token;
-        cil_at target;
-        struct {
-            uint32_t first, count; /* in the body's `cases` */
-        } cases;
-    } operand;
-} cil_instruction;
-
-enum { CIL_CATCH = 0, CIL_FILTER = 1, CIL_FINALLY = 2, CIL_FAULT = 4 };
-
-typedef struct {
-    uint32_t kind; /* CIL_CATCH… */
-    cil_at try_begin, try_end;
-    cil_at handler_begin, handler_end; /* ends are the first instruction after */
-    cil_at filter_begin;               /* CIL_FILTER: up to handler_begin */
-    uint32_t token;                    /* CIL_CATCH: the type; CIL_FILTER: unused */
-} cil_clause;
 
 enum { CIL_HEADER_INIT_LOCALS = 0x10, CIL_HEADER_MORE_SECTIONS = 0x08 };
 

@@ -10,21 +10,13 @@
 #include "base/error.h"
 #include "cil/body.h"
 
-enum {
-    CIL_ENCODE_SHORTEST = 1, /* the shortest form of branches, constants, arguments and locals */
-    CIL_ENCODE_FAT = 2       /* fat header and fat clauses in any case */
-};
-
 /* Appends to *out and sets `placed` of every instruction. The bytes must stand at a multiple of 4
  * when the body has clauses (counted from the first byte appended). Changes forms in *body. */
 int cil_encode(cil_body *body, unsigned options, buffer *out, error *e);
 
 /* Where original instructions went: for every instruction that was there before, its old and new
- * offset, in order of the new ones. Valid after cil_encode. */
-typedef struct {
-    uint32_t old_offset, new_offset;
-} cil_map_entry;
-/* Writes up to `limit` entries and returns how many there are. */
+ * offset, in order of the new ones. Valid after cil_encode. Writes up to `limit` entries and
+ * returns how many there are. */
 size_t cil_offset_map(const cil_body *body, cil_map_entry *entries, size_t limit);
 
 #endif

@@ -1,4 +1,4 @@
-/* opcode: the table, made from the list in opcodes.h. See opcode.h. */
+/* opcode: the table, made from the list in clarinet/cil_opcodes.h. See opcode.h. */
 #include "cil/opcode.h"
 
 /* Sizes by kind of operand, in the order of cil_operand_kind. */

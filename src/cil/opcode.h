@@ -9,45 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cil/opcodes.h"
-
-typedef enum {
-    CIL_OPERAND_NONE,
-    CIL_OPERAND_INT8,
-    CIL_OPERAND_INT32,
-    CIL_OPERAND_INT64,
-    CIL_OPERAND_REAL32,
-    CIL_OPERAND_REAL64,
-    CIL_OPERAND_VARIABLE8, /* an argument's or a local's number */
-    CIL_OPERAND_VARIABLE16,
-    CIL_OPERAND_BRANCH8,
-    CIL_OPERAND_BRANCH32,
-    CIL_OPERAND_SWITCH,
-    CIL_OPERAND_FIELD, /* from here on metadata tokens */
-    CIL_OPERAND_METHOD,
-    CIL_OPERAND_TYPE,
-    CIL_OPERAND_TOKEN,
-    CIL_OPERAND_STRING,
-    CIL_OPERAND_SIGNATURE
-} cil_operand_kind;
-
-typedef enum {
-    CIL_FLOW_NEXT,
-    CIL_FLOW_CALL,
-    CIL_FLOW_JUMP, /* br, leave: never the next instruction */
-    CIL_FLOW_FORK, /* conditional branches and switch */
-    CIL_FLOW_END,  /* ret, jmp, endfinally, endfilter */
-    CIL_FLOW_THROW,
-    CIL_FLOW_PREFIX /* belongs to the next instruction */
-} cil_flow;
-
-typedef enum {
-#define X(identifier, code, text, operand, pops, pushes, flow) identifier = code,
-    CIL_OPCODE_LIST(X)
-#undef X
-    /* Not an instruction: a place that branches and clauses can name. Takes no bytes. */
-    CIL_LABEL = 0x1FF
-} cil_opcode;
+#include "clarinet/cil_types.h"
 
 enum { CIL_OPCODE_LIMIT = 0x200 };
 

@@ -16,68 +16,9 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "clarinet/cil_types.h"
 
-typedef enum {
-    CIL_TYPE_VOID = 0x01,
-    CIL_TYPE_BOOLEAN = 0x02,
-    CIL_TYPE_CHAR = 0x03,
-    CIL_TYPE_I1 = 0x04,
-    CIL_TYPE_U1 = 0x05,
-    CIL_TYPE_I2 = 0x06,
-    CIL_TYPE_U2 = 0x07,
-    CIL_TYPE_I4 = 0x08,
-    CIL_TYPE_U4 = 0x09,
-    CIL_TYPE_I8 = 0x0A,
-    CIL_TYPE_U8 = 0x0B,
-    CIL_TYPE_R4 = 0x0C,
-    CIL_TYPE_R8 = 0x0D,
-    CIL_TYPE_STRING = 0x0E,
-    CIL_TYPE_POINTER = 0x0F,
-    CIL_TYPE_BYREF = 0x10,
-    CIL_TYPE_VALUETYPE = 0x11,
-    CIL_TYPE_CLASS = 0x12,
-    CIL_TYPE_VARIABLE = 0x13, /* !n, of the generic type */
-    CIL_TYPE_ARRAY = 0x14,    /* with rank and bounds */
-    CIL_TYPE_GENERIC = 0x15,  /* instance: the generic type, then its arguments */
-    CIL_TYPE_TYPED_REFERENCE = 0x16,
-    CIL_TYPE_INT_PTR = 0x18,
-    CIL_TYPE_UINT_PTR = 0x19,
-    CIL_TYPE_FUNCTION = 0x1B, /* pointer: its result, then its parameters */
-    CIL_TYPE_OBJECT = 0x1C,
-    CIL_TYPE_VECTOR = 0x1D,          /* T[] */
-    CIL_TYPE_METHOD_VARIABLE = 0x1E, /* !!n */
-    CIL_TYPE_REQUIRED = 0x1F,        /* modifiers: the token, then the type they modify */
-    CIL_TYPE_OPTIONAL = 0x20,
-    CIL_TYPE_INTERNAL = 0x21, /* only in memory of the runtime; refused */
-    CIL_TYPE_SENTINEL = 0x41, /* before the extra arguments of a vararg call; no parameter */
-    CIL_TYPE_PINNED = 0x45
-} cil_element;
-
-/* The first byte of a signature. */
-enum {
-    CIL_CONVENTION_MASK = 0x0F,
-    CIL_CONVENTION_VARARG = 0x05,
-    CIL_CONVENTION_FIELD = 0x06,
-    CIL_CONVENTION_LOCALS = 0x07,
-    CIL_CONVENTION_PROPERTY = 0x08,
-    CIL_CONVENTION_UNMANAGED = 0x09,
-    CIL_CONVENTION_METHOD_SPEC = 0x0A,
-    CIL_CONVENTION_GENERIC = 0x10,
-    CIL_CONVENTION_HAS_THIS = 0x20,
-    CIL_CONVENTION_EXPLICIT_THIS = 0x40
-};
-
-typedef struct {
-    uint8_t element;    /* cil_element */
-    uint8_t convention; /* CIL_TYPE_FUNCTION */
-    uint32_t token; /* CIL_TYPE_CLASS, VALUETYPE, REQUIRED, OPTIONAL; FUNCTION: its generic count */
-    uint32_t number;     /* variables: n; arrays: rank; generic, function: count of parameters */
-    uint32_t nodes;      /* of this type with all inside it, itself included */
-    uint32_t begin, end; /* its bytes */
-    uint32_t shape;      /* CIL_TYPE_ARRAY: where rank and bounds stand */
-} cil_type;
-
-typedef struct {
+typedef struct cil_signature {
     const uint8_t *bytes; /* the caller's */
     size_t length;
     uint8_t convention;

@@ -17,23 +17,6 @@
 #include "base/error.h"
 #include "cil/body.h"
 
-typedef struct {
-    uint32_t handler;      /* CIL_FAULT, CIL_FINALLY (ends in endfinally) or CIL_CATCH (rethrow) */
-    uint32_t catch_token;  /* CIL_CATCH: the type */
-    bool has_result;       /* the method returns a value… */
-    uint32_t result_local; /* …through this local */
-    bool drop_tail_calls;  /* `tail.` becomes two nops; otherwise such a method is refused */
-} cil_wrap_options;
-
-typedef struct {
-    cil_at enter;        /* first instruction of the try */
-    cil_at failed;       /* the handler's last instruction */
-    cil_at leave;        /* in the epilogue */
-    uint32_t clause;     /* index of the new clause */
-    uint32_t returns;    /* how many ret there were */
-    uint32_t tail_calls; /* how many `tail.` were dropped */
-} cil_wrap;
-
 /* ERROR_UNSUPPORTED names what the method has that cannot be wrapped (`jmp`, `tail.`); the body is
  * then untouched. */
 int cil_wrap_body(cil_body *body, const cil_wrap_options *options, cil_wrap *wrap, error *e);

@@ -1,12 +1,11 @@
 /* emit: see emit.h. One table of texts: the kind, then what makes the row what it is. */
-#include "clr/emit.h"
+#include "clarinet/emit.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/buffer.h"
 #include "base/memory.h"
-#include "base/os.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "clarinet/lookup.h"
@@ -45,12 +44,11 @@ typedef HRESULT row_maker(clr_emitter *e, const row *r, const buffer *units, mdT
 
 /* ---- what is known ---- */
 
-/* Held for a look into the table only, so it is rarely waited for; a holder that lost the
- * processor gets it back. */
-static void lock(clr_emitter *e)
+/* Tried, never waited for: who does not get it asks the metadata, which has the row or makes one
+ * more. */
+static bool try_lock(clr_emitter *e)
 {
-    while (atomic_flag_test_and_set_explicit(&e->busy, memory_order_acquire))
-        os_yield();
+    return !atomic_flag_test_and_set_explicit(&e->busy, memory_order_acquire);
 }
 
 static void unlock(clr_emitter *e)
@@ -71,7 +69,8 @@ static mdToken recall(clr_emitter *e, const buffer *key)
 {
     uint64_t token = 0;
 
-    lock(e);
+    if (!try_lock(e))
+        return 0;
     table_text_get(&e->known, (const char *)key->data, key->length, &token);
     unlock(e);
     return (mdToken)token;
@@ -79,7 +78,8 @@ static mdToken recall(clr_emitter *e, const buffer *key)
 
 static void remember(clr_emitter *e, const buffer *key, mdToken token)
 {
-    lock(e);
+    if (!try_lock(e))
+        return;
     table_text_put(&e->known, (const char *)key->data, key->length, token);
     unlock(e);
 }

@@ -271,6 +271,44 @@ HRESULT clr_get_method(IMetaDataImport2 *import, mdMethodDef token, clr_text *na
     return hr;
 }
 
+HRESULT clr_get_signature(IMetaDataImport2 *import, mdToken token, const uint8_t **signature,
+                          uint32_t *size)
+{
+    clr_method method;
+    mdToken parent = 0;
+    HRESULT hr = E_INVALIDARG;
+
+    *signature = NULL;
+    *size = 0;
+    switch (CLR_TOKEN_TYPE(token)) {
+    case mdtMethodDef:
+        hr = clr_get_method(import, token, NULL, &method);
+        *signature = method.signature;
+        *size = method.signature_size;
+        break;
+    case mdtMemberRef:
+        hr = clr_import_get_member_ref_props(import, token, NULL, NULL, 0, NULL, signature, size);
+        break;
+    case mdtMethodSpec:
+        hr = clr_import_get_method_spec_props(import, token, &parent, NULL, NULL);
+        if (!CLR_OK(hr) || CLR_TOKEN_TYPE(parent) == mdtMethodSpec)
+            return CLR_OK(hr) ? E_FAIL : hr;
+        return clr_get_signature(import, parent, signature, size);
+    case mdtFieldDef:
+        hr = clr_import_get_field_props(import, token, NULL, NULL, 0, NULL, NULL, signature, size,
+                                        NULL, NULL, NULL);
+        break;
+    case mdtSignature:
+        hr = clr_import_get_sig_from_token(import, token, signature, size);
+        break;
+    default:
+        break;
+    }
+    if (CLR_OK(hr) && *signature == NULL)
+        hr = E_FAIL;
+    return hr;
+}
+
 static HRESULT read_field(void *context, WCHAR *units, uint32_t capacity, uint32_t *length)
 {
     question *q = context;

@@ -12,7 +12,7 @@
 #include "cil/check.h"
 #include "cil/encode.h"
 #include "clarinet/lookup.h"
-#include "clr/emit.h"
+#include "clarinet/emit.h"
 #include "instrumentation/dump.h"
 #include "instrumentation/method.h"
 #include "instrumentation/template.h"
@@ -156,39 +156,11 @@ static int apply(job *j, error *e)
 /* The signature behind a token, through the runtime. */
 static bool resolve(void *context, uint32_t token, const uint8_t **bytes, size_t *length)
 {
-    IMetaDataImport2 *import = context;
-    const uint8_t *found = NULL;
     uint32_t size = 0;
-    mdToken parent = 0;
-    clr_method method;
-    HRESULT hr = E_FAIL;
+    HRESULT hr = clr_get_signature(context, token, bytes, &size);
 
-    switch (CLR_TOKEN_TYPE(token)) {
-    case mdtMethodDef:
-        hr = clr_get_method(import, token, NULL, &method);
-        found = method.signature;
-        size = method.signature_size;
-        break;
-    case mdtMemberRef:
-        hr = clr_import_get_member_ref_props(import, token, NULL, NULL, 0, NULL, &found, &size);
-        break;
-    case mdtMethodSpec:
-        hr = clr_import_get_method_spec_props(import, token, &parent, NULL, NULL);
-        return CLR_OK(hr) && CLR_TOKEN_TYPE(parent) != mdtMethodSpec &&
-               resolve(context, parent, bytes, length);
-    case mdtFieldDef:
-        hr = clr_import_get_field_props(import, token, NULL, NULL, 0, NULL, NULL, &found, &size,
-                                        NULL, NULL, NULL);
-        break;
-    case mdtSignature:
-        hr = clr_import_get_sig_from_token(import, token, &found, &size);
-        break;
-    default:
-        break;
-    }
-    *bytes = found;
     *length = size;
-    return CLR_OK(hr) && found != NULL;
+    return CLR_OK(hr);
 }
 
 static int check(job *j, error *e)

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "clarinet/types.h"
-#include "clr/emit.h"
+#include "clarinet/emit.h"
 #include "rules/points.h"
 
 typedef struct target {

@@ -6,19 +6,17 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cil/check.h"
-#include "cil/compressed.h"
 #include "cil/edit.h"
 #include "cil/encode.h"
 #include "cil/signature.h"
 #include "cil/wrap.h"
+#include "clarinet/cil.h"
 #include "clarinet/lookup.h"
 #include "clarinet/names.h"
 #include "clarinet/profiler.h"
 #include "profilers/trace_spans.h"
 #include "profilers/trace_async.h"
 #include "profilers/trace_capture.h"
-
-#define NO_TRANSITION "System.Runtime.CompilerServices.CallConvSuppressGCTransition"
 
 /* Everything one rewriting holds; freed together. */
 typedef struct {
@@ -43,27 +41,8 @@ static int refused(error *e, const char *what, HRESULT hr)
                      clr_hresult_name(hr, text));
 }
 
-/* An unmanaged call without a change of the thread's mode: void (int64, …). */
-static mdToken make_signature(clr_emitter *emitter, mdToken modifier, uint32_t count)
-{
-    buffer signature = BUFFER_EMPTY;
-    mdToken token = 0;
-
-    buffer_append_u8(&signature, CIL_CONVENTION_UNMANAGED);
-    cil_append_compressed(&signature, count);
-    buffer_append_u8(&signature, CIL_TYPE_OPTIONAL);
-    cil_append_compressed_token(&signature, modifier);
-    buffer_append_u8(&signature, CIL_TYPE_VOID);
-    buffer_append_fill(&signature, CIL_TYPE_I8, count);
-    if (modifier != 0 && !buffer_failed(&signature))
-        token = clr_emitter_signature(emitter, signature.data, signature.length);
-    buffer_free(&signature);
-    return token;
-}
-
 int trace_module_open(const clr_info *info, ModuleID module, trace_module *out, error *e)
 {
-    mdTypeDef type = 0;
     HRESULT hr;
 
     memset(out, 0, sizeof *out);
@@ -71,16 +50,10 @@ int trace_module_open(const clr_info *info, ModuleID module, trace_module *out, 
     hr = clr_emitter_open(info, module, &out->emitter);
     if (!CLR_OK(hr))
         return refused(e, "the module's metadata", hr);
-    /* In the core library itself the type is at hand; elsewhere it is referred to. */
-    if (clr_find_type(clr_emitter_import(out->emitter), NO_TRANSITION, 0, &type) != S_OK ||
-        type == 0)
-        type = clr_emitter_type(out->emitter,
-                                clr_emitter_assembly(out->emitter, "System.Private.CoreLib"),
-                                NO_TRANSITION);
-    out->probe_signature = make_signature(out->emitter, type, 1);
-    out->step_signature = make_signature(out->emitter, type, 2);
-    out->value_signature = make_signature(out->emitter, type, 3);
-    out->span_signature = make_signature(out->emitter, type, 4);
+    out->probe_signature = clr_cil_probe_signature(out->emitter, 1);
+    out->step_signature = clr_cil_probe_signature(out->emitter, 2);
+    out->value_signature = clr_cil_probe_signature(out->emitter, 3);
+    out->span_signature = clr_cil_probe_signature(out->emitter, 4);
     if (out->probe_signature == 0 || out->step_signature == 0 || out->value_signature == 0 ||
         out->span_signature == 0) {
         hr = clr_emitter_result(out->emitter);
@@ -95,37 +68,11 @@ int trace_module_open(const clr_info *info, ModuleID module, trace_module *out, 
 static bool signature_of(void *context, uint32_t token, const uint8_t **bytes, size_t *length)
 {
     rewriting *w = context;
-    clr_method method;
     uint32_t size = 0;
-    mdToken parent = 0;
-    HRESULT hr = E_FAIL;
+    HRESULT hr = clr_get_signature(w->import, token, bytes, &size);
 
-    *bytes = NULL;
-    switch (CLR_TOKEN_TYPE(token)) {
-    case mdtMethodDef:
-        hr = clr_get_method(w->import, token, NULL, &method);
-        *bytes = method.signature;
-        size = method.signature_size;
-        break;
-    case mdtMemberRef:
-        hr = clr_import_get_member_ref_props(w->import, token, NULL, NULL, 0, NULL, bytes, &size);
-        break;
-    case mdtMethodSpec:
-        hr = clr_import_get_method_spec_props(w->import, token, &parent, NULL, NULL);
-        return CLR_OK(hr) && CLR_TOKEN_TYPE(parent) != mdtMethodSpec &&
-               signature_of(context, parent, bytes, length);
-    case mdtFieldDef:
-        hr = clr_import_get_field_props(w->import, token, NULL, NULL, 0, NULL, NULL, bytes, &size,
-                                        NULL, NULL, NULL);
-        break;
-    case mdtSignature:
-        hr = clr_import_get_sig_from_token(w->import, token, bytes, &size);
-        break;
-    default:
-        break;
-    }
     *length = size;
-    return CLR_OK(hr) && *bytes != NULL;
+    return CLR_OK(hr);
 }
 
 static int read_method(rewriting *w, mdMethodDef token, cil_check_method *m, error *e)

@@ -6,7 +6,7 @@
 #define CLARINET_PROFILERS_TRACE_REWRITE_H
 
 #include "base/error.h"
-#include "clr/emit.h"
+#include "clarinet/emit.h"
 #include "profilers/trace_counters.h"
 #include "profilers/trace_plan.h"
 

@@ -10,7 +10,7 @@ import pytest
 from conftest import BUILD, ROOT, environment
 
 CLSIDS = {"hello": "0001", "exceptions": "0002", "allocations": "0003", "calls": "0004",
-          "probe": "00FF"}
+          "rewrite": "0005", "probe": "00FF"}
 
 
 def run(command, **options):
@@ -153,6 +153,16 @@ def test_calls_totals(unharmed):
     assert uneven == []
 
 
+@pytest.mark.parametrize("method, found", [
+    ("Work::Tick", {"Countable.Work.Tick(int)": [[5000]]}),
+    ("Work::Generic", {"Countable.Work.Generic<T>(T)": [[150]]}),  # one body, both instantiations
+    ("Work::Catch", {"Countable.Work.Catch(Action)": [[42]]}),     # has a try of its own
+    ("Widget::.ctor", {"Countable.Widget..ctor(int)": [[1000]]}),  # small enough to be inlined
+])
+def test_rewrite(unharmed, method, found):
+    assert counts(unharmed("rewrite", CLARINET_METHOD="Countable." + method)) == found
+
+
 NAMES = """
 Countable.Program.Main(string[])
 Countable.Program.Main.lambda()
@@ -255,7 +265,7 @@ def test_library_is_clean(sdk):
     assert defined and [n for n in defined if not n.startswith(("clr_", "CLR_"))] == []
     wanted = set(re.findall(r" U (\w+)", listing)) - {"_GLOBAL_OFFSET_TABLE_"}
     assert wanted <= {"free", "realloc", "memchr", "memcmp", "memcpy", "memmove", "memset", "strchr",
-                      "strcmp", "strlen", "strncmp", "strrchr", "vsnprintf", "snprintf"}
+                      "strcmp", "strerror", "strlen", "strncmp", "strrchr", "vsnprintf", "snprintf"}
 
 
 def test_ten_minutes(sdk, runtime, samples_folder, tmp_path):
@@ -279,7 +289,7 @@ def test_ten_minutes(sdk, runtime, samples_folder, tmp_path):
 
 def test_examples_are_short(sdk):
     sources = list(sdk.examples.rglob("*.c"))
-    assert len(sources) == 4
+    assert len(sources) == 5
     for source in sources:
         assert len(source.read_text().splitlines()) < 150, source
         assert (ROOT / "docs/sdk" / f"{source.stem}.md").exists(), source

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes src/cil/opcodes.h from tools/cil/opcodes.txt: make_opcodes.py [--check].
+"""Makes include/clarinet/cil_opcodes.h from tools/cil/opcodes.txt: make_opcodes.py [--check].
 
 With --check nothing is written; exit 1 says that the header is not what the table gives.
 """
@@ -8,7 +8,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "tools/cil/opcodes.txt"
-HEADER = ROOT / "src/cil/opcodes.h"
+HEADER = ROOT / "include/clarinet/cil_opcodes.h"
 
 HEAD = """/*
  * opcodes: the CIL instruction set as one list. Made by tools/cil/make_opcodes.py from

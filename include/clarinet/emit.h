@@ -2,17 +2,21 @@
  * emit: tokens for rewritten code. Finds or makes references and signatures in a module's metadata,
  * each once: what the module has already is used, what was made is remembered.
  *
- * Thread rules: any thread. The lock guards our tables only and is never held across a call into
- * the runtime; two threads may then make the same row, which is harmless.
+ * Thread rules: any thread. The lock guards our tables only, is never held across a call into the
+ * runtime and never waited for; two threads may then make the same row, which is harmless.
  * Every function answers 0 (the nil token) when it fails; clr_emitter_result tells the last reason.
  */
-#ifndef CLARINET_CLR_EMIT_H
-#define CLARINET_CLR_EMIT_H
+#ifndef CLARINET_EMIT_H
+#define CLARINET_EMIT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "clarinet/calls.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct clr_emitter clr_emitter;
 
@@ -37,5 +41,9 @@ mdToken clr_emitter_signature(clr_emitter *e, const uint8_t *signature, size_t s
 mdToken clr_emitter_string(clr_emitter *e, const char *text);
 
 IMetaDataImport2 *clr_emitter_import(clr_emitter *e);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
