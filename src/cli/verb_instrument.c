@@ -226,7 +226,7 @@ static size_t count_matches(const assembly *a, const points *set, const point *p
         assembly_type_name(a, (uint32_t)METADATA_TYPE_DEF << 24 | assembly_method_type(a, row),
                            &type);
         append_parameters(a, token, &parameters, &alternative);
-        if (points_find(set, assembly_name(a), v, buffer_text(&type), name,
+        if (points_find(set, p->shim, assembly_name(a), v, buffer_text(&type), name,
                         buffer_text(&parameters), buffer_text(&alternative)) == p)
             count++;
         buffer_free(&type);
@@ -253,6 +253,8 @@ static size_t print_points(const points *set, const assembly *a)
             printf(" below %u.%u.%u.%u", p->maximum.part[0], p->maximum.part[1], p->maximum.part[2],
                    p->maximum.part[3]);
         printf("  0x%08x  %s:%u", p->arguments, p->file, p->line);
+        if (p->shim != NULL)
+            printf("  for %s", p->shim->assembly);
         if (a != NULL && text_equal(p->assembly, assembly_name(a))) {
             size_t count = count_matches(a, set, p);
 

@@ -79,10 +79,11 @@ static void announce(instrumentation *root, const method_module *module, const m
 static bool consider(instrumentation *root, const points *set, const method_module *module,
                      IMetaDataImport2 *import, mdMethodDef method)
 {
-    const point *p;
+    const point *named[POINTS_MOST_SHIMS] = {NULL};
     const char *refusal;
     method_facts f;
     target *t = NULL;
+    bool wanted;
 
     if (!method_open(import, method, &f))
         return false;
@@ -90,10 +91,15 @@ static bool consider(instrumentation *root, const points *set, const method_modu
         method_close(&f);
         return false;
     }
-    p = points_find(set, buffer_text(&module->assembly_name), module->assembly_version,
-                    buffer_text(&f.type_name), buffer_text(&f.name), buffer_text(&f.parameters),
-                    buffer_text(&f.alternative));
-    if (p != NULL || f.attributes != 0) {
+    wanted = f.attributes != 0;
+    for (size_t i = 0; i <= points_shim_count(set); i++) {
+        named[i] = points_find(set, i == 0 ? NULL : points_shim_at(set, i - 1),
+                               buffer_text(&module->assembly_name), module->assembly_version,
+                               buffer_text(&f.type_name), buffer_text(&f.name),
+                               buffer_text(&f.parameters), buffer_text(&f.alternative));
+        wanted = wanted || named[i] != NULL;
+    }
+    if (wanted) {
         refusal = method_refusal(&f);
         if (refusal != NULL) {
             journal_write(&root->log, LEVEL_ERROR, "[%s]%s.%s(%s) is left alone: %s",
@@ -104,10 +110,9 @@ static bool consider(instrumentation *root, const points *set, const method_modu
         }
     }
     if (t != NULL) {
-        uint32_t own = (f.is_async ? (uint32_t)POINT_ASYNC : 0) | f.attributes;
-
-        t->point = p;
-        t->arguments = (p != NULL ? p->arguments : 0) | own;
+        for (int i = 0; i < POINTS_MOST_SHIMS; i++)
+            t->points[i] = named[i];
+        t->own = (f.is_async ? (uint32_t)POINT_ASYNC : 0) | f.attributes;
         t->generation = root->generation;
         t->active = true;
         root->has_targets = true;

@@ -25,6 +25,14 @@ typedef struct retired {
     struct retired *next;
 } retired;
 
+/* Where the cached form keeps the delegate of a shim that a file brought along; never freed. */
+typedef struct shim_slot {
+    const char *path; /* of a set of points, which stay */
+    const char *type;
+    intptr_t slot;
+    struct shim_slot *next;
+} shim_slot;
+
 typedef struct {
     clr_info info;
     bool is_core_clr;
@@ -38,6 +46,7 @@ typedef struct {
     bool reference_form; /* CLARINET_TEMPLATE=reference */
     bool light_mask;     /* CLARINET_MASK=light */
     intptr_t slot;       /* the cached form keeps the delegate's handle here */
+    _Atomic(shim_slot *) shim_slots;
     _Atomic(points *) points;
     _Atomic(uint32_t) generation; /* counts replacements of the points */
     retired *old_points;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "cil/body.h"
 #include "cil/check.h"
 #include "cil/encode.h"
@@ -62,8 +63,7 @@ typedef struct {
     cil_body body;
     const uint8_t *original;
     uint32_t original_size;
-    const uint8_t *locals;
-    uint32_t locals_size;
+    buffer locals; /* a copy of the local signature: metadata is added while it is read */
     bool can_box[MOST_PARAMETERS];
     bool is_open;
 } job;
@@ -94,9 +94,23 @@ static bool find_boxes(job *j, template_facts *f)
     return true;
 }
 
-static int open_job(job *j, error *e)
+static int read_locals(job *j, error *e)
 {
     const uint8_t *locals = NULL;
+    uint32_t size = 0;
+
+    buffer_clear(&j->locals);
+    if (j->body.local_signature == 0)
+        return 0;
+    if (!CLR_OK(clr_import_get_sig_from_token(clr_emitter_import(j->emitter),
+                                              j->body.local_signature, &locals, &size)))
+        return error_set(e, ERROR_RUNTIME, "the local signature can't be read");
+    buffer_append(&j->locals, locals, size);
+    return buffer_failed(&j->locals) ? error_set(e, ERROR_MEMORY, "no memory for the locals") : 0;
+}
+
+static int open_job(job *j, error *e)
+{
     HRESULT hr;
 
     if (!method_module_open(&j->root->info, j->module_id, &j->module))
@@ -112,45 +126,89 @@ static int open_job(job *j, error *e)
                                        &j->original_size);
     if (!CLR_OK(hr))
         return error_set(e, ERROR_RUNTIME, "the method has no body (0x%08x)", (unsigned)hr);
-    if (cil_decode(&j->body, j->original, j->original_size, e) != 0)
-        return e->code;
-    if (j->body.local_signature != 0) {
-        hr = clr_import_get_sig_from_token(clr_emitter_import(j->emitter), j->body.local_signature,
-                                           &locals, &j->locals_size);
-        if (!CLR_OK(hr))
-            return error_set(e, ERROR_RUNTIME, "the local signature can't be read");
-        j->locals = locals;
-    }
-    return 0;
+    return cil_decode(&j->body, j->original, j->original_size, e) != 0 ? e->code : 0;
 }
 
-static int apply(job *j, error *e)
+static bool is_same_type(const char *a, const char *b)
 {
-    const point *p = j->target != NULL ? j->target->point : NULL;
+    return a == NULL || b == NULL ? a == b : text_equal(a, b);
+}
+
+/* The word that holds the delegate's handle; NULL without memory. Two threads may both make one
+ * for the same shim: then it is looked up twice, no more. */
+static intptr_t *slot_of(instrumentation *root, const points_shim *shim)
+{
+    shim_slot *made;
+
+    if (shim == NULL)
+        return &root->slot;
+    for (shim_slot *s = atomic_load(&root->shim_slots); s != NULL; s = s->next) {
+        if (text_equal(s->path, shim->path) && is_same_type(s->type, shim->type))
+            return &s->slot;
+    }
+    made = memory_allocate_array(1, sizeof *made);
+    if (made == NULL)
+        return NULL;
+    made->path = shim->path;
+    made->type = shim->type;
+    made->next = atomic_load(&root->shim_slots);
+    while (!atomic_compare_exchange_weak(&root->shim_slots, &made->next, made)) {
+    }
+    return &made->slot;
+}
+
+/* Puts the code for one receiver around what is there; `p` NULL: an attribute asked for it. */
+static int apply_point(job *j, const point *p, error *e)
+{
+    const points_shim *shim = p != NULL ? p->shim : NULL;
+    intptr_t *slot = slot_of(j->root, shim);
     template_tokens tokens = {j->emitter, core_type, member, type_spec, local_signature, string};
     template_facts f;
 
+    if (slot == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory for a shim");
+    if (read_locals(j, e) != 0)
+        return e->code;
     memset(&f, 0, sizeof f);
-    f.agent_path = buffer_text(&j->root->agent_path);
+    f.agent_path = shim != NULL ? shim->path : buffer_text(&j->root->agent_path);
+    f.shim_type = shim != NULL ? shim->type : NULL;
     f.method = buffer_text(&j->method.name);
     f.signature = &j->method.signature;
-    f.locals = j->locals;
-    f.locals_length = j->locals_size;
+    f.locals = j->locals.length == 0 ? NULL : j->locals.data;
+    f.locals_length = j->locals.length;
     if (!find_boxes(j, &f))
         return error_set(e, ERROR_UNSUPPORTED, "it has more than %d parameters", MOST_PARAMETERS);
     if (j->target == NULL)
         return template_apply_api(&j->body, &f, &tokens, e);
     f.factory = p != NULL ? p->factory : DEFAULT_FACTORY;
     f.metric = p != NULL ? p->metric : "";
-    f.arguments = j->target->arguments;
+    f.arguments = (p != NULL ? p->arguments : 0) |
+                  (shim == NULL ? j->target->own : j->target->own & (uint32_t)POINT_ASYNC);
     f.assembly = buffer_text(&j->module.assembly_name);
     f.type_token = j->method.type;
     f.type_name = buffer_text(&j->method.type_name);
     f.parameters = buffer_text(&j->method.parameters);
     f.function_id = function_id(j);
     f.reference_form = j->root->reference_form;
-    f.slot = (uint64_t)(uintptr_t)&j->root->slot;
+    f.slot = (uint64_t)(uintptr_t)slot;
     return template_apply(&j->body, &f, &tokens, e);
+}
+
+/* The managed agent's code comes last, so that it stands around all others. */
+static int apply(job *j, error *e)
+{
+    int code = 0;
+
+    if (j->target == NULL)
+        return apply_point(j, NULL, e);
+    for (int i = POINTS_MOST_SHIMS - 1; i >= 0 && code == 0; i--) {
+        const point *p = j->target->points[i];
+        bool by_attribute = i == 0 && (j->target->own & ~(uint32_t)POINT_ASYNC) != 0;
+
+        if (p != NULL || by_attribute)
+            code = apply_point(j, p, e);
+    }
+    return code;
 }
 
 /* The signature behind a token, through the runtime. */
@@ -276,6 +334,7 @@ static void rewrite(instrumentation *root, ModuleID module, mdMethodDef method, 
     j->module_id = module;
     j->token = method;
     j->target = t;
+    buffer_init(&j->locals);
     cil_body_init(&j->body);
     code = open_job(j, &e);
     if (code == 0)
@@ -288,6 +347,7 @@ static void rewrite(instrumentation *root, ModuleID module, mdMethodDef method, 
         journal_write(&root->log, LEVEL_ERROR, "[%s]%s.%s(%s) is left alone: %s",
                       buffer_text(&j->module.assembly_name), buffer_text(&j->method.type_name),
                       buffer_text(&j->method.name), buffer_text(&j->method.parameters), e.message);
+    buffer_free(&j->locals);
     cil_body_free(&j->body);
     method_close(&j->method);
     if (j->is_open)

@@ -18,8 +18,9 @@
 typedef struct target {
     ModuleID module;
     mdMethodDef method;
-    _Atomic(const point *) point; /* what to report; NULL = an attribute alone asked for it */
-    _Atomic(uint32_t) arguments;  /* the point's with the method's own bits */
+    /* What to report, to the managed agent first, then to each shim; NULL = nothing. */
+    _Atomic(const point *) points[POINTS_MOST_SHIMS];
+    _Atomic(uint32_t) own; /* the method's own bits: async, attributes */
     _Atomic(bool) active;
     _Atomic(uint32_t) generation; /* of the points that last named it */
     _Atomic(bool) announced;      /* its line is in the log */

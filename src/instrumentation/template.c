@@ -95,7 +95,7 @@ static void find_shim(builder *b)
 
     builder_load_string(b, b->facts->agent_path);
     builder_op_token(b, CIL_CALL, builder_member(b, assembly, "LoadFrom", "00 01 12 a 0E", types));
-    builder_load_string(b, SHIM_TYPE);
+    builder_load_string(b, b->facts->shim_type != NULL ? b->facts->shim_type : SHIM_TYPE);
     builder_op_token(b, CIL_CALLVIRT,
                      builder_member(b, assembly, "GetType", "20 01 12 t 0E", types));
     builder_load_string(b, SHIM_METHOD);

@@ -38,6 +38,7 @@ typedef struct {
 
 typedef struct {
     const char *agent_path;
+    const char *shim_type; /* NULL = the managed agent's */
     const char *factory;
     uint32_t arguments;
     const char *metric;

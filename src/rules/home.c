@@ -239,6 +239,12 @@ int home_read_points(const home_folders *folders, const variables *environment,
         code = add_serverless(*set, environment, e);
     if (code == 0)
         code = points_finish(*set, e);
+    for (size_t i = 0; code == 0 && i < points_shim_count(*set); i++) {
+        const char *path = points_shim_at(*set, i)->path;
+
+        if (!folders->files->exists(path))
+            say(log, "is missing: nobody hears of the calls that are for this shim", path);
+    }
     for (size_t i = 0; i < paths.count; i++)
         memory_free(paths.items[i]);
     memory_free(paths.items);

@@ -35,6 +35,8 @@ struct points {
     table_text methods;
     table_text keys;
     bool has_wildcards;
+    points_shim shims[POINTS_MOST_SHIMS - 1];
+    size_t shim_count;
     size_t invalid_files;
     points_log log;
 };
@@ -47,6 +49,7 @@ typedef struct {
     const char *factory;
     const char *metric;
     uint32_t arguments;
+    const points_shim *shim;
     bool number_failed;
 } loader;
 
@@ -206,6 +209,7 @@ static int add_method(loader *l, const xml_element *match, const xml_element *ma
         p->factory = l->factory;
         p->metric = l->metric;
         p->arguments = l->arguments;
+        p->shim = l->shim;
         p->file = l->path;
         p->line = matcher->line;
         read_limit(l, match, "minVersion", &p->has_minimum, &p->minimum);
@@ -318,10 +322,78 @@ static bool is_retired(const char *path)
     return false;
 }
 
+/* ---- the shim of a file ---- */
+
+/* A relative path begins at the file that says it. */
+static const char *keep_shim_path(points *set, const char *file, const char *path)
+{
+    size_t folder = strlen(file);
+    buffer whole = BUFFER_EMPTY;
+    const char *kept;
+
+    while (folder > 0 && file[folder - 1] != '/' && file[folder - 1] != '\\')
+        folder--;
+    if (path[0] != '/' && path[0] != '\\' && path[0] != '\0' && path[1] != ':')
+        buffer_append(&whole, file, folder);
+    buffer_append_text(&whole, path);
+    kept = buffer_failed(&whole) ? NULL : keep(set, buffer_text(&whole), whole.length);
+    buffer_free(&whole);
+    return kept;
+}
+
+static const char *keep_library_name(points *set, const char *path)
+{
+    size_t end = strlen(path);
+    size_t begin = end;
+
+    while (begin > 0 && path[begin - 1] != '/' && path[begin - 1] != '\\')
+        begin--;
+    if (text_ends_with(path, ".dll"))
+        end -= 4;
+    return keep(set, path + begin, end > begin ? end - begin : 0);
+}
+
+static bool is_same_type(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : text_equal(a, b);
+}
+
+/* ERROR_LIMIT: one too many. */
+static int read_shim(loader *l, const xml_element *extension)
+{
+    const char *path = extension == NULL ? NULL : xml_attribute_value(extension, "shim");
+    const char *type = path == NULL ? NULL : xml_attribute_value(extension, "shimType");
+    points *set = l->set;
+    points_shim *shim;
+
+    if (path == NULL)
+        return 0;
+    path = keep_shim_path(set, l->path, path);
+    if (path == NULL)
+        return error_set(l->error, ERROR_MEMORY, "no memory for instrumentation points");
+    for (size_t i = 0; i < set->shim_count; i++) {
+        if (text_equal(set->shims[i].path, path) && is_same_type(set->shims[i].type, type)) {
+            l->shim = &set->shims[i];
+            return 0;
+        }
+    }
+    if (set->shim_count == POINTS_MOST_SHIMS - 1)
+        return ERROR_LIMIT;
+    shim = &set->shims[set->shim_count];
+    shim->path = path;
+    shim->type = type == NULL ? NULL : keep(set, type, strlen(type));
+    shim->assembly = keep_library_name(set, path);
+    if ((type != NULL && shim->type == NULL) || shim->assembly == NULL)
+        return error_set(l->error, ERROR_MEMORY, "no memory for instrumentation points");
+    set->shim_count++;
+    l->shim = shim;
+    return 0;
+}
+
 int points_add_file(points *set, const char *path, const void *bytes, size_t length,
                     const configuration *ignored, error *e)
 {
-    loader l = {set, NULL, ignored, e, NULL, NULL, 0, false};
+    loader l = {set, NULL, ignored, e, NULL, NULL, 0, NULL, false};
     const xml_element *instrumentation;
     const xml_element *factory;
     xml_document *document;
@@ -348,7 +420,15 @@ int points_add_file(points *set, const char *path, const void *bytes, size_t len
     if (instrumentation == NULL)
         warn(set, "%s has no extension/instrumentation element", path);
     factory = instrumentation == NULL ? NULL : xml_find(instrumentation->children, "tracerFactory");
-    for (code = 0; factory != NULL && code == 0 && !l.number_failed;
+    code = read_shim(&l, xml_path(xml_root(document), "extension", NULL));
+    if (code == ERROR_LIMIT) {
+        warn(set, "%s is invalid and is skipped: there are already %d shims", path,
+             POINTS_MOST_SHIMS);
+        set->invalid_files++;
+        factory = NULL;
+        code = 0;
+    }
+    for (; factory != NULL && code == 0 && !l.number_failed;
          factory = xml_find_next(factory, "tracerFactory"))
         code = add_factory(&l, factory);
     if (l.number_failed) {
@@ -456,8 +536,12 @@ int points_finish(points *set, error *e)
 }
 
 /* Points for every assembly do not mean the ones that the injected code stands on. */
-static bool is_for_every_point(const char *assembly)
+static bool is_for_every_point(const points *set, const char *assembly)
 {
+    for (size_t i = 0; i < set->shim_count; i++) {
+        if (text_equal(set->shims[i].assembly, assembly))
+            return false;
+    }
     return !text_equal(assembly, "System.Private.CoreLib") && !text_equal(assembly, "mscorlib") &&
            !text_starts_with(assembly, "NewRelic.");
 }
@@ -465,7 +549,7 @@ static bool is_for_every_point(const char *assembly)
 /* First point of all assemblies that also speaks for this one. */
 static size_t first_for_any(const points *set, const char *assembly)
 {
-    if (!set->has_wildcards || !is_for_every_point(assembly))
+    if (!set->has_wildcards || !is_for_every_point(set, assembly))
         return NO_POINT;
     return (size_t)look_up(&set->assemblies, ANY, NULL, NULL);
 }
@@ -491,15 +575,16 @@ static bool is_inside_limits(const point *p, version v)
 }
 
 /* Among the points of one key. */
-static const point *find_overload(const points *set, size_t index, version assembly_version,
-                                  const char *parameters, const char *alternative)
+static const point *find_overload(const points *set, size_t index, const points_shim *shim,
+                                  version assembly_version, const char *parameters,
+                                  const char *alternative)
 {
     const point *any_overload = NULL;
 
     for (; index != NO_POINT; index = set->next[index - 1]) {
         const point *p = &set->items[index - 1];
 
-        if (!is_inside_limits(p, assembly_version))
+        if (p->shim != shim || !is_inside_limits(p, assembly_version))
             continue;
         if (p->parameters == NULL) {
             if (any_overload == NULL)
@@ -512,12 +597,12 @@ static const point *find_overload(const points *set, size_t index, version assem
     return any_overload;
 }
 
-const point *points_find(const points *set, const char *assembly, version assembly_version,
-                         const char *class_name, const char *method, const char *parameters,
-                         const char *alternative)
+const point *points_find(const points *set, const points_shim *shim, const char *assembly,
+                         version assembly_version, const char *class_name, const char *method,
+                         const char *parameters, const char *alternative)
 {
     const point *found =
-        find_overload(set, (size_t)look_up(&set->keys, assembly, method, class_name),
+        find_overload(set, (size_t)look_up(&set->keys, assembly, method, class_name), shim,
                       assembly_version, parameters, alternative);
 
     /* What is said exactly comes before what is said of all: assembly first, class last. */
@@ -526,8 +611,8 @@ const point *points_find(const points *set, const char *assembly, version assemb
         const char *c = (any & 2) != 0 ? ANY : class_name;
         const char *m = (any & 1) != 0 ? ANY : method;
 
-        if ((any & 4) == 0 || is_for_every_point(assembly))
-            found = find_overload(set, (size_t)look_up(&set->keys, a, m, c), assembly_version,
+        if ((any & 4) == 0 || is_for_every_point(set, assembly))
+            found = find_overload(set, (size_t)look_up(&set->keys, a, m, c), shim, assembly_version,
                                   parameters, alternative);
     }
     return found;
@@ -588,6 +673,16 @@ size_t points_count(const points *set)
 const point *points_at(const points *set, size_t index)
 {
     return &set->items[index];
+}
+
+size_t points_shim_count(const points *set)
+{
+    return set->shim_count;
+}
+
+const points_shim *points_shim_at(const points *set, size_t index)
+{
+    return &set->shims[index];
 }
 
 size_t points_invalid_files(const points *set)

@@ -25,6 +25,15 @@ enum {
     POINT_ATTRIBUTE = 1 << 20
 };
 
+enum { POINTS_MOST_SHIMS = 8 }; /* with the home folder's managed agent */
+
+/* Who is told of calls. Each file may bring its own. */
+typedef struct {
+    const char *path; /* of its library */
+    const char *type; /* full name of the class with the eleven-argument method; NULL = as usual */
+    const char *assembly; /* name of the library without folder and ending */
+} points_shim;
+
 typedef struct {
     const char *assembly;
     const char *class_name;
@@ -33,6 +42,7 @@ typedef struct {
     const char *factory;
     const char *metric;
     uint32_t arguments;
+    const points_shim *shim; /* NULL = the managed agent of the home folder */
     bool has_minimum, has_maximum;
     version minimum;  /* inclusive */
     version maximum;  /* exclusive */
@@ -67,15 +77,18 @@ int points_finish(points *set, error *e);
 size_t points_count(const points *set);
 const point *points_at(const points *set, size_t index);
 size_t points_invalid_files(const points *set);
+/* The shims that files brought along; they live as long as the set. */
+size_t points_shim_count(const points *set);
+const points_shim *points_shim_at(const points *set, size_t index);
 
 /* Cheap tests before any detailed work. */
 bool points_know_assembly(const points *set, const char *assembly);
 bool points_know_method(const points *set, const char *assembly, const char *method);
-/* The point for a method; `parameters` is its list of types as text without blanks,
- * `alternative` a second spelling of it or NULL. */
-const point *points_find(const points *set, const char *assembly, version assembly_version,
-                         const char *class_name, const char *method, const char *parameters,
-                         const char *alternative);
+/* The point of a shim (NULL = the managed agent) for a method; `parameters` is its list of types as
+ * text without blanks, `alternative` a second spelling of it or NULL. */
+const point *points_find(const points *set, const points_shim *shim, const char *assembly,
+                         version assembly_version, const char *class_name, const char *method,
+                         const char *parameters, const char *alternative);
 /* The points of one assembly, in order: calls `each` until it answers false. */
 void points_each_of(const points *set, const char *assembly,
                     bool (*each)(void *context, const point *p), void *context);

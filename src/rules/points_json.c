@@ -33,7 +33,7 @@ static const naming POINT_KEYS[] = {
     {"enabled", "enabled"},
     {NULL, NULL},
 };
-static const naming FILE_KEYS[] = {{NULL, NULL}};
+static const naming FILE_KEYS[] = {{"shim", "shim"}, {"shimType", "shimType"}, {NULL, NULL}};
 
 typedef struct {
     const uint8_t *begin;

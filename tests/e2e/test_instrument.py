@@ -3,6 +3,7 @@
 The program Shapes has every shape of method; its output, exit code and stack traces must be the same
 with and without us, and each call of a method that can carry the template is reported once.
 """
+import json
 import os
 import re
 import subprocess
@@ -58,6 +59,40 @@ def test_every_shape_of_fsharp_runs_as_before_and_is_reported(instrument_home, r
     assert home.run_bare(runtime, "ShapesFs", "--extension", home.folder / "extensions/shapes.xml").returncode == 0
     same(home.run(runtime, "ShapesFs"), home.run_bare(runtime, "ShapesFs"))
     assert reported(home) == calls_of("ShapesFs")
+
+
+@pytest.mark.parametrize("form", ["cached", "reference"])
+def test_two_sets_at_once_each_tell_their_own_shim(shapes_home, runtime, form):
+    """Every shape is named by both sets, so each method carries the code twice."""
+    home = shapes_home
+    points = (home.folder / "extensions/shapes.xml").read_text()
+    home.extension("second.xml", points.replace(
+        "<extension", "<extension shim='../second/SecondShim.dll' shimType='Second.AgentShim'", 1))
+    (home.folder / "second").mkdir()
+    (home.folder / "second/SecondShim.dll").write_bytes((home.programs / "SecondShim/SecondShim.dll").read_bytes())
+    same(home.run(runtime, "Shapes", CLARINET_TEMPLATE=form), home.run_bare(runtime, "Shapes"))
+    assert reported(home) == calls_of("Shapes")
+    home.calls = home.calls.with_name(home.calls.name + ".second")
+    assert reported(home) == calls_of("Shapes")
+
+
+def test_a_set_of_everything_in_json_beside_the_agents_own(instrument_home, newest_runtime, clarinet):
+    """`*` leaves the set's own shim out, or it would ask itself for ever."""
+    home = instrument_home
+    shim = home.programs / "SecondShim/SecondShim.dll"
+    home.extension("first.xml", extension(("Newest", "*", "Ordinary")))
+    home.extension("second.json", json.dumps({"shim": str(shim), "shimType": "Second.AgentShim", "points": [
+        {"assembly": "Newest", "class": "*", "method": "*"},
+        {"assembly": "*", "class": "Second.AgentShim", "method": "*"}]}))
+    same(home.run(newest_runtime, "Newest"), home.run_bare(newest_runtime, "Newest"))
+    assert [line.split(" | ")[0] for line in home.reported() if line.startswith("enter ")] == [
+        "enter [Newest]Newest.Shapes.Ordinary(!!0)"]
+    second = home.calls.with_name(home.calls.name + ".second").read_text().splitlines()
+    assert len([line for line in second if line.startswith("enter ")]) == 11
+    home.extension("third.json", json.dumps({"shim": "gone.dll", "points": []}))
+    checked = clarinet("instrument", "check", home.folder)
+    assert "second.json:1  for SecondShim" in checked.out
+    assert "extensions/gone.dll is missing: nobody hears of the calls that are for this shim" in checked.out
 
 
 def test_type_parameters_that_may_be_ref_structs(instrument_home, newest_runtime):

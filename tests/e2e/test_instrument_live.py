@@ -1,6 +1,7 @@
 """What the managed agent can ask of libclarinet_instrument.so while a program runs: reload, live points,
 attributes, the API, stacks. The program Live does as a managed agent would, on every runtime.
 """
+import json
 import subprocess
 import sys
 
@@ -36,6 +37,35 @@ def test_a_reload_takes_up_changes_also_where_the_callee_was_inlined(instrument_
         assert live.ask("InstrumentationRefresh") == OK
         assert live.ask("fail") == "negative"
         assert home.reported()[-1].startswith("throw [Live]Live.Work.Large(System.Int32) | System.ArgumentException")
+
+
+def test_a_set_with_its_own_shim_comes_and_goes(instrument_home, newest_runtime):
+    home = instrument_home
+    second = home.calls.with_name(home.calls.name + ".second")
+    shim = home.programs / "SecondShim/SecondShim.dll"
+    large = {"assembly": "Live", "class": "Live.Work", "method": "Large"}
+
+    def told():
+        lines = second.read_text().splitlines() if second.exists() else []
+        return sum(line.startswith("enter [Live]Live.Work.Large(") for line in lines)
+
+    with LiveProgram(home, newest_runtime) as live:
+        assert live.entered("call") == []
+        for name in ("b.json", "a.json"):  # another name: another place among the files, the same shim
+            home.extension(name, json.dumps({"shim": str(shim), "shimType": "Second.AgentShim", "points": [large]}))
+        home.extension("c.xml", extension(LARGE))
+        assert live.ask("InstrumentationRefresh") == OK
+        assert live.entered("call") == ["Live.Work.Large(System.Int32)"]
+        assert told() == 1
+        home.extension("c.xml", extension())
+        assert live.ask("InstrumentationRefresh") == OK
+        assert live.entered("call") == []
+        assert told() == 2
+        home.extension("a.json", json.dumps({"points": []}))
+        home.extension("b.json", json.dumps({"points": []}))
+        assert live.ask("InstrumentationRefresh") == OK
+        assert live.entered("call") == []
+        assert told() == 2
 
 
 def test_an_invalid_file_changes_nothing(instrument_home, newest_runtime):

@@ -262,6 +262,48 @@ static void json_cases(void **state)
     cases_close(&c);
 }
 
+static void shims_of_files(void **state)
+{
+    static const char FIRST[] =
+        "<extension shim=\"one/A.dll\"><instrumentation><tracerFactory><match "
+        "assemblyName=\"*\" className=\"c\"><exactMethodMatcher "
+        "methodName=\"m\"/></match></tracerFactory></instrumentation>"
+        "</extension>";
+    static const char SAME[] = "{\"shim\": \"/x/one/A.dll\", \"points\": [{\"assembly\": \"a\", "
+                               "\"class\": \"c\", \"method\": \"m\"}]}";
+    char said[1024] = "";
+    points *set = points_new((points_log){keep_sentence, said});
+    version v = {{1, 0, 0, 0}};
+    const points_shim *shim;
+
+    (void)state;
+    points_add_file(set, "/x/first.xml", FIRST, strlen(FIRST), NULL, NULL);
+    points_add_file(set, "/x/y/same.json", SAME, strlen(SAME), NULL, NULL);
+    for (int i = 1; i < POINTS_MOST_SHIMS; i++) { /* the last one is one too many */
+        char text[128];
+        int length =
+            snprintf(text, sizeof text, "{\"shim\": \"C:\\\\n%d.dll\", \"points\": []}", i);
+
+        assert_int_equal(points_invalid_files(set), 0);
+        points_add_file(set, "/x/more.json", text, (size_t)length, NULL, NULL);
+    }
+    assert_int_equal(points_invalid_files(set), 1);
+    assert_non_null(strstr(said, "there are already 8 shims"));
+    assert_int_equal(points_finish(set, NULL), 0);
+    assert_int_equal(points_shim_count(set), POINTS_MOST_SHIMS - 1);
+    shim = points_shim_at(set, 0);
+    assert_string_equal(shim->path, "/x/one/A.dll");
+    assert_string_equal(shim->assembly, "A");
+    assert_null(shim->type);
+    assert_string_equal(points_shim_at(set, 1)->path, "C:\\n1.dll");
+    assert_string_equal(points_shim_at(set, 1)->assembly, "n1");
+    assert_ptr_equal(points_find(set, shim, "a", v, "c", "m", "", NULL), points_at(set, 1));
+    assert_ptr_equal(points_find(set, shim, "b", v, "c", "m", "", NULL), points_at(set, 0));
+    assert_null(points_find(set, NULL, "a", v, "c", "m", "", NULL));
+    assert_null(points_find(set, shim, "A", v, "c", "m", "", NULL)); /* its own library */
+    points_free(set);
+}
+
 static void point_cases(void **state)
 {
     cases c;
@@ -355,7 +397,7 @@ static void lookup_cases(void **state)
         assert_int_equal(points_finish(set, NULL), 0);
         assert_int_equal(cases_cut(lines[1], "|", f, 8), 5);
         assert_true(version_parse(f[1], &v));
-        found = points_find(set, f[0], v, f[2], f[3], f[4], NULL);
+        found = points_find(set, NULL, f[0], v, f[2], f[3], f[4], NULL);
         n = 0;
         for (size_t i = 0; i < points_count(set); i++) {
             if (points_at(set, i) == found)
@@ -601,6 +643,7 @@ int main(void)
         cmocka_unit_test(version_cases),
         cmocka_unit_test(point_cases),
         cmocka_unit_test(json_cases),
+        cmocka_unit_test(shims_of_files),
         cmocka_unit_test(lookup_cases),
         cmocka_unit_test(spellings_and_their_order),
         cmocka_unit_test(configuration_reads_every_part),

@@ -2,6 +2,7 @@
 // line in the file that CLARINET_TEST_AGENT_LOG names, so that two runs can be compared.
 // CLARINET_TEST_AGENT_MODE: record (default), empty (does nothing, for benchmarks), throw, null,
 // finish-throw (the delegate throws), call (calls an instrumented method itself).
+// SecondShim is the same under another name and with a log of its own: two at once in one program.
 using System;
 using System.Collections;
 using System.Globalization;
@@ -10,7 +11,11 @@ using System.Linq;
 using System.Text;
 using System.Threading;
 
+#if SECOND
+namespace Second
+#else
 namespace NewRelic.Agent.Core
+#endif
 {
     public static class AgentShim
     {
@@ -73,6 +78,9 @@ namespace NewRelic.Agent.Core
 
             if (path == null)
                 return null;
+#if SECOND
+            path += ".second";
+#endif
             return new StreamWriter(path, false, new UTF8Encoding(false)) { AutoFlush = true };
         }
 
