@@ -8,6 +8,7 @@
 #include "analysis/aggregate.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "report/continuations.h"
 #include "report/data.h"
 
 enum {
@@ -30,6 +31,7 @@ typedef struct {
     data_strings *s;
     json *j;
     error *e;
+    char note[CONTINUATIONS_NOTE_SIZE]; /* what a reader of the stacks must know; "" = nothing */
 } writer;
 
 static const char *type_name(uint8_t type)
@@ -52,6 +54,8 @@ static void put_head(const writer *w, size_t rows, uint64_t bucket_us, const pro
     json_put_text(w->j, "weight",
                   p == NULL || p->weight == NULL ? "" : model_text(w->m, p->weight->name));
     json_put_text(w->j, "unit", p == NULL ? "count" : page_unit(p->unit));
+    if (w->note[0] != '\0')
+        json_put_text(w->j, "note", w->note);
 }
 
 /* Samples put together. */
@@ -270,15 +274,34 @@ static bool is_selected(const report_options *o)
     return o->thread != NULL || o->from_ns != 0 || o->to_ns != 0 || o->state != 0;
 }
 
+static int find_note(writer *w, const profile *p)
+{
+    profile_selection selection;
+    profile_total whole, sum = {0, 0};
+    int code = report_select(w->m, w->p, w->options, &selection, w->e);
+
+    if (code == 0)
+        code = continuations_sum(p, &selection, &sum, w->e);
+    if (code == 0 && sum.samples != 0) {
+        whole = profile_sum(p, &selection, NULL, NULL);
+        continuations_note(&sum, whole.weight, w->note);
+    }
+    report_selection_free(&selection);
+    return code;
+}
+
 int data_put_table(const model *m, const model_process *p, const model_table *table,
                    const calltree *tree, const report_options *options, data_strings *s, json *j,
                    error *e)
 {
-    writer w = {m, p, table, tree, options, s, j, e};
+    writer w = {m, p, table, tree, options, s, j, e, ""};
     profile found;
     bool is_profile = profile_of(m, p, table, &found);
     bool is_samples = text_equal(model_text(m, table->name), "samples");
+    int code = is_profile && is_samples ? find_note(&w, &found) : 0;
 
+    if (code != 0)
+        return code;
     if (is_profile && table->rows != 0 &&
         ((is_samples && (table->rows > RAW_SAMPLES || is_selected(options))) ||
          table->rows > ROWS_LIMIT))

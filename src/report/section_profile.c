@@ -137,12 +137,15 @@ static void put_states(const section *s, const view *v)
 static void put_heading(const section *s, const view *v)
 {
     char amount[REPORT_AMOUNT_SIZE];
+    char note[CONTINUATIONS_NOTE_SIZE];
     const char *profiler = model_text(s->m, s->table->profiler);
 
     sink_text(s->out, "## ");
     markdown_text(s->out, profiler[0] == '\0' ? "profile" : profiler);
     sink_format(s->out, "\n\n%llu samples, %s in all.\n\n", (unsigned long long)v->total.samples,
                 report_amount(v->total.weight, v->profile.unit, amount));
+    if (v->continuations.samples != 0)
+        sink_format(s->out, "%s\n\n", continuations_note(&v->continuations, v->total.weight, note));
 }
 
 int section_profile_markdown(const section *s)
@@ -249,6 +252,21 @@ static void json_threads(const view *v, json *j)
     json_end_object(j);
 }
 
+/* Only where there are some, like the sentence in words. */
+static void json_continuations(const view *v, json *j)
+{
+    char note[CONTINUATIONS_NOTE_SIZE];
+
+    if (v->continuations.samples == 0)
+        return;
+    json_begin_object_at(j, "continuations");
+    json_put_u64(j, "samples", v->continuations.samples);
+    json_put_u64(j, "weight", v->continuations.weight);
+    json_put_f64(j, "percent", share(v, v->continuations.weight));
+    json_put_text(j, "note", continuations_note(&v->continuations, v->total.weight, note));
+    json_end_object(j);
+}
+
 int section_profile_json(const section *s, json *j)
 {
     profile p;
@@ -261,6 +279,7 @@ int section_profile_json(const section *s, json *j)
         json_put_text(j, "unit", p.unit);
         json_put_u64(j, "samples", v.total.samples);
         json_put_u64(j, "total", v.total.weight);
+        json_continuations(&v, j);
         json_methods(s, &v, j);
         json_lines(s, &v, j);
         json_paths(&v, j);

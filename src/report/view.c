@@ -22,7 +22,7 @@ static int sum(view *v, error *e)
     v->total = profile_sum(&v->profile, &v->selection, v->weight_by_stack, NULL);
     profile_sum_threads(&v->profile, &v->selection, v->weight_by_thread, v->samples_by_thread);
     profile_sum_states(&v->profile, &v->selection, v->states);
-    return 0;
+    return continuations_sum(&v->profile, &v->selection, &v->continuations, e);
 }
 
 static int rank_methods(view *v, size_t paths, error *e)

@@ -6,6 +6,7 @@
 #define CLARINET_REPORT_VIEW_H
 
 #include "analysis/calltree.h"
+#include "report/continuations.h"
 #include "report/report.h"
 
 typedef struct {
@@ -14,6 +15,7 @@ typedef struct {
     profile profile;
     profile_selection selection;
     profile_total total;
+    profile_total continuations; /* of it, what ran in continuations of async methods */
     uint64_t *weight_by_stack;
     uint64_t *weight_by_thread;
     uint64_t *samples_by_thread;

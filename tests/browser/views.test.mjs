@@ -254,6 +254,21 @@ describe('views', () => {
         await page.context().close();
     });
 
+    it('says what a reader of the stacks must know', async () => {
+        const builder = shopProcess();
+        builder.tables[0].note = '12.5 % ran in <b>continuations</b>.';
+        const page = await bench.open(bench.file('note', report([builder.build()])), {});
+        assert.equal(
+            await text(page, '.note'),
+            'Of the whole profile 12.5 % ran in <b>continuations</b>.',
+        );
+        assert.deepEqual(page.problems, []);
+        await page.context().close();
+        await on('shop', {}, async (plain) => {
+            assert.equal(await plain.locator('.note').isVisible(), false);
+        });
+    });
+
     it('shows traced methods, and their calls on a time line', async () => {
         const builder = shopProcess();
         const name = (text) => builder.string(text);

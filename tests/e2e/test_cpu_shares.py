@@ -4,6 +4,7 @@ The bar is 2 percentage points at 10,000 samples, which the long step sampling_t
 fewer, so chance is given its room: five standard errors of the share at the number of samples there
 are (one in two million would be further off).
 """
+import json
 import math
 from collections import Counter
 
@@ -11,6 +12,20 @@ import pytest
 
 from recording_reader import Recording
 from sampling_truth import burned, truth_of
+
+
+def check_note(clarinet, path, mode, samples):
+    """Continuations stand under the pool's dispatch: every report says so, and only where there are some."""
+    [table] = [t for t in json.loads(clarinet("report", path, "-f", "json").out)["processes"][0]["tables"]
+               if t["name"] == "samples"]
+    if mode == "async" and samples != 0:
+        assert table["continuations"]["samples"] > samples / 2, table["continuations"]
+    assert mode == "async" or "continuations" not in table
+    note = table.get("continuations", {}).get("note", "ran in continuations of async methods")
+    for form in ("md", "html"):
+        text = clarinet("report", path, "-f", form).out
+        data = text.split('id="data">', 1)[1].split("</script>")[0] if form == "html" else text
+        assert (note in data) == ("continuations" in table), form
 
 
 @pytest.mark.parametrize("mode,threads", [("plain", 1), ("plain", 2), ("async", 1), ("libc", 1)])
@@ -26,6 +41,7 @@ def test_shares(runtime, sample, clarinet, tmp_path, mode, threads):
             more, samples = burned(Recording.load(path))
             weights.update(more)
             count, rounds = count + samples, rounds + 1
+    check_note(clarinet, path, mode, samples)
     truth = truth_of(patient.lines)
     assert len(truth) == 5 and count > 50, "too few samples to tell"
     for name, share in truth.items():

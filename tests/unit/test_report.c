@@ -12,11 +12,15 @@
 #include "analysis/aggregate.h"
 #include "analysis/exceptions.h"
 #include "base/memory.h"
+#include "base/text.h"
+#include "report/continuations.h"
 #include "report/diff.h"
 #include "report/json.h"
 #include "report/report.h"
 #include "report/section.h"
 #include "support/recordings.h"
+
+#define RENAMED "Shop.Program.Main"
 
 static void load_small(model *m, int worse)
 {
@@ -126,6 +130,40 @@ static void rows_are_put_together_by_time_thread_and_stack(void **state)
     model_free(&m);
 }
 
+static void check_continuations(model *m, const char *name, uint64_t samples, const char *note)
+{
+    char text[CONTINUATIONS_NOTE_SIZE];
+    profile_total sum, whole;
+    uint32_t string;
+    profile cpu;
+
+    assert_true(strings_add_text(&m->strings, name, &string));
+    for (size_t i = 0; i < m->processes[0].function_count; i++)
+        if (text_starts_with(model_text(m, m->processes[0].functions[i].name), RENAMED))
+            m->processes[0].functions[i].name = string;
+    assert_true(profile_find(m, &m->processes[0], "cpu", &cpu));
+    whole = profile_sum(&cpu, &PROFILE_ALL, NULL, NULL);
+    assert_int_equal(continuations_sum(&cpu, &PROFILE_ALL, &sum, NULL), 0);
+    assert_int_equal(sum.samples, samples == 0 ? 0 : whole.samples);
+    assert_int_equal(strncmp(continuations_note(&sum, whole.weight, text), note, strlen(note)), 0);
+    assert_true(note[0] != '\0' || text[0] == '\0');
+}
+
+/* Main, the outermost frame of every stack, becomes this and that. */
+static void continuations_are_known_by_their_box(void **state)
+{
+    model m;
+
+    (void)state;
+    load_small(&m, 0);
+    check_continuations(&m, RENAMED "StateMachineBox<int>", 0, "");
+    check_continuations(&m,
+                        "System.Runtime.CompilerServices.AsyncTaskMethodBuilder<TResult>."
+                        "AsyncStateMachineBox<TStateMachine>.MoveNext",
+                        1, "100.0 % ran in continuations of async methods.");
+    model_free(&m);
+}
+
 static void exceptions_are_grouped(void **state)
 {
     exceptions x;
@@ -228,6 +266,7 @@ int main(void)
         cmocka_unit_test(markdown_shows_text_as_it_is),
         cmocka_unit_test(amounts_are_readable),
         cmocka_unit_test(rows_are_put_together_by_time_thread_and_stack),
+        cmocka_unit_test(continuations_are_known_by_their_box),
         cmocka_unit_test(exceptions_are_grouped),
         cmocka_unit_test(every_format_survives_every_failing_allocation),
         cmocka_unit_test(a_diff_survives_every_failing_allocation),

@@ -93,6 +93,7 @@ class App {
         this.tabs = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Views' });
         this.panel = el('div', { class: 'panel', role: 'tabpanel', id: 'panel', tabindex: '-1' });
         this.facts = el('div');
+        this.note = el('p', { class: 'muted small note', hidden: true });
         this.header = el('header', { class: 'top' });
         fill(
             host,
@@ -104,6 +105,7 @@ class App {
                 this.facts,
                 el('div', { class: 'sticky' }, this.bar, this.timeline.element),
                 this.tabs,
+                this.note,
                 this.panel,
             ),
             this.help,
@@ -150,6 +152,7 @@ class App {
         this.showFilters(analysis);
         this.timeline.update(analysis);
         this.showTabs(analysis);
+        this.showNote(analysis);
         const chosen = this.chosenView(analysis);
         let view = this.views.get(chosen.id);
         if (!view) {
@@ -162,6 +165,13 @@ class App {
             this.shown = chosen.id;
         }
         view.update(analysis, fresh ? new Set(['view', ...changed]) : changed);
+    }
+
+    /** What a reader of the shown profile must know. It tells of all of it, whatever is chosen. */
+    showNote({ profile }) {
+        const note = profile ? profile.note : '';
+        this.note.hidden = !note;
+        this.note.textContent = note ? `Of the whole profile ${note}` : '';
     }
 
     repaint() {

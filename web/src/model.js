@@ -21,6 +21,7 @@ const FEW_SAMPLES = 20;
  * @property {number} recorded
  * @property {number} bucket
  * @property {string} unit
+ * @property {string} note what a reader of its stacks must know; empty: nothing
  * @property {Object<string, Float64Array|Int32Array>} columns times are absolute here
  * @property {Object<string, string>} types of the columns
  * @property {Object<string, string>} units of the columns
@@ -177,6 +178,7 @@ export class Process {
             recorded: raw.recorded || raw.rows,
             bucket: raw.bucket || 0,
             unit: raw.unit || 'count',
+            note: raw.note || '',
             units: raw.units || {},
             columns,
             types,
