@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "cil/pattern.h"
+#include "clarinet/lookup.h"
 #include "profilers/trace_memory.h"
 #include "profilers/trace_output.h"
 #include "profilers/trace_registry.h"
@@ -83,6 +84,7 @@ static void on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
     request = (trace_request){.step = atomic_load(&entry->step),
                               .spans = w != NULL && w->spans,
                               .async = atomic_load(&entry->async),
+                              .empty = s->empty,
                               .plans = &entry->plans,
                               .plan = &plan};
     entry->probe.wishes = 0;
@@ -178,6 +180,18 @@ static void on_module_loaded(agent *a, ModuleID module)
 
 /* ---- own thread ---- */
 
+/* The benchmark's variable: what do probes cost that do nothing? */
+static bool wants_empty_probes(agent *a)
+{
+    buffer value = BUFFER_EMPTY;
+    bool empty = agent_enter_runtime(a) &&
+                 clr_get_environment(&a->info, "CLARINET_TRACE_PROBES", &value) == S_OK &&
+                 strcmp(buffer_text(&value), "empty") == 0;
+
+    buffer_free(&value);
+    return empty;
+}
+
 static int start(agent *a, error *e)
 {
     state *s = state_of(a);
@@ -193,6 +207,7 @@ static int start(agent *a, error *e)
     if (!trace_memory_open(&s->registry.counters))
         return error_set(e, ERROR_MEMORY, "no memory for the tracer's counters");
     s->asked = false;
+    s->empty = wants_empty_probes(a);
     s->next_write_ns = 0;
     s->events = 0;
     s->unkept = 0;

@@ -173,6 +173,8 @@ void trace_counters_stop(trace_counters *c);
 void trace_enter(const trace_method *method);
 void trace_leave(const trace_method *method);
 void trace_fail(const trace_method *method); /* left by an exception */
+/* What a call into C costs by itself: does nothing. For the benchmark. */
+void trace_nothing(const trace_method *method);
 
 /* This thread's part; NULL = it has met no probe yet. */
 trace_thread *trace_this_thread(void);

@@ -46,6 +46,7 @@ typedef struct {
     trace_tree *tree; /* kept once it was wanted */
     uint64_t events;
     bool asked; /* this session's request for what is loaded was made */
+    bool empty; /* probes that do nothing, for the benchmark */
     uint64_t next_write_ns;
     trace_span_clock span_clock;
     uint64_t lost[TRACE_LOSS_COUNT]; /* as told to the agent */

@@ -381,6 +381,16 @@ static void insert_probes(rewriting *w, const cil_wrap *wrap, const cil_wrap_opt
                          signature);
 }
 
+/* Enter and leave without what they do. */
+static void insert_empty_probes(rewriting *w, const cil_wrap *wrap, int64_t argument)
+{
+    const cil_at places[] = {wrap->enter, wrap->failed, wrap->leave};
+
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        cil_insert_probe(&w->body, places[i], argument, (uint64_t)(uintptr_t)trace_nothing,
+                         w->module->probe_signature);
+}
+
 static int insert_spans(rewriting *w, const cil_wrap *wrap, const trace_method *method,
                         const trace_request *request, uint32_t first_local, error *e)
 {
@@ -428,6 +438,8 @@ int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef 
         code = cil_wrap_body(&w.body, &options, &wrap, e);
     if (code == 0 && request->spans)
         code = insert_spans(&w, &wrap, method, request, first_local, e);
+    else if (code == 0 && request->empty)
+        insert_empty_probes(&w, &wrap, argument);
     else if (code == 0)
         insert_probes(&w, &wrap, &options, argument, state, plan);
     if (code == 0)

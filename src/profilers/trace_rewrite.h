@@ -28,6 +28,7 @@ typedef struct {
     bool step;               /* it is the MoveNext of an async method */
     bool spans;              /* its calls as spans, instead of counting: trace_spans.h */
     bool async;              /* it is async; its steps are traced too */
+    bool empty;              /* probes that do nothing, to measure them */
     const trace_wish *wish;  /* its values; NULL = none */
     trace_plan **plans;      /* all that were made for it */
     const trace_plan **plan; /* gets the one that its new body uses; NULL = none */
