@@ -391,6 +391,21 @@ static int give_up(model *m, int code, error *e)
     return code;
 }
 
+/* A file may break off between two chunks: then only what is missing tells. */
+static void note_missing_ends(model *m)
+{
+    size_t missing = 0;
+
+    for (size_t i = 0; i < m->process_count; i++)
+        missing += m->processes[i].end_reason == 0;
+    if (m->process_count == 0)
+        snprintf(m->cut, sizeof m->cut, "the recording breaks off before its first process");
+    else if (missing != 0)
+        snprintf(m->cut, sizeof m->cut,
+                 "the recording breaks off at byte %llu: %zu of %zu processes have no end",
+                 (unsigned long long)m->file_size, missing, m->process_count);
+}
+
 int model_load(recording_file *file, uint64_t memory_limit, model *m, error *e)
 {
     recording_chunk chunk;
@@ -413,5 +428,7 @@ int model_load(recording_file *file, uint64_t memory_limit, model *m, error *e)
     m->file_size = recording_file_size(file);
     m->damaged_chunks += recording_file_damaged(file);
     snprintf(m->cut, sizeof m->cut, "%s", recording_file_cut(file));
+    if (m->cut[0] == '\0')
+        note_missing_ends(m);
     return 0;
 }

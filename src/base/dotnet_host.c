@@ -22,6 +22,26 @@ static const char *const OWN_WORK[] = {
     "nuget", "pack",         "publish", "restore", "sln", "store", "tool",    "workload",
 };
 
+/* Programs that run another in their place: their options that take a value as the next word, and
+ * how many words of their own come before the program. */
+static const struct {
+    const char *name;
+    const char *valued; /* each between spaces */
+    int words;
+} PREFIXES[] = {
+    {"chrt", " -T --sched-runtime -P --sched-period -D --sched-deadline ", 1},
+    {"env", " -u --unset -C --chdir ", 0},
+    {"ionice", " -c --class -n --classdata ", 0},
+    {"nice", " -n --adjustment ", 0},
+    {"nohup", "", 0},
+    {"setsid", "", 0},
+    {"stdbuf", " -i --input -o --output -e --error ", 0},
+    {"sudo", " -u --user -g --group -h --host -p --prompt -C --close-from -D --chdir -T ", 0},
+    {"taskset", "", 1},
+    {"time", " -f --format -o --output ", 0},
+    {"timeout", " -k --kill-after -s --signal ", 1},
+};
+
 static bool is_in_sdk_folder(const char *path, bool (*exists)(const char *path))
 {
     char sibling[512];
@@ -105,4 +125,47 @@ bool dotnet_host_means_sdk(const char *executable, const char *arguments, size_t
             return true;
     }
     return false;
+}
+
+/* Whether the list, of words between spaces, has the word. */
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = list; (at = strstr(at, word)) != NULL; at++)
+        if (at > list && at[-1] == ' ' && at[length] == ' ')
+            return true;
+    return false;
+}
+
+size_t dotnet_host_skip_prefixes(char *const *command)
+{
+    const size_t count = sizeof PREFIXES / sizeof *PREFIXES;
+    size_t at = 0;
+
+    for (;;) {
+        const char *slash = command[at] == NULL ? NULL : strrchr(command[at], '/');
+        const char *name = slash == NULL ? command[at] : slash + 1;
+        size_t i = 0;
+        int words;
+
+        while (name != NULL && i < count && !text_equal(name, PREFIXES[i].name))
+            i++;
+        if (name == NULL || i == count)
+            return at;
+        words = PREFIXES[i].words;
+        for (at++; command[at] != NULL; at++) {
+            if (text_equal(command[at], "--"))
+                continue;
+            if (command[at][0] == '-') {
+                if (has_word(PREFIXES[i].valued, command[at]) && command[at + 1] != NULL)
+                    at++;
+            } else if (strchr(command[at], '=') != NULL &&
+                       (text_equal(name, "env") || text_equal(name, "sudo"))) {
+                continue; /* a variable */
+            } else if (words-- <= 0) {
+                break;
+            }
+        }
+    }
 }

@@ -23,6 +23,11 @@ bool dotnet_host_is_sdk(const char *executable, const char *arguments, size_t le
 bool dotnet_host_means_sdk(const char *executable, const char *arguments, size_t length,
                            bool (*exists)(const char *path));
 
+/* Where the program begins in a command that is started through nice, env, time, nohup, timeout,
+ * stdbuf, setsid, ionice, chrt, taskset or sudo, one after another: an index, at most that of the
+ * closing NULL. */
+size_t dotnet_host_skip_prefixes(char *const *command);
+
 /* dotnet_host_is_sdk for the process that asks. */
 bool dotnet_host_is_sdk_here(void);
 

@@ -1,7 +1,9 @@
 /* cli: the table of verbs and what they share. See cli.h. */
 #include "cli/cli.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 const cli_verb CLI_VERBS[] = {
@@ -209,4 +211,23 @@ bool cli_has_colour(FILE *stream)
     const char *no_colour = getenv("NO_COLOR");
 
     return (no_colour == NULL || no_colour[0] == '\0') && isatty(fileno(stream));
+}
+
+void cli_show_line(const char *format, ...)
+{
+    struct winsize size;
+    char line[512];
+    size_t room;
+    size_t end = 0;
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    room = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79;
+    /* a column for each character; the bytes 10xxxxxx go on with one */
+    while (line[end] != '\0' && (((unsigned char)line[end] & 0xc0) == 0x80 || room-- != 0))
+        end++;
+    fprintf(stderr, "\r\033[K%.*s", (int)end, line);
+    fflush(stderr);
 }

@@ -32,6 +32,9 @@ void cli_print_help(const cli_verb *verb, FILE *out);
 /* Whether colours may be used on this stream: a terminal, and NO_COLOR not set. */
 bool cli_has_colour(FILE *stream);
 
+/* Puts a line on the terminal behind stderr, in place of the one before, cut to its width. */
+void cli_show_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 int verb_checkup(int argc, char **argv);
 int verb_completion(int argc, char **argv);
 int verb_instrument(int argc, char **argv);

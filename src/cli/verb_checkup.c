@@ -63,16 +63,14 @@ static void show_progress(void *context, const session_progress *p)
     memset(bar, '#', (size_t)done);
     bar[BAR] = '\0';
     if (!p->started)
-        fprintf(stderr, "\r\033[Kwaiting for the program…");
+        cli_show_line("waiting for the program…");
     else if (p->stopping)
-        fprintf(stderr, "\r\033[Kthinking…");
+        cli_show_line("thinking…");
     else if (whole > 0)
-        fprintf(stderr, "\r\033[K[%s] %.0f of %.0f s · looking at %s", bar, elapsed, whole,
-                buffer_text(&q->looking));
+        cli_show_line("[%s] %.0f of %.0f s · looking at %s", bar, elapsed, whole,
+                      buffer_text(&q->looking));
     else
-        fprintf(stderr, "\r\033[K%.0f s · looking at %s · Ctrl-C stops", elapsed,
-                buffer_text(&q->looking));
-    fflush(stderr);
+        cli_show_line("%.0f s · looking at %s · Ctrl-C stops", elapsed, buffer_text(&q->looking));
 }
 
 static int take_option(request *q, int option, const char *typed, error *e)
@@ -317,7 +315,7 @@ static int examine_process(request *q, error *e)
     name_files(q, process.name, process.process_id);
     code = check_files(q, e);
     if (code == 0 && is_terminal)
-        fprintf(stderr, "attaching to %s (%d)…", process.name, process.process_id);
+        cli_show_line("attaching to %s (%d)…", process.name, process.process_id);
     if (code == 0)
         code = session_record_process(&q->session, &process, &result, e);
     diagnostics_process_free(&process);

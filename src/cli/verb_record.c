@@ -67,17 +67,16 @@ static void show_progress(void *context, const session_progress *p)
     if (!terminal)
         return;
     if (!p->started)
-        fprintf(stderr, "\r\033[Kwaiting for the program…");
+        cli_show_line("waiting for the program…");
     else if (p->stopping)
-        fprintf(stderr, "\r\033[Kstopping…");
+        cli_show_line("stopping…");
     else if (p->duration_ns != 0)
-        fprintf(stderr, "\r\033[K%.0f s left · %s records · %s lost",
-                p->elapsed_ns >= p->duration_ns ? 0 : (double)p->duration_ns / 1e9 - elapsed,
-                grouped(p->rows, rows), grouped(p->lost, lost));
+        cli_show_line("%.0f s left · %s records · %s lost",
+                      p->elapsed_ns >= p->duration_ns ? 0 : (double)p->duration_ns / 1e9 - elapsed,
+                      grouped(p->rows, rows), grouped(p->lost, lost));
     else
-        fprintf(stderr, "\r\033[K%.0f s · %s records · %s lost · Ctrl-C stops and keeps all",
-                elapsed, grouped(p->rows, rows), grouped(p->lost, lost));
-    fflush(stderr);
+        cli_show_line("%.0f s · %s records · %s lost · Ctrl-C stops and keeps all", elapsed,
+                      grouped(p->rows, rows), grouped(p->lost, lost));
 }
 
 /* -o -: the recording goes to standard output, if that is ours and no terminal. */
@@ -222,7 +221,7 @@ static int record_process(request *q, error *e)
         file_name_make(q->file, sizeof q->file, process.name, process.process_id, ".clarinet");
     q->session.file = q->file;
     if (terminal)
-        fprintf(stderr, "attaching to %s (%d)…", process.name, process.process_id);
+        cli_show_line("attaching to %s (%d)…", process.name, process.process_id);
     code = session_record_process(&q->session, &process, &result, e);
     diagnostics_process_free(&process);
     if (code != 0) {

@@ -191,7 +191,7 @@ static void print_losses(const model *m)
                 fprintf(stderr, "clarinet: %s lost %llu: %s\n",
                         model_text(m, p->losses[k].profiler),
                         (unsigned long long)p->losses[k].total, model_text(m, p->losses[k].reason));
-        if (p->has_cost)
+        if (report_has_own_cost_percent(p))
             fprintf(stderr, "clarinet: own cost %.3f %% of one processor\n",
                     report_own_cost_percent(p));
     }
@@ -235,6 +235,12 @@ int verb_report(int argc, char **argv)
         choose_format(&a, &format, &e) != 0 || model_load_path(a.file, 0, &m, &e) != 0)
         return cli_fail(&e);
     print_warnings(&m);
+    if (m.process_count == 0) {
+        error_set(&e, ERROR_CORRUPT, "there is no process in %s: nothing to report", a.file);
+        error_advise(&e, "the recording was cut off at its start; make it again");
+        model_free(&m);
+        return cli_fail(&e);
+    }
     /* checked first: a slip of the pen must not cost an earlier report its file */
     if (report_check(&m, &a.report, &e) != 0 || write_report(&a, format, &m, &e) != 0) {
         model_free(&m);

@@ -132,8 +132,8 @@ int diagnostics_find_process(const char *text, diagnostics_process *process, err
     int code;
 
     memset(process, 0, sizeof *process);
-    if (text_to_u64(text, &number)) {
-        if (number == 0 || number > INT32_MAX) {
+    if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0') {
+        if (!text_to_u64(text, &number) || number == 0 || number > INT32_MAX) {
             error_set(e, ERROR_USAGE, "%s is not a process id", text);
             error_advise(e, "`clarinet ps` lists the .NET processes");
             return ERROR_USAGE;

@@ -54,8 +54,9 @@ static int write_pending(recording_writer *w, error *e)
     error_set_errno(&w->failure, ERROR_IO, -failed, "cannot write to %s after %llu bytes", w->path,
                     (unsigned long long)w->written);
     if (failed == -ENOSPC || failed == -EDQUOT)
-        error_advise(&w->failure, "free some space or choose another place with -o; "
-                                  "what was recorded until now is in the file");
+        error_advise(&w->failure, "free some space or choose another place with -o%s",
+                     w->written == 0 ? "; nothing was recorded"
+                                     : "; what was recorded until now is in the file");
     if (e != NULL)
         *e = w->failure;
     return w->failure.code;

@@ -163,8 +163,9 @@ static void put_vitals(const checkup *c, const terminal *t)
         paint(t, "0");
         sink_format(t->out, "  %-10s  %s\n", vitals[i].name, vitals[i].text);
     }
-    sink_format(t->out, "      %-10s  %.2f %% of one processor\n", "our cost",
-                report_own_cost_percent(p));
+    if (report_has_own_cost_percent(p))
+        sink_format(t->out, "      %-10s  %.2f %% of one processor\n", "our cost",
+                    report_own_cost_percent(p));
 }
 
 int checkup_write_text(const checkup *c, sink *out, error *e)

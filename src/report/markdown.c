@@ -95,13 +95,13 @@ static void put_cost(const model_process *p, sink *out)
         sink_text(out, "Not recorded.\n\n");
         return;
     }
-    sink_format(out,
-                "%s CPU time of the agent's threads, %s in %llu calls of the signal handler: "
-                "%.3f %% of one processor. %s of memory.\n\n",
+    sink_format(out, "%s CPU time of the agent's threads, %s in %llu calls of the signal handler",
                 report_amount(p->cost.thread_cpu_ns, "ns", a),
                 report_amount(p->cost.handler_ns, "ns", b),
-                (unsigned long long)p->cost.handler_calls, report_own_cost_percent(p),
-                report_amount(p->cost.memory_bytes, "bytes", c));
+                (unsigned long long)p->cost.handler_calls);
+    if (report_has_own_cost_percent(p))
+        sink_format(out, ": %.3f %% of one processor", report_own_cost_percent(p));
+    sink_format(out, ". %s of memory.\n\n", report_amount(p->cost.memory_bytes, "bytes", c));
 }
 
 static bool wants_table(const model *m, const model_table *table, const report_options *options)

@@ -252,6 +252,11 @@ double report_percent(uint64_t part, uint64_t whole)
     return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
 }
 
+bool report_has_own_cost_percent(const model_process *p)
+{
+    return p->has_cost && p->duration_ns >= 100000000;
+}
+
 double report_own_cost_percent(const model_process *p)
 {
     return report_percent(p->cost.thread_cpu_ns + p->cost.handler_ns, p->duration_ns);

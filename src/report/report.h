@@ -75,6 +75,9 @@ int report_find_spans(const model *m, const report_options *options, spans *out,
 const char *report_amount(uint64_t value, const char *unit, char out[REPORT_AMOUNT_SIZE]);
 double report_percent(uint64_t part, uint64_t whole);
 /* What of one core the agent itself used, in percent of the recorded time. */
+/* Whether it was recorded for long enough (0.1 s) to say a share: beginning has its price.
+ */
+bool report_has_own_cost_percent(const model_process *p);
 double report_own_cost_percent(const model_process *p);
 /* Name and pid. */
 void report_process_title(const model *m, const model_process *p, char *out, size_t size);

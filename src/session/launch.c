@@ -84,6 +84,9 @@ static bool means_sdk(char *const *command)
     buffer arguments = BUFFER_EMPTY;
     bool answer;
 
+    command += dotnet_host_skip_prefixes(command);
+    if (command[0] == NULL)
+        return false;
     for (size_t i = 0; command[i] != NULL; i++)
         buffer_append(&arguments, command[i], strlen(command[i]) + 1);
     answer = dotnet_host_means_sdk(command[0], (const char *)arguments.data, arguments.length,
@@ -164,7 +167,9 @@ static int spawn(char *const *command, const environment *v, pid_t *child, error
     sigset_t none;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return error_set_errno(e, ERROR_IO, errno, "cannot make a pipe");
+        return error_set_errno(e, ERROR_IO, errno, "cannot make a pipe"),
+               error_advise(e, "raise the limit of open files: `ulimit -n 1024`; %s was not run",
+                            command[0]);
     *child = fork();
     if (*child == 0) {
         sigemptyset(&none);
@@ -298,7 +303,7 @@ int session_record_command(const session_options *options, char *const *command,
     int code;
 
     if (r == NULL)
-        return e->code;
+        return error_prefix(e, "%s was not run", command[0]);
     memset(&v, 0, sizeof v);
     for (size_t i = 0; i < options->selection->count; i++)
         main_place =

@@ -431,6 +431,8 @@ def test_the_folder_of_a_killed_tool_is_removed_by_the_next(clarinet, monkeypatc
     (["-p", "exceptions,", "1"], "separated by one comma"),
     (["-p", "exceptions", "-o", "-", "--", "true"], "-o out.clarinet"),
     (["-p", "exceptions", "--sdk", "1"], "a command after --"),
+    (["-p", "exceptions", "99999999999999999999"], "is not a process id"),
+    (["-p", "exceptions", "-o", "/dev/full", "--", "true"], "true was not run: cannot write"),
     (["-p", "exceptions", "--", "/no/such/program"], "/no/such/program"),
 ])
 def test_mistakes_are_explained(arguments, words, clarinet, tmp_path):
@@ -484,7 +486,8 @@ def test_disk_full_keeps_what_was_written(newest_runtime, sample, clarinet):
         wait_until(lambda: not is_recorded(patient.pid))
     assert patient.process.returncode == 0, patient
     data = report(clarinet, "out.clarinet")
-    assert data["cut"] == ""
+    assert "1 of 1 processes have no end" in data["cut"], data["cut"]
+    assert data["damaged_chunks"] == 0
     assert exceptions(data)["total"] > 0
 
 
@@ -607,3 +610,22 @@ def test_two_recordings_do_not_share_a_file(clarinet, tmp_path):
     inner = [clarinet.program, "record", "-p", "exceptions", "-o", "one.clarinet", "--", "true"]
     done = clarinet("record", "-p", "exceptions", "-o", "one.clarinet", "--", *inner)
     assert done.code == 1 and "one.clarinet is being recorded" in done.err, done
+
+
+def test_the_next_step_is_spelled_for_a_shell(newest_runtime, sample_command, clarinet, tmp_path):
+    name = "two words, it's\n.clarinet"
+    done = clarinet("record", "-p", "exceptions", "-o", name, "--",
+                    *sample_command("ExceptionStorm", "--rounds", 1, "--rate", 100))
+    step = re.search(r"^next: clarinet (.*)\Z", done.err, re.S | re.M)
+    assert done.code == 0 and step, done
+    shown = subprocess.run(["sh", "-c", f"'{clarinet.program}' {step.group(1)}"], cwd=tmp_path,
+                           capture_output=True, text=True, timeout=60)
+    assert shown.returncode == 0 and "# ExceptionStorm" in shown.stdout, shown
+
+
+def test_a_prefix_does_not_hide_the_sdks_work(clarinet, tmp_path):
+    done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--", "env", "A=1", "nice",
+                    "dotnet", "nuget", "locals", "all", "--list",
+                    env={"DOTNET_CLI_HOME": tmp_path, "DOTNET_NOLOGO": "1"}, timeout=120)
+    assert done.code == 0 and "next: " in done.err, done
+    assert len(report(clarinet, "out.clarinet")["processes"]) >= 1

@@ -372,6 +372,28 @@ def test_a_cut_recording_is_reported_and_said_to_be_cut(clarinet, small, tmp_pat
     assert page_data(clarinet("report", cut, "-f", "html").out)["cut"] != ""
 
 
+def chunk_ends(raw):
+    """Where each chunk of a recording ends: a file may be cut there and look whole."""
+    at = 16
+    while at < len(raw):
+        at += 16 + int.from_bytes(raw[at + 8 : at + 12], "little")
+        yield at
+
+
+def test_a_recording_cut_between_chunks_is_said_to_be_cut(clarinet, small, tmp_path):
+    raw = small.read_bytes()
+    ends = list(chunk_ends(raw))
+    assert ends[-1] == len(raw)
+    cut = tmp_path / "cut.clarinet"
+    cut.write_bytes(raw[: ends[-2]])
+    done = clarinet("report", cut, "-f", "json")
+    assert done.code == 0 and "have no end" in done.err, done
+    assert "have no end" in done.json["cut"]
+    cut.write_bytes(raw[:16])
+    done = clarinet("report", cut)
+    assert done.code == 1 and "there is no process in" in done.err, done
+
+
 def test_a_recording_may_come_through_a_pipe(clarinet_program, small):
     done = subprocess.run([clarinet_program, "report", "-", "-f", "json"],
                           stdin=small.open("rb"), capture_output=True, timeout=60)

@@ -242,6 +242,9 @@ static void put_worker(buffer *b)
     for (uint64_t i = 0; i < 5; i++)
         put_sample(&rows, 10 * i, 200, 1, 10, RECORDING_STATE_RUNNING);
     recording_rows_end(&rows);
+    chunk = recording_begin_chunk(b, RECORDING_END, 1);
+    recording_put_end(b, "duration", 100000000);
+    recording_end_chunk(b, chunk);
 }
 
 void recordings_small(buffer *out, int worse)

@@ -96,6 +96,37 @@ static void commands_that_mean_the_sdk(void **state)
     }
 }
 
+static void test_prefixes_of_a_command_are_looked_through(void **state)
+{
+    static char *const CASES[][12] = {
+        {"nice", "dotnet", "build"},
+        {"/usr/bin/nice", "-n", "5", "dotnet", "build"},
+        {"nice", "-5", "dotnet", "build"},
+        {"env", "-u", "HOME", "A=1", "B=2", "dotnet", "build"},
+        {"env", "A=1", "nice", "-n", "3", "timeout", "-k", "5", "60", "dotnet", "build"},
+        {"timeout", "--signal=KILL", "60", "dotnet", "build"},
+        {"stdbuf", "-oL", "dotnet", "build"},
+        {"stdbuf", "-o", "L", "setsid", "-w", "nohup", "dotnet", "build"},
+        {"time", "-f", "%e", "dotnet", "build"},
+        {"sudo", "-u", "somebody", "A=1", "--", "dotnet", "build"},
+        {"taskset", "-c", "0", "dotnet", "build"},
+        {"dotnet", "build"},
+    };
+    static char *const NOTHING[] = {"env", "A=1", NULL};
+    static char *const NICE_ONLY[] = {"nice", "-n", NULL};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        size_t at = dotnet_host_skip_prefixes(CASES[i]);
+
+        print_message("case %zu\n", i);
+        assert_string_equal(CASES[i][at], "dotnet");
+        assert_string_equal(CASES[i][at + 1], "build");
+    }
+    assert_int_equal(dotnet_host_skip_prefixes(NOTHING), 2);
+    assert_int_equal(dotnet_host_skip_prefixes(NICE_ONLY), 2);
+}
+
 /* --- libraries: real ones, made by the compiler --- */
 
 static char folder[] = "/tmp/clarinet-test-XXXXXX";
@@ -261,6 +292,7 @@ static void damaged_files_never_hurt(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_prefixes_of_a_command_are_looked_through),
         cmocka_unit_test(sdk_processes_are_told_from_programs),
         cmocka_unit_test(commands_that_mean_the_sdk),
         cmocka_unit_test(good_library_passes),
