@@ -82,7 +82,9 @@ static bool has_woken(sampling_thread *t, uint64_t clock, uint64_t now)
            now - t->signalled_ns >= LOOK_AGAIN_NS;
 }
 
-static void visit(sampling_thread *t, uint64_t now, uint64_t interval)
+/* The first look at a thread stands for the interval before it, but for no time before `begin`,
+ * when the sampler began. */
+static void visit(sampling_thread *t, uint64_t now, uint64_t interval, uint64_t begin)
 {
     int os_thread = atomic_load(&t->thread);
     uint64_t handled = atomic_load(&t->clock_ns), clock, since = t->visited_ns;
@@ -94,7 +96,7 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval)
     if (clock == 0)
         return;
     if (since == 0)
-        since = now - interval;
+        since = now - begin < interval ? begin : now - interval;
     moved = t->visited_ns == 0 || clock > handled + MOVED_NS;
     /* Where it stood is not known before its last sample was walked: look again later. A thread
      * that waits must not be signalled only because we are slow. */
@@ -126,7 +128,7 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval)
 static void *run(void *argument)
 {
     wall *w = argument;
-    uint64_t next = os_monotonic_ns();
+    uint64_t begin = os_monotonic_ns(), next = begin;
 
     prctl(PR_SET_NAME, "clarinet-wall", 0, 0, 0);
     atomic_store(&sampling_state.own_threads[1], os_thread_id());
@@ -141,7 +143,7 @@ static void *run(void *argument)
             sampling_thread *t = &sampling_state.threads[w->slots[i]];
 
             if (now >= t->next_ns)
-                visit(t, now, interval);
+                visit(t, now, interval, begin);
         }
         atomic_store(&sampling_state.sampler_cpu_ns, os_thread_cpu_ns());
         next += interval;

@@ -144,7 +144,7 @@ def test_waiting_for_a_monitor_is_waiting_for_a_lock(runtime, sample, clarinet, 
         done = clarinet("record", "-p", "wall", "-d", "3s", "-o", path, patient.pid)
         assert done.code == 0, done
     recording = Recording.load(path)
-    queued, ends = {"lock": 0, "wait": 0}, {}
+    queued, ends = {"lock": 0, "wait": 0}, {}  # no row begins before the recording does
     for row in recording.samples("wall"):
         assert row.time >= ends.get(row.thread, 0), "rows of one thread overlap"
         ends[row.thread] = row.time + row.weight
