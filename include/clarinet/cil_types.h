@@ -51,10 +51,10 @@ typedef enum {
 /* The name of an instruction in a body: never changes while the body lives. */
 typedef uint32_t cil_at;
 
-enum {
-    CIL_END = 0,         /* the place after the last instruction */
-    CIL_NEW = 0xFFFFFFFF /* offset of an instruction that was not in the original */
-};
+enum { CIL_END = 0 }; /* the place after the last instruction */
+
+/* Offset of an instruction that was not in the original. An enumerator must fit an int. */
+#define CIL_NEW 0xFFFFFFFFu
 
 /* Change the operand as you like; opcode and order only through functions. */
 typedef struct {
