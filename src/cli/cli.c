@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 const cli_verb CLI_VERBS[] = {
@@ -211,6 +212,18 @@ bool cli_has_colour(FILE *stream)
     const char *no_colour = getenv("NO_COLOR");
 
     return (no_colour == NULL || no_colour[0] == '\0') && isatty(fileno(stream));
+}
+
+int cli_open_stop_descriptor(sigset_t *before)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(SIG_BLOCK, &signals, before);
+    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 void cli_show_line(const char *format, ...)

@@ -5,6 +5,7 @@
 #ifndef CLARINET_CLI_CLI_H
 #define CLARINET_CLI_CLI_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -31,6 +32,11 @@ int cli_fail(const error *e);
 void cli_print_help(const cli_verb *verb, FILE *out);
 /* Whether colours may be used on this stream: a terminal, and NO_COLOR not set. */
 bool cli_has_colour(FILE *stream);
+
+/* Blocks the signals that ask the tool to end (Ctrl-C, TERM, HUP) and returns a descriptor that can
+ * be read when one came; `before`, when not NULL, gets the mask that a command started later wants.
+ */
+int cli_open_stop_descriptor(sigset_t *before);
 
 /* Puts a line on the terminal behind stderr, in place of the one before, cut to its width. */
 void cli_show_line(const char *format, ...) __attribute__((format(printf, 1, 2)));

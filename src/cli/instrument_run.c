@@ -7,11 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "analysis/flow.h"
@@ -244,18 +242,6 @@ static void clean_up(request *q)
     points_free(q->set);
 }
 
-static int open_stop_descriptor(void)
-{
-    sigset_t signals;
-
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 /* ---- the spans ---- */
 
 static int write_file(const request *q, const model *m, const flow *f, error *e)
@@ -330,7 +316,7 @@ static int run(request *q, error *e)
     q->session.library = buffer_text(&q->library);
     q->session.file = buffer_text(&q->recording);
     q->session.command = buffer_text(&q->typed);
-    q->session.stop = open_stop_descriptor();
+    q->session.stop = cli_open_stop_descriptor(NULL);
     code = session_record_command(&q->session, q->command, &result, e);
     if (code != 0)
         return cli_fail(e);

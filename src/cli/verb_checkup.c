@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "analysis/findings.h"
@@ -344,7 +343,6 @@ static int examine_command(request *q, error *e)
 int verb_checkup(int argc, char **argv)
 {
     static request q; /* large; the one of this process */
-    sigset_t signals;
     error e;
     int code;
 
@@ -361,17 +359,12 @@ int verb_checkup(int argc, char **argv)
         buffer_format(&q.typed, "%s%s", i == 0 ? "clarinet " : " ", argv[i]);
     is_terminal = isatty(STDERR_FILENO) != 0;
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to be told, not an end */
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
     q.session.selection = &q.selection;
     q.session.library = buffer_text(&q.library);
     q.session.command = buffer_text(&q.typed);
     q.session.progress = show_progress;
     q.session.context = &q;
-    q.session.stop = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    q.session.stop = cli_open_stop_descriptor(NULL);
     code = q.command != NULL ? examine_command(&q, &e) : examine_process(&q, &e);
     buffer_free(&q.library);
     buffer_free(&q.typed);

@@ -4,11 +4,9 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -225,18 +223,6 @@ static bool is_enough(void *context, const recording_chunk *chunk)
            chunk->payload[0] == RECORDING_HEAP_END;
 }
 
-static int open_stop_descriptor(void)
-{
-    sigset_t signals;
-
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static int choose_file(request *q, error *e)
 {
     const char *folder = getenv("TMPDIR");
@@ -289,7 +275,7 @@ static int take_and_show(request *q, int argc, char **argv, error *e)
     q->session.selection = &q->selection;
     q->session.library = buffer_text(&q->library);
     q->session.command = buffer_text(&q->typed);
-    q->session.stop = open_stop_descriptor();
+    q->session.stop = cli_open_stop_descriptor(NULL);
     q->session.enough = is_enough;
     code = take(q, e);
     if (code == 0)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -160,18 +159,6 @@ static int parse(int argc, char **argv, request *q, error *e)
     return text_equal(q->file, "-") ? choose_stream(q, e) : 0;
 }
 
-static int open_stop_descriptor(sigset_t *before)
-{
-    sigset_t signals;
-
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    sigprocmask(SIG_BLOCK, &signals, before);
-    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static void tell_result(const request *q, const session_result *result)
 {
     const session_progress *total = &result->total;
@@ -267,7 +254,7 @@ int verb_record(int argc, char **argv)
     q.session.library = buffer_text(&q.library);
     q.session.command = buffer_text(&q.typed);
     q.session.progress = show_progress;
-    q.session.stop = open_stop_descriptor(&before);
+    q.session.stop = cli_open_stop_descriptor(&before);
     code = q.command != NULL ? record_command(&q, &e) : record_process(&q, &e);
     buffer_free(&q.library);
     buffer_free(&q.typed);

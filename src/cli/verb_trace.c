@@ -3,11 +3,9 @@
  * of a live program. Records with the profiler `trace` and shows what was recorded.
  */
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -262,18 +260,6 @@ static void progress(void *context, const session_progress *now)
         trace_show_progress(&q->show, q->session.file);
 }
 
-static int open_stop_descriptor(void)
-{
-    sigset_t signals;
-
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 /* The recording of a session that nobody asked to keep. */
 static int choose_file(request *q, error *e)
 {
@@ -312,7 +298,7 @@ int verb_trace(int argc, char **argv)
     q.session.selection = &q.selection;
     q.session.library = buffer_text(&q.library);
     q.session.command = buffer_text(&q.typed);
-    q.session.stop = open_stop_descriptor();
+    q.session.stop = cli_open_stop_descriptor(NULL);
     q.session.progress = progress;
     q.session.context = &q;
     q.show.out = q.command != NULL ? stderr : stdout;
