@@ -113,7 +113,8 @@ static void put_places(const section *s, const exceptions *x)
     for (size_t i = 0; i < smaller(x->places.count, section_top(s, TOP_PLACES)); i++) {
         const exceptions_group *place = &x->places.items[i];
 
-        sink_format(s->out, "%llu times ", (unsigned long long)place->count);
+        sink_format(s->out, "%llu %s ", (unsigned long long)place->count,
+                    place->count == 1 ? "time" : "times");
         markdown_code(s->out, model_text(s->m, place->type));
         put_fate(s, place);
         if (place->stack == 0) {
