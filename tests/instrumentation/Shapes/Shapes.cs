@@ -355,7 +355,12 @@ namespace Shapes
 
         public static async ValueTask AsyncValue() { await Task.Yield(); }
         public static async Task AsyncThrow() { await Task.Yield(); throw new TimeoutException("async"); }
-        public static async Task<int> Nested(int x) => await Async(x) + await Async(x + 1);
+        // Yields first: else it ends at once, with a task of another type, when both inner ones are quick.
+        public static async Task<int> Nested(int x)
+        {
+            await Task.Yield();
+            return await Async(x) + await Async(x + 1);
+        }
     }
 
     public static class Program
