@@ -40,6 +40,15 @@ list(FILTER recording_format_sources EXCLUDE REGEX "/recording/(writer|file)\\.c
 if(agent_sources)
   target_library(clarinet_agent clarinet base clr cil stackwalk catalogue control recording_format
                  agent profilers)
+  # Its size is bounded (tools/check-agent.py): small code but for what runs at every sample, event,
+  # probe or object.
+  target_compile_options(clarinet_agent PRIVATE -Os)
+  set(agent_hot_sources ${agent_sources} ${profilers_sources} ${stackwalk_sources} ${base_sources}
+      ${recording_format_sources})
+  list(FILTER agent_hot_sources INCLUDE REGEX
+       "/(stackwalk/.*|agent/(arena|compiled|events|heap_|monitors|ring|sampling|snapshot|tally|thread)[a-z_]*|base/(buffer|table|memory)|recording/encode|profilers/(contention|exception|gc|trace_(async|capture|clock|counters|exceptions|memory|spans|tree|values))[a-z_]*)\\.c$")
+  set_source_files_properties(${agent_hot_sources} PROPERTIES
+    COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo,Release>:-O2>")
 endif()
 if(instrumentation_sources)
   target_library(clarinet_instrument clarinet_instrument base rules clr cil instrumentation)
