@@ -21,7 +21,8 @@
 #include "recording/encode.h"
 
 /* Every profiler, in the order of their start. X(name) stands for an `engine ENGINE_name`. */
-#define ENGINE_LIST(X) X(cpu) X(wall) X(exceptions) X(gc) X(trace) X(threads) X(contention) X(heap)
+#define ENGINE_LIST(X)                                                                             \
+    X(cpu) X(wall) X(exceptions) X(gc) X(trace) X(threads) X(contention) X(heap) X(pauses)
 
 enum {
 #define X(name) ENGINE_INDEX_##name,

@@ -93,6 +93,12 @@ static const catalogue_parameter CONTENTION[] = {
     END_OF_PARAMETERS,
 };
 
+static const catalogue_parameter PAUSES[] = {
+    {"slow", CATALOGUE_DURATION, "1ms", 1000, 10000000000, NULL,
+     "when stopping all threads takes longer than this, the last one is named, with its stack"},
+    END_OF_PARAMETERS,
+};
+
 const catalogue_profiler CATALOGUE[] = {
     {"cpu", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a02",
      "where processor time goes: stacks with lines, native code and the runtime included",
@@ -126,5 +132,9 @@ const catalogue_profiler CATALOGUE[] = {
      "one snapshot of the heap: every object, its type and references, and what keeps it alive",
      "one full garbage collection and a pause of about 0.1 s per million objects",
      CATALOGUE_ATTACH | CATALOGUE_BESIDE, true, NULL},
+    {"pauses", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a11",
+     "every moment the runtime stands still: reason, length, and who was slow to stop",
+     "under a microsecond per pause and thread",
+     CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, PAUSES},
     {NULL, NULL, NULL, NULL, 0, false, NULL},
 };

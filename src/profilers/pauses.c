@@ -1,0 +1,308 @@
+/*
+ * pauses: every suspension of the runtime, with its reason, how long the threads took to stop, how
+ * long they stood, and, where stopping was slow, the thread that came last and its stack.
+ *
+ * The suspending thread reports start, all stopped, and all running again; one suspension is under
+ * way at a time. Other threads report themselves when they meet it. One that does so later than
+ * `slow` after the start puts its return addresses into the ring. The last of them is the one the
+ * others waited for.
+ *
+ * Thread rules: engine.h. What callbacks share is atomic; the rest belongs to the own thread.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "base/memory.h"
+#include "base/os.h"
+
+enum {
+    SELF = ENGINE_INDEX_pauses,
+    LOSS_RING = 0,
+    RECORD_PAUSE = 0,
+    RECORD_LATE = 1,
+    DEPTH = 128,
+    LATE = 64, /* of one suspension */
+};
+
+enum { TIME, THREAD, STACK, WEIGHT, SUSPENDING, REASON, LAST_THREAD, LAST_AFTER, COLUMNS };
+
+static const recording_column PAUSE_COLUMNS[COLUMNS] = {
+    [TIME] = {RECORDING_TIME, "time", ""},
+    [THREAD] = {RECORDING_THREAD_ID, "thread", ""},
+    [STACK] = {RECORDING_STACK_ID, "stack", ""},
+    [WEIGHT] = {RECORDING_DURATION, "weight", ""},
+    [SUSPENDING] = {RECORDING_DURATION, "suspending", ""},
+    [REASON] = {RECORDING_U64, "reason", ""},
+    [LAST_THREAD] = {RECORDING_THREAD_ID, "last_thread", ""},
+    [LAST_AFTER] = {RECORDING_DURATION, "last_after", ""},
+};
+static const recording_table TABLES[] = {{"pauses", "pauses", PAUSE_COLUMNS, COLUMNS}};
+static const char *const LOSSES[] = {"ring full"};
+
+typedef struct {
+    uint64_t number;
+    uint64_t begin;
+    uint64_t suspended;
+    uint64_t end;
+    uint32_t thread;
+    uint32_t reason;
+} pause_record;
+
+/* In the ring; `frames` addresses follow. */
+typedef struct {
+    uint64_t number; /* of the suspension it met */
+    uint64_t time;
+    uint32_t thread;
+    uint16_t frames;
+    uint16_t cut;
+} late_record;
+
+typedef struct {
+    uint64_t number;
+    uint64_t time;
+    uint32_t thread;
+    uint32_t stack;
+} late;
+
+typedef struct {
+    atomic_uint_fast64_t slow;
+    /* the suspension under way: written by the thread that suspends, one at a time */
+    atomic_uint_fast64_t number;
+    atomic_uint_fast64_t begin; /* 0 = none */
+    atomic_uint_fast64_t suspended;
+    atomic_uint reason;
+    /* own thread */
+    late late[LATE];
+    size_t late_count;
+} state;
+
+static state *state_of(agent *a)
+{
+    return a->engines[SELF].state;
+}
+
+/* ---- on the target's threads ---- */
+
+static void on_started(agent *a, COR_PRF_SUSPEND_REASON reason)
+{
+    state *s = state_of(a);
+
+    atomic_fetch_add(&s->number, 1);
+    atomic_store(&s->reason, (unsigned)reason);
+    atomic_store(&s->suspended, 0);
+    atomic_store(&s->begin, os_monotonic_ns());
+}
+
+static void on_finished(agent *a)
+{
+    atomic_store(&state_of(a)->suspended, os_monotonic_ns());
+}
+
+static void on_resumed(agent *a)
+{
+    state *s = state_of(a);
+    uint64_t begin = atomic_exchange(&s->begin, 0);
+    pause_record *record;
+
+    if (begin == 0)
+        return; /* it began before we looked */
+    record = agent_reserve(a, SELF, sizeof *record);
+    if (record == NULL)
+        return;
+    record->number = atomic_load(&s->number);
+    record->begin = begin;
+    record->suspended = atomic_load(&s->suspended);
+    record->end = os_monotonic_ns();
+    record->thread = (uint32_t)os_thread_id();
+    record->reason = atomic_load(&s->reason);
+    agent_commit(a, SELF, record, sizeof *record, RECORD_PAUSE, sizeof *record);
+}
+
+/* Return addresses along the chain of frame pointers, native ones too. The runtime takes no
+ * snapshot in this callback. Only loads between here and the top of this thread's stack, where libc
+ * keeps the thread's own structure; of the main thread the top is not known. */
+static size_t walk_frames(uintptr_t *addresses, size_t capacity)
+{
+    uintptr_t top = (uintptr_t)pthread_self();
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+    size_t count = 0;
+
+    if (os_thread_id() == os_process_id())
+        return 0;
+    while (count < capacity) {
+        uintptr_t link[2];
+
+        if ((frame & 7) != 0 || frame >= top || top - frame < sizeof link)
+            break;
+        memcpy(link, (const void *)frame, sizeof link);
+        addresses[count++] = link[1];
+        if (link[0] <= frame)
+            break;
+        frame = link[0];
+    }
+    return count;
+}
+
+static void on_thread_suspended(agent *a, ThreadID thread)
+{
+    state *s = state_of(a);
+    uint64_t begin = atomic_load(&s->begin);
+    uint64_t number = atomic_load(&s->number);
+    uint64_t now;
+    size_t reserved = sizeof(late_record) + DEPTH * sizeof(uintptr_t);
+    late_record *record;
+
+    (void)thread;
+    if (begin == 0)
+        return;
+    now = os_monotonic_ns();
+    if (now < begin || now - begin < atomic_load_explicit(&s->slow, memory_order_relaxed))
+        return;
+    record = agent_reserve(a, SELF, reserved);
+    if (record == NULL)
+        return;
+    record->number = number;
+    record->time = now;
+    record->thread = (uint32_t)os_thread_id();
+    record->frames = (uint16_t)walk_frames((uintptr_t *)(record + 1), DEPTH);
+    record->cut = record->frames == DEPTH;
+    agent_commit(a, SELF, record, reserved, RECORD_LATE,
+                 sizeof *record + record->frames * sizeof(uintptr_t));
+}
+
+/* ---- on the own thread ---- */
+
+/* Of the addresses those that are managed code. */
+static size_t keep_managed(agent *a, const uintptr_t *addresses, size_t count, uintptr_t *kept)
+{
+    size_t length = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        FunctionID function = 0;
+
+        if (clr_info_get_function_from_ip(&a->info, (const uint8_t *)addresses[i], &function) ==
+                S_OK &&
+            function != 0)
+            kept[length++] = addresses[i];
+    }
+    return length;
+}
+
+static void take_late(agent *a, state *s, const late_record *record)
+{
+    uintptr_t managed[DEPTH];
+    size_t count = keep_managed(a, (const uintptr_t *)(record + 1), record->frames, managed);
+    late *l;
+
+    if (s->late_count == LATE) {
+        memmove(&s->late[0], &s->late[1], (LATE - 1) * sizeof *s->late);
+        s->late_count--;
+    }
+    l = &s->late[s->late_count++];
+    *l = (late){record->number, record->time, record->thread, 0};
+    if (count != 0)
+        l->stack = names_stack_of(&a->names, managed, count, true, record->cut != 0);
+}
+
+static void take_pause(agent *a, state *s, const pause_record *record)
+{
+    uint64_t cells[COLUMNS] = {0};
+    uint64_t slow = atomic_load(&s->slow);
+    uint64_t suspended = record->suspended >= record->begin ? record->suspended : record->begin;
+
+    cells[TIME] = record->begin;
+    cells[THREAD] = record->thread;
+    cells[WEIGHT] = record->end - record->begin;
+    cells[SUSPENDING] = suspended - record->begin;
+    cells[REASON] = record->reason;
+    for (size_t i = 0; i < s->late_count && cells[SUSPENDING] >= slow; i++) {
+        const late *l = &s->late[i];
+
+        /* The thread that suspends reports itself too. What others report after all had stopped
+         * belongs to threads that came back from native code into a standing runtime: they kept
+         * nobody waiting. A little grace, for a thread tells the runtime before it tells us. */
+        if (l->number != record->number || l->thread == record->thread ||
+            l->time > suspended + slow)
+            continue;
+        cells[STACK] = l->stack;
+        cells[LAST_THREAD] = l->thread;
+        cells[LAST_AFTER] = l->time - record->begin;
+    }
+    s->late_count = 0;
+    agent_row(a, SELF, 0, cells);
+}
+
+static void take_record(agent *a, unsigned kind, const void *payload, size_t length)
+{
+    (void)length;
+    if (kind == RECORD_PAUSE)
+        take_pause(a, state_of(a), payload);
+    else
+        take_late(a, state_of(a), payload);
+}
+
+static void drain(agent *a, bool last)
+{
+    (void)a;
+    (void)last;
+}
+
+static int start(agent *a, error *e)
+{
+    state *s = state_of(a);
+
+    if (s == NULL)
+        s = memory_allocate_array(1, sizeof *s);
+    if (s == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory for the profiler 'pauses'");
+    atomic_store(&s->begin, 0);
+    s->late_count = 0;
+    a->engines[SELF].state = s;
+    return 0;
+}
+
+static void configure(agent *a)
+{
+    const catalogue_selected *user;
+    uint64_t slow = UINT64_MAX;
+    size_t position = 0;
+
+    while ((user = agent_user(a, SELF, &position)) != NULL) {
+        uint64_t wanted = catalogue_number(user, "slow");
+
+        slow = wanted < slow ? wanted : slow;
+    }
+    atomic_store(&state_of(a)->slow, slow);
+}
+
+static void stop(agent *a)
+{
+    (void)a;
+}
+
+static void destroy(agent *a)
+{
+    memory_free(state_of(a));
+    a->engines[SELF].state = NULL;
+}
+
+const engine ENGINE_pauses = {
+    .name = "pauses",
+    .mask_low = COR_PRF_MONITOR_SUSPENDS,
+    .mask_high = 0,
+    .tables = TABLES,
+    .table_count = 1,
+    .losses = LOSSES,
+    .loss_count = sizeof LOSSES / sizeof *LOSSES,
+    .start = start,
+    .stop = stop,
+    .configure = configure,
+    .record = take_record,
+    .drain = drain,
+    .destroy = destroy,
+    .on_suspend_started = on_started,
+    .on_suspend_finished = on_finished,
+    .on_resume_finished = on_resumed,
+    .on_thread_suspended = on_thread_suspended,
+};

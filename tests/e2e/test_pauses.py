@@ -1,0 +1,51 @@
+"""The profiler pauses: suspensions with reason and length, and the thread that was slow to stop."""
+import subprocess
+
+
+def pauses(clarinet, file="out.clarinet"):
+    done = clarinet("report", file, "-f", "json")
+    assert done.code == 0, done
+    tables = done.json["processes"][0]["tables"]
+    return [table for table in tables if table["name"] == "pauses"][0]
+
+
+def check_stopper(table, least_count):
+    """The runtime waited for the sample's thread. It stops at its first safe point: in the method
+    that waited without telling, or on return to that method's caller."""
+    slow = [row for row in table["slow_to_stop"] if row["name"] == "stopper"]
+    assert sum(row["count"] for row in slow) >= least_count, table
+    # the chain of frame pointers may break where the runtime took over the return
+    assert any(frame["name"].startswith("SlowToStop.Stopper.")
+               for row in slow for frame in row["stack"]), table
+    # 100 ms each, of which 10 ms had passed when the collection was asked for
+    assert max(row["longest_ns"] for row in slow) > 50e6, table
+
+
+def test_a_thread_that_is_slow_to_stop_is_named(runtime, sample_command, clarinet):
+    command = sample_command("SlowToStop", "--rounds", 4)
+    alone = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = clarinet("record", "-p", "pauses", "-o", "out.clarinet", "--", *command)
+    assert (done.code, done.out) == (alone.returncode, alone.stdout), done
+    table = pauses(clarinet)
+    check_stopper(table, 3)
+    collected = [row for row in table["reasons"] if row["reason"] == "garbage collection"][0]
+    assert collected["count"] >= 5  # one before the first round
+    assert table["pause"]["sum_ns"] >= table["suspending"]["sum_ns"] > 0
+
+
+def test_a_running_process_is_recorded(runtime, sample, clarinet):
+    with sample("SlowToStop") as patient:
+        done = clarinet("record", "-p", "pauses", "-d", "1500ms", "-o", "out.clarinet", patient.pid)
+        assert done.code == 0, done
+    assert patient.process.returncode == 0, patient
+    check_stopper(pauses(clarinet), 1)
+    assert "### Slow to stop" in clarinet("report", "out.clarinet", "-f", "md").out
+
+
+def test_a_polite_program_keeps_nobody_waiting(runtime, sample_command, clarinet):
+    command = sample_command("SlowToStop", "--rounds", 3, "--polite", 1)
+    done = clarinet("record", "-p", "pauses", "--set", "pauses.slow=40ms", "-o", "out.clarinet",
+                    "--", *command)
+    assert done.code == 0, done
+    table = pauses(clarinet)
+    assert table["pause"]["count"] >= 4 and table["slow_to_stop"] == [], table
