@@ -14,7 +14,6 @@ def check_stopper(table, least_count):
     that waited without telling, or on return to that method's caller."""
     slow = [row for row in table["slow_to_stop"] if row["name"] == "stopper"]
     assert sum(row["count"] for row in slow) >= least_count, table
-    # the chain of frame pointers may break where the runtime took over the return
     assert any(frame["name"].startswith("SlowToStop.Stopper.")
                for row in slow for frame in row["stack"]), table
     # 100 ms each, of which 10 ms had passed when the collection was asked for
@@ -27,7 +26,7 @@ def test_a_thread_that_is_slow_to_stop_is_named(runtime, sample_command, clarine
     done = clarinet("record", "-p", "pauses", "-o", "out.clarinet", "--", *command)
     assert (done.code, done.out) == (alone.returncode, alone.stdout), done
     table = pauses(clarinet)
-    check_stopper(table, 3)
+    check_stopper(table, 2)
     collected = [row for row in table["reasons"] if row["reason"] == "garbage collection"][0]
     assert collected["count"] >= 5  # one before the first round
     assert table["pause"]["sum_ns"] >= table["suspending"]["sum_ns"] > 0
