@@ -4,17 +4,19 @@
  *
  * The suspending thread reports start, all stopped, and all running again; one suspension is under
  * way at a time. Other threads report themselves when they meet it. One that does so later than
- * `slow` after the start puts its return addresses into the ring. The last of them is the one the
- * others waited for.
+ * `slow` after the start puts its return addresses into the ring. The one that did so nearest to
+ * the moment when all had stopped is the one the others waited for. A thread tells the runtime
+ * that it stops before it tells us, and may get no processor in between: so the row of a slow
+ * suspension is held back for a while.
  *
  * Thread rules: engine.h. What callbacks share is atomic; the rest belongs to the own thread.
  */
-#include <pthread.h>
 #include <string.h>
 
 #include "agent/agent.h"
 #include "base/memory.h"
 #include "base/os.h"
+#include "stackwalk/peek.h"
 
 enum {
     SELF = ENGINE_INDEX_pauses,
@@ -23,6 +25,7 @@ enum {
     RECORD_LATE = 1,
     DEPTH = 128,
     LATE = 64, /* of one suspension */
+    HELD_NS = 300000000,
 };
 
 enum { TIME, THREAD, STACK, WEIGHT, SUSPENDING, REASON, LAST_THREAD, LAST_AFTER, COLUMNS };
@@ -72,7 +75,10 @@ typedef struct {
     atomic_uint_fast64_t begin; /* 0 = none */
     atomic_uint_fast64_t suspended;
     atomic_uint reason;
+    atomic_uint_fast64_t over; /* number of the last one, when it was slow; else 0 */
     /* own thread */
+    pause_record held;
+    bool is_held;
     late late[LATE];
     size_t late_count;
 } state;
@@ -99,6 +105,13 @@ static void on_finished(agent *a)
     atomic_store(&state_of(a)->suspended, os_monotonic_ns());
 }
 
+static bool is_slow(state *s, const pause_record *record)
+{
+    return record->suspended >= record->begin &&
+           record->suspended - record->begin >=
+               atomic_load_explicit(&s->slow, memory_order_relaxed);
+}
+
 static void on_resumed(agent *a)
 {
     state *s = state_of(a);
@@ -116,26 +129,20 @@ static void on_resumed(agent *a)
     record->end = os_monotonic_ns();
     record->thread = (uint32_t)os_thread_id();
     record->reason = atomic_load(&s->reason);
+    atomic_store(&s->over, is_slow(s, record) ? record->number : 0);
     agent_commit(a, SELF, record, sizeof *record, RECORD_PAUSE, sizeof *record);
 }
 
-/* Return addresses along the chain of frame pointers, native ones too. The runtime takes no
- * snapshot in this callback. Only loads between here and the top of this thread's stack, where libc
- * keeps the thread's own structure; of the main thread the top is not known. */
+/* Return addresses along the chain of frame pointers, native ones too: the runtime takes no
+ * snapshot in this callback. */
 static size_t walk_frames(uintptr_t *addresses, size_t capacity)
 {
-    uintptr_t top = (uintptr_t)pthread_self();
+    peek_process own = {os_process_id(), -1};
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+    uintptr_t link[2];
     size_t count = 0;
 
-    if (os_thread_id() == os_process_id())
-        return 0;
-    while (count < capacity) {
-        uintptr_t link[2];
-
-        if ((frame & 7) != 0 || frame >= top || top - frame < sizeof link)
-            break;
-        memcpy(link, (const void *)frame, sizeof link);
+    while (count < capacity && peek_process_read(&own, frame, link, sizeof link)) {
         addresses[count++] = link[1];
         if (link[0] <= frame)
             break;
@@ -148,16 +155,15 @@ static void on_thread_suspended(agent *a, ThreadID thread)
 {
     state *s = state_of(a);
     uint64_t begin = atomic_load(&s->begin);
-    uint64_t number = atomic_load(&s->number);
-    uint64_t now;
+    uint64_t number = begin != 0 ? atomic_load(&s->number) : atomic_load(&s->over);
+    uint64_t now = os_monotonic_ns();
     size_t reserved = sizeof(late_record) + DEPTH * sizeof(uintptr_t);
     late_record *record;
 
     (void)thread;
-    if (begin == 0)
-        return;
-    now = os_monotonic_ns();
-    if (now < begin || now - begin < atomic_load_explicit(&s->slow, memory_order_relaxed))
+    if (number == 0 ||
+        (begin != 0 &&
+         (now < begin || now - begin < atomic_load_explicit(&s->slow, memory_order_relaxed))))
         return;
     record = agent_reserve(a, SELF, reserved);
     if (record == NULL)
@@ -205,32 +211,72 @@ static void take_late(agent *a, state *s, const late_record *record)
         l->stack = names_stack_of(&a->names, managed, count, true, record->cut != 0);
 }
 
-static void take_pause(agent *a, state *s, const pause_record *record)
+/* The report nearest to the moment when all had stopped; NULL = none. The thread that suspends
+ * reports itself too. What comes long after belongs to threads that came back from native code into
+ * a standing runtime: they kept nobody waiting. */
+static const late *find_last(const state *s, const pause_record *record, uint64_t slow)
+{
+    uint64_t grace = (record->suspended - record->begin) / 4;
+    uint64_t nearest = UINT64_MAX;
+    const late *found = NULL;
+
+    grace = grace > slow ? grace : slow;
+    for (size_t i = 0; i < s->late_count; i++) {
+        const late *l = &s->late[i];
+        bool is_after = l->time > record->suspended;
+        uint64_t distance = is_after ? l->time - record->suspended : record->suspended - l->time;
+
+        if (l->number != record->number || l->thread == record->thread ||
+            (is_after && distance > grace) || distance >= nearest)
+            continue;
+        nearest = distance;
+        found = l;
+    }
+    return found;
+}
+
+static void write_pause(agent *a, state *s, const pause_record *record)
 {
     uint64_t cells[COLUMNS] = {0};
-    uint64_t slow = atomic_load(&s->slow);
     uint64_t suspended = record->suspended >= record->begin ? record->suspended : record->begin;
+    const late *last = is_slow(s, record) ? find_last(s, record, atomic_load(&s->slow)) : NULL;
 
     cells[TIME] = record->begin;
     cells[THREAD] = record->thread;
     cells[WEIGHT] = record->end - record->begin;
     cells[SUSPENDING] = suspended - record->begin;
     cells[REASON] = record->reason;
-    for (size_t i = 0; i < s->late_count && cells[SUSPENDING] >= slow; i++) {
-        const late *l = &s->late[i];
-
-        /* The thread that suspends reports itself too. What others report after all had stopped
-         * belongs to threads that came back from native code into a standing runtime: they kept
-         * nobody waiting. A little grace, for a thread tells the runtime before it tells us. */
-        if (l->number != record->number || l->thread == record->thread ||
-            l->time > suspended + slow)
-            continue;
-        cells[STACK] = l->stack;
-        cells[LAST_THREAD] = l->thread;
-        cells[LAST_AFTER] = l->time - record->begin;
+    if (last != NULL) {
+        cells[STACK] = last->stack;
+        cells[LAST_THREAD] = last->thread;
+        cells[LAST_AFTER] = last->time > record->begin ? last->time - record->begin : 0;
     }
-    s->late_count = 0;
     agent_row(a, SELF, 0, cells);
+}
+
+static void write_held(agent *a, state *s)
+{
+    size_t kept = 0;
+
+    if (!s->is_held)
+        return;
+    s->is_held = false;
+    write_pause(a, s, &s->held);
+    for (size_t i = 0; i < s->late_count; i++)
+        if (s->late[i].number > s->held.number)
+            s->late[kept++] = s->late[i];
+    s->late_count = kept;
+}
+
+static void take_pause(agent *a, state *s, const pause_record *record)
+{
+    write_held(a, s);
+    if (is_slow(s, record)) {
+        s->held = *record;
+        s->is_held = true;
+    } else {
+        write_pause(a, s, record);
+    }
 }
 
 static void take_record(agent *a, unsigned kind, const void *payload, size_t length)
@@ -244,8 +290,10 @@ static void take_record(agent *a, unsigned kind, const void *payload, size_t len
 
 static void drain(agent *a, bool last)
 {
-    (void)a;
-    (void)last;
+    state *s = state_of(a);
+
+    if (s->is_held && (last || os_monotonic_ns() - s->held.end > HELD_NS))
+        write_held(a, s);
 }
 
 static int start(agent *a, error *e)
@@ -257,6 +305,8 @@ static int start(agent *a, error *e)
     if (s == NULL)
         return error_set(e, ERROR_MEMORY, "no memory for the profiler 'pauses'");
     atomic_store(&s->begin, 0);
+    atomic_store(&s->over, 0);
+    s->is_held = false;
     s->late_count = 0;
     a->engines[SELF].state = s;
     return 0;
