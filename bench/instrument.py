@@ -1,8 +1,9 @@
 """The instrumentation agent: cost of a call, of a start, of an excluded process, of many points.
 
 Every figure is processor time (user and system), runs interleaved in random order. The empty profiler
-is one of a few lines, built here with the SDK, that sets the same event mask and does nothing. With the
-word `spans` only the rows of `clarinet instrument run` are made.
+is one of a few lines, built here with the SDK, that sets the same event mask and does nothing. Words
+choose: `calls`, `starts`, `modules` and `spans` are groups of rows, a version (8.0) is a runtime;
+without any of a kind all are made.
 """
 import os
 import random
@@ -15,6 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("CLARINET_BUILD", ROOT / "build"))
+AGENT = BUILD / "libclarinet_instrument.so"
+GROUPS = {"calls", "starts", "modules", "spans"}
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "15"))
 CALLS = {"bare": 50_000_000, "cached": 5_000_000, "reference": 100_000, "spans": 300_000}
 CLSID = "{36032161-FFC0-4B61-B559-F6C5D41BAE5A}"
@@ -142,62 +145,93 @@ def spans_row(version, program, folder):
           f"| {found['spans']:.1f} ns | {found['spans'] - found['bare']:.1f} ns | at most 300 ns |")
 
 
+def call_rows(version, program, homes):
+    calls = {form: [*program, "--calls", str(count)] for form, count in CALLS.items()}
+    cached = profiler(AGENT, CLSID, homes["one"])
+    found = measure(
+        {"bare": (calls["bare"], {}), "cached": (calls["cached"], cached),
+         "cached, light mask": (calls["cached"], {**cached, "CLARINET_MASK": "light"}),
+         "reference": (calls["reference"], {**cached, "CLARINET_TEMPLATE": "reference"})},
+        lambda command, env: float(run(command, env)[1]),
+    )
+    for form, bar in (("cached", "at most 400 ns"), ("cached, light mask", "at most 400 ns"),
+                      ("reference", "at most 1.05 times 3,400 to 5,200 ns")):
+        print(f"| {version} | call, {form} | {found['bare']:.1f} ns | {found[form]:.1f} ns "
+              f"| {found[form] - found['bare']:.1f} ns | {bar} |")
+
+
+def milliseconds(command, env):
+    return run(command, env)[0] * 1000
+
+
+def start_rows(version, program, homes):
+    start = [*program, "--calls", "1"]
+    cached = profiler(AGENT, CLSID, homes["one"])
+    found = measure(
+        {"bare": (start, {}), "empty": (start, profiler(homes["empty"], EMPTY_CLSID)),
+         "agent loaded": (start, cached), "many points": (start, profiler(AGENT, CLSID, homes["many"])),
+         "few points": (start, profiler(AGENT, CLSID, homes["few"])),
+         "light": (start, {**cached, "CLARINET_MASK": "light"}),
+         "excluded": (start, profiler(AGENT, CLSID, homes["excluded"]))},
+        milliseconds,
+    )
+    for other, base, bar in (("few points", "empty", "at most 10 %"), ("many points", "few points", "under 50 ms"),
+                             ("agent loaded", "empty", ""), ("excluded", "bare", "at most 3 ms"),
+                             ("light", "bare", ""), ("light", "agent loaded", "side by side")):
+        start_row(version, found, other, base, bar)
+
+
+def start_row(version, found, other, base, bar):
+    print(f"| {version} | start, {other} over {base} | {found[base]:.1f} ms | {found[other]:.1f} ms "
+          f"| {found[other] - found[base]:+.1f} ms ({found[other] / found[base] - 1:+.1%}) | {bar} |")
+
+
+def module_rows(version, program, loaded, folder, out):
+    """Points for assemblies that are really loaded: each of them is looked at."""
+    assemblies = [path.stem for part in loaded for path in part.glob("*.dll")]
+    load = [*program, "--load", *loaded]
+    few, many = (make_home(folder, out, many_points(count, assemblies)) for count in (10, 10_000))
+    found = measure({"300 modules, 10 points": (load, profiler(AGENT, CLSID, few)),
+                     "300 modules, 10,000 points": (load, profiler(AGENT, CLSID, many))}, milliseconds)
+    start_row(version, found, "300 modules, 10,000 points", "300 modules, 10 points", "under 50 ms")
+
+
+def make_homes(folder, out):
+    names = [f"Assembly{i}" for i in range(300)]
+    homes = {"one": make_home(folder, out, POINT), "few": make_home(folder, out, many_points(10, names)),
+             "many": make_home(folder, out, many_points(10_000, names)), "excluded": make_home(folder, out, POINT)}
+    (homes["excluded"] / "newrelic.config").write_text(
+        "<configuration><log level='error'/><instrumentation><applications>"
+        "<application name='dotnet' include='false'/></applications></instrumentation></configuration>"
+    )
+    return {**homes, "empty": build_empty(folder)}
+
+
 def main():
+    words = set(sys.argv[1:])
+    groups = words & GROUPS or GROUPS
+    chosen = words - GROUPS
     out = build_programs()
-    agent = BUILD / "libclarinet_instrument.so"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        empty = build_empty(folder)
-        one = make_home(folder, out, POINT)
-        names = [f"Assembly{i}" for i in range(300)]
-        few = make_home(folder, out, many_points(10, names))
-        many = make_home(folder, out, many_points(10_000, names))
-        excluded = make_home(folder, out, POINT)
-        (excluded / "newrelic.config").write_text(
-            "<configuration><log level='error'/><instrumentation><applications>"
-            "<application name='dotnet' include='false'/></applications></instrumentation></configuration>"
-        )
+        homes = make_homes(folder, out)
         print(f"load average {os.getloadavg()[0]:.1f}, {ROUNDS} rounds, medians of processor time\n")
         print("| runtime | figure | bare | with us | difference | bar |\n|---|---|---:|---:|---:|---|")
-        library_row(agent)
+        if not words:
+            library_row(AGENT)
         for version, dotnet in runtimes():
-            loaded = frameworks(dotnet, version)
-            assemblies = [path.stem for part in loaded for path in part.glob("*.dll")]
-            few_real = make_home(folder, out, many_points(10, assemblies))
-            many_real = make_home(folder, out, many_points(10_000, assemblies))
-            program = [dotnet, "exec", "--fx-version", version, out / "Shapes/Shapes.dll"]
-            spans_row(version, program, folder)
-            if sys.argv[1:] == ["spans"]:
+            if chosen and not any(version.startswith(word) for word in chosen):
                 continue
-            calls = {form: [*program, "--calls", str(count)] for form, count in CALLS.items()}
-            start = [*program, "--calls", "1"]
-            load = [*program, "--load", *loaded]
-            cached = profiler(agent, CLSID, one)
-            per_call = measure(
-                {"bare": (calls["bare"], {}), "cached": (calls["cached"], cached),
-                 "cached, light mask": (calls["cached"], {**cached, "CLARINET_MASK": "light"}),
-                 "reference": (calls["reference"], {**cached, "CLARINET_TEMPLATE": "reference"})},
-                lambda command, env: float(run(command, env)[1]),
-            )
-            starts = measure(
-                {"bare": (start, {}), "empty": (start, profiler(empty, EMPTY_CLSID)),
-                 "agent loaded": (start, cached), "many points": (start, profiler(agent, CLSID, many)),
-                 "few points": (start, profiler(agent, CLSID, few)),
-                 "light": (start, {**cached, "CLARINET_MASK": "light"}),
-                 "300 modules, 10 points": (load, profiler(agent, CLSID, few_real)),
-                 "300 modules, 10,000 points": (load, profiler(agent, CLSID, many_real)),
-                 "excluded": (start, profiler(agent, CLSID, excluded))},
-                lambda command, env: run(command, env)[0] * 1000,
-            )
-            for form, bar in (("cached", "at most 400 ns"), ("cached, light mask", "at most 400 ns"), ("reference", "at most 1.05 times 3,400 to 5,200 ns")):
-                print(f"| {version} | call, {form} | {per_call['bare']:.1f} ns | {per_call[form]:.1f} ns "
-                      f"| {per_call[form] - per_call['bare']:.1f} ns | {bar} |")
-            for other, base, bar in (("few points", "empty", "at most 10 %"), ("many points", "few points", "under 50 ms"),
-                                     ("agent loaded", "empty", ""), ("excluded", "bare", "at most 3 ms"),
-                                     ("300 modules, 10,000 points", "300 modules, 10 points", "under 50 ms"),
-                                     ("light", "bare", ""), ("light", "agent loaded", "side by side")):
-                print(f"| {version} | start, {other} over {base} | {starts[base]:.1f} ms | {starts[other]:.1f} ms "
-                      f"| {starts[other] - starts[base]:+.1f} ms ({starts[other] / starts[base] - 1:+.1%}) | {bar} |")
+            program = [dotnet, "exec", "--fx-version", version, out / "Shapes/Shapes.dll"]
+            if "spans" in groups:
+                spans_row(version, program, folder)
+            if "calls" in groups:
+                call_rows(version, program, homes)
+            if "starts" in groups:
+                start_rows(version, program, homes)
+            if "modules" in groups:
+                module_rows(version, program, frameworks(dotnet, version), folder, out)
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -250,6 +250,7 @@ void matching_scan_module(instrumentation *root, ModuleID module, method_list *f
     if ((points_know_assembly(set, assembly) || may_have_attributes(assembly)) &&
         CLR_OK(clr_open_import(&root->info, module, &import))) {
         s.import = import;
+        method_read_version(&root->info, &m);
         points_each_of(set, assembly, consider_point, &s);
         if (may_have_attributes(assembly) && refers_to_attributes(import))
             clr_each_type_def(import, consider_type, &s);
@@ -305,8 +306,10 @@ bool matching_scan_method(instrumentation *root, ModuleID module, mdMethodDef me
     if (!method_module_open(&root->info, module, &m))
         return false;
     if (points_know_assembly(set, buffer_text(&m.assembly_name)) &&
-        CLR_OK(clr_open_import(&root->info, module, &import)))
+        CLR_OK(clr_open_import(&root->info, module, &import))) {
+        method_read_version(&root->info, &m);
         is_target = consider(root, set, &m, import, method);
+    }
     clr_release(import);
     method_module_close(&m);
     return is_target;

@@ -15,27 +15,21 @@ static const char TRACE_ATTRIBUTE[] = "NewRelic.Api.Agent.TraceAttribute";
 
 /* ---- modules ---- */
 
-static bool read_version(const clr_info *info, ModuleID module, version *v)
+void method_read_version(const clr_info *info, method_module *m)
 {
     IMetaDataAssemblyImport *import = NULL;
+    version *v = &m->assembly_version;
     ASSEMBLYMETADATA data;
     mdAssembly assembly = 0;
-    bool done = false;
 
-    memset(v, 0, sizeof *v);
     memset(&data, 0, sizeof data);
-    if (CLR_OK(clr_open_assembly_import(info, module, &import)) &&
+    if (CLR_OK(clr_open_assembly_import(info, m->id, &import)) &&
         CLR_OK(clr_assembly_import_get_assembly_from_scope(import, &assembly)) &&
         CLR_OK(clr_assembly_import_get_assembly_props(import, assembly, NULL, NULL, NULL, NULL, 0,
-                                                      NULL, &data, NULL))) {
-        v->part[0] = data.usMajorVersion;
-        v->part[1] = data.usMinorVersion;
-        v->part[2] = data.usBuildNumber;
-        v->part[3] = data.usRevisionNumber;
-        done = true;
-    }
+                                                      NULL, &data, NULL)))
+        *v = (version){
+            {data.usMajorVersion, data.usMinorVersion, data.usBuildNumber, data.usRevisionNumber}};
     clr_release(import);
-    return done;
 }
 
 bool method_module_open(const clr_info *info, ModuleID module, method_module *m)
@@ -43,10 +37,8 @@ bool method_module_open(const clr_info *info, ModuleID module, method_module *m)
     memset(m, 0, sizeof *m);
     m->id = module;
     if (CLR_OK(clr_get_module_path(info, module, &m->path, &m->assembly)) &&
-        CLR_OK(clr_get_assembly_name(info, m->assembly, &m->assembly_name))) {
-        read_version(info, module, &m->assembly_version);
+        CLR_OK(clr_get_assembly_name(info, m->assembly, &m->assembly_name)))
         return true;
-    }
     method_module_close(m);
     return false;
 }

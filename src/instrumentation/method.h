@@ -23,12 +23,16 @@ typedef struct {
     AssemblyID assembly;
     buffer assembly_name;
     buffer path;
-    version assembly_version;
+    version assembly_version; /* zero until method_read_version */
 } method_module;
 
 /* false when the module has no metadata to speak of (dynamic, being unloaded). */
 bool method_module_open(const clr_info *info, ModuleID module, method_module *m);
 void method_module_close(method_module *m);
+/* Opens the module's metadata. For the first one who does, the runtime turns all of it into a form
+ * that can be changed and is slower to read, which takes tens of milliseconds for the core library:
+ * nothing that opens metadata may be done before it is known that the module matters. */
+void method_read_version(const clr_info *info, method_module *m);
 
 typedef struct {
     mdMethodDef token;
