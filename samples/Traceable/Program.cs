@@ -3,7 +3,8 @@
 // does N rounds and answers "done ID N CHECKSUM"; ends at the end of stdin with exit code 0. What one round
 // calls is in Round. With --loop it runs rounds all the time on two threads instead.
 // "time N" answers with the time of a call of Hot.Tiny, "gap" with the longest time since the last "gap" in
-// which a thread that sleeps 1 ms did not run, "frame N" with the bytes of stack of a call N deep.
+// which a thread that sleeps 1 ms did not run, "frame N" with the bytes of stack of a call N deep. "crowd N"
+// makes N threads and 2 N tasks that stay where they are until "disperse".
 using System;
 using System.Collections.Generic;
 using System.Globalization;
@@ -36,6 +37,10 @@ namespace Traceable
                     Console.WriteLine(Shapes.StackTrace().Replace("\n", "|").Replace("\r", ""));
                 else if (line == "gap")
                     Console.WriteLine("gap " + Gaps.Longest().ToString("F1", CultureInfo.InvariantCulture));
+                else if (line.StartsWith("crowd ", StringComparison.Ordinal))
+                    Console.WriteLine("crowded " + Crowd.Gather(int.Parse(line.Substring(6), CultureInfo.InvariantCulture)));
+                else if (line == "disperse")
+                    Console.WriteLine("dispersed " + Crowd.Disperse());
                 else if (line.StartsWith("frame ", StringComparison.Ordinal))
                     Console.WriteLine("frame " + Deep.FrameBytes(int.Parse(line.Substring(6), CultureInfo.InvariantCulture)));
                 else if (line.StartsWith("time ", StringComparison.Ordinal))
@@ -398,6 +403,70 @@ namespace Traceable
                     longest = gap;
                 last = now;
             }
+        }
+    }
+
+    // Calls that stay until they are let go: N threads in Stay, N tasks of StayAsync and of StayValueAsync.
+    public static class Crowd
+    {
+        private static readonly ManualResetEventSlim gate = new();
+        private static readonly List<Thread> threads = new();
+        private static readonly List<Task<int>> tasks = new();
+        private static TaskCompletionSource<int> asyncGate = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        private static int inside;
+
+        public static int Gather(int count)
+        {
+            gate.Reset();
+            asyncGate = new(TaskCreationOptions.RunContinuationsAsynchronously);
+            inside = 0;
+            for (int i = 0; i < count; i++)
+            {
+                threads.Add(new Thread(Stay));
+                threads[i].Start();
+                tasks.Add(StayAsync(i, "guest " + i));
+                tasks.Add(StayValueAsync(i).AsTask());
+            }
+            while (Volatile.Read(ref inside) < count)
+                Thread.Sleep(1);
+            return count;
+        }
+
+        public static int Disperse()
+        {
+            int sum = 0;
+
+            gate.Set();
+            asyncGate.SetResult(5);
+            foreach (Thread thread in threads)
+                thread.Join();
+            foreach (Task<int> task in tasks)
+                sum += task.ContinueWith(t => t.IsFaulted ? 1000 : t.Result).Result;
+            threads.Clear();
+            tasks.Clear();
+            return sum;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Stay()
+        {
+            Interlocked.Increment(ref inside);
+            gate.Wait();
+        }
+
+        // The last guest leaves with an exception.
+        public static async Task<int> StayAsync(int number, string name)
+        {
+            int more = await asyncGate.Task;
+
+            if (number == 2)
+                throw new InvalidOperationException(name);
+            return number + more;
+        }
+
+        public static async ValueTask<int> StayValueAsync(int number)
+        {
+            return number + await asyncGate.Task;
         }
     }
 

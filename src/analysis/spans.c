@@ -6,6 +6,8 @@
 
 #include "base/memory.h"
 
+enum { CALL = 0, ASYNC = 3 }; /* kinds of the rows */
+
 static uint64_t cell(const model_column *column, size_t row)
 {
     return column == NULL ? 0 : model_cell(column, row);
@@ -33,7 +35,7 @@ static bool take_process(const model *m, const model_process *p, const model_tab
     for (size_t row = 0; row < t->rows; row++) {
         span *s = &items[out->count];
 
-        if (cell(kind, row) != 0)
+        if (cell(kind, row) != CALL && cell(kind, row) != ASYNC)
             continue; /* a line of --log, or the begin of a call */
         memset(s, 0, sizeof *s);
         s->process = p;
@@ -43,6 +45,7 @@ static bool take_process(const model *m, const model_process *p, const model_tab
         s->method = method == NULL || method->u32 == NULL ? 0 : method->u32[row];
         s->values = values == NULL || values->u32 == NULL ? 0 : values->u32[row];
         s->exception = exception == NULL || exception->u32 == NULL ? 0 : exception->u32[row];
+        s->is_async = cell(kind, row) == ASYNC;
         s->failed = cell(failed, row) != 0;
         s->depth = cell(depth, row);
         if (wants == NULL || wants(context, m, s))
@@ -71,7 +74,8 @@ static int in_order(const void *left, const void *right)
 static bool encloses(const span *outer, const span *inner)
 {
     return outer->process == inner->process && outer->thread == inner->thread &&
-           outer->depth < inner->depth && outer->end + 2 >= inner->end;
+           outer->depth < inner->depth && !outer->is_async &&
+           outer->end + 2 >= (inner->is_async ? inner->start : inner->end);
 }
 
 int spans_find(const model *m, wants_span *wants, const void *context, spans *out, error *e)
@@ -92,7 +96,7 @@ int spans_find(const model *m, wants_span *wants, const void *context, spans *ou
         size_t around = n == 0 ? SPANS_NONE : n - 1;
 
         while (around != SPANS_NONE && !encloses(&out->items[around], &out->items[n]))
-            around = out->items[around].parent;
+            around = out->items[around].parent; /* of an async call: the one around its begin */
         out->items[n].parent = around;
         out->items[n].root = around == SPANS_NONE ? n : out->items[around].root;
     }

@@ -1,7 +1,8 @@
 /*
  * spans: the single calls that the method tracer recorded, each with the call around it. A call's
  * parent is the nearest recorded call of the same thread that encloses it; calls that were left out
- * (by rate or by condition) are passed over.
+ * (by rate or by condition) are passed over. An async call lasts until it is complete, so it may
+ * outlast its parent, and is never the parent of what its thread did meanwhile.
  */
 #ifndef CLARINET_ANALYSIS_SPANS_H
 #define CLARINET_ANALYSIS_SPANS_H
@@ -19,6 +20,7 @@ typedef struct {
     uint32_t exception;  /* string: type of the exception that left it; 0 = none or unknown */
     uint64_t depth;      /* traced calls around it */
     bool failed;
+    bool is_async; /* from the call to its completion, on whatever thread that was */
     size_t parent; /* index of the call around it, SPANS_NONE = none */
     size_t root;   /* index of the outermost one; its own when it has none around it */
 } span;

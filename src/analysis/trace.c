@@ -111,6 +111,8 @@ static void add_calls(work *w, const model_process *p, const model_table *t, siz
     r->self_ns += cell(w->m, t, "self", row);
     r->active += cell(w->m, t, "active", row);
     r->threads += cell(w->m, t, "threads", row);
+    if (cell(w->m, t, "peak", row) > r->peak)
+        r->peak = cell(w->m, t, "peak", row);
     if (kind == TRACE_KIND_STEPS)
         r->kind = TRACE_KIND_STEPS;
     r->completions += cell(w->m, t, "completions", row);

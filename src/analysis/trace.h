@@ -30,6 +30,7 @@ typedef struct {
     uint64_t least_ns, most_ns;
     uint64_t p50_ns, p90_ns, p99_ns, p999_ns;
     uint64_t active;  /* calls still running at the end */
+    uint64_t peak;    /* the most that were seen running at once, in one process */
     uint64_t threads; /* that called it */
     trace_kind kind;
     uint64_t completions;        /* of an async method; its failures are among them */

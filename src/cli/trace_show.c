@@ -91,6 +91,7 @@ static json_t *result_json(const model *m, const trace_result *r)
     json_object_set_new(o, "p999_ns", json_integer((json_int_t)r->p999_ns));
     json_object_set_new(o, "max_ns", json_integer((json_int_t)r->most_ns));
     json_object_set_new(o, "active", json_integer((json_int_t)r->active));
+    json_object_set_new(o, "peak", json_integer((json_int_t)r->peak));
     json_object_set_new(o, "threads", json_integer((json_int_t)r->threads));
     json_object_set_new(o, "kind", json_string(KINDS[r->kind]));
     if (r->kind != TRACE_KIND_METHOD)
@@ -101,7 +102,7 @@ static json_t *result_json(const model *m, const trace_result *r)
 }
 
 /* What a row of trace_events is. */
-enum { EVENT_CALL, EVENT_LOG, EVENT_ENTRY };
+enum { EVENT_CALL, EVENT_LOG, EVENT_ENTRY, EVENT_ASYNC };
 
 typedef struct {
     uint32_t name; /* string */
@@ -141,6 +142,11 @@ static void each_call(const model *m, void *context,
     }
 }
 
+static bool has_duration(const single_call *c)
+{
+    return c->kind == EVENT_CALL || c->kind == EVENT_ASYNC;
+}
+
 static void append_clean(buffer *out, const model *m, uint32_t text)
 {
     text_append_cleaned(out, model_text(m, text), strlen(model_text(m, text)));
@@ -160,7 +166,9 @@ static void print_call(void *context, const model *m, const single_call *c)
     if (p->number++ < p->show->printed)
         return;
     append_clean(&text, m, c->name);
-    if (c->kind == EVENT_CALL && c->failed) {
+    if (c->kind == EVENT_ASYNC)
+        buffer_append_text(&text, " (until complete)");
+    if (has_duration(c) && c->failed) {
         buffer_append_text(&text, " failed");
         if (c->exception != 0)
             buffer_append_text(&text, " (");
@@ -173,7 +181,7 @@ static void print_call(void *context, const model *m, const single_call *c)
                                                        : ": ");
     append_clean(&text, m, c->values);
     fprintf(p->show->out, "%10.3f s %9s  %s\n", (double)c->time / 1e9,
-            c->kind == EVENT_CALL ? duration_text(c->duration, time) : "", buffer_text(&text));
+            has_duration(c) ? duration_text(c->duration, time) : "", buffer_text(&text));
     buffer_free(&text);
 }
 
@@ -201,7 +209,9 @@ static void add_call(void *context, const model *m, const single_call *c)
         if (c->kind == EVENT_ENTRY)
             json_object_set_new(o, "entry", json_true());
     }
-    if (c->kind == EVENT_CALL) {
+    if (c->kind == EVENT_ASYNC)
+        json_object_set_new(o, "async", json_true());
+    if (has_duration(c)) {
         json_object_set_new(o, "duration_ns", json_integer((json_int_t)c->duration));
         json_object_set_new(o, "failed", json_boolean(c->failed));
         if (c->exception != 0)
@@ -306,8 +316,8 @@ static void print_rows(const trace_show *q, const model *m, const trace_results 
     size_t shown = 0, called = 0, meant = 0, rows = 0;
     char text[6][32];
 
-    fprintf(q->out, "%10s %6s %9s %9s %9s %9s %9s %6s  %s\n", "calls", "failed", "total", "self",
-            "p50", "p99", "max", "active", "method");
+    fprintf(q->out, "%10s %6s %9s %9s %9s %9s %9s %6s %6s  %s\n", "calls", "failed", "total",
+            "self", "p50", "p99", "max", "active", "peak", "method");
     for (size_t n = 0; n < results->count; n++) {
         const trace_result *r = &results->items[n];
 
@@ -319,18 +329,19 @@ static void print_rows(const trace_show *q, const model *m, const trace_results 
         if (shown >= most)
             continue;
         shown++;
-        fprintf(q->out, "%10llu %6llu %9s %9s %9s %9s %9s %6llu  ", (unsigned long long)r->calls,
-                (unsigned long long)r->failures, duration_text(r->total_ns, text[0]),
-                duration_text(r->self_ns, text[1]), duration_text(r->p50_ns, text[2]),
-                duration_text(r->p99_ns, text[3]), duration_text(r->most_ns, text[4]),
-                (unsigned long long)r->active);
+        fprintf(q->out, "%10llu %6llu %9s %9s %9s %9s %9s %6llu %6llu  ",
+                (unsigned long long)r->calls, (unsigned long long)r->failures,
+                duration_text(r->total_ns, text[0]), duration_text(r->self_ns, text[1]),
+                duration_text(r->p50_ns, text[2]), duration_text(r->p99_ns, text[3]),
+                duration_text(r->most_ns, text[4]), (unsigned long long)r->active,
+                (unsigned long long)r->peak);
         print_name(q->out, m, r);
         for (size_t k = 0; k < r->by_type_count; k++) {
             buffer name = BUFFER_EMPTY;
 
             text_append_cleaned(&name, type_name(m, r->by_type[k].type),
                                 strlen(type_name(m, r->by_type[k].type)));
-            fprintf(q->out, "%17llu %*s%s\n", (unsigned long long)r->by_type[k].count, 61, "",
+            fprintf(q->out, "%17llu %*s%s\n", (unsigned long long)r->by_type[k].count, 68, "",
                     buffer_text(&name));
             buffer_free(&name);
         }

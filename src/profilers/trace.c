@@ -65,6 +65,19 @@ static void prepare_async(agent *a, trace_counters *c)
         trace_async_free(made);
 }
 
+/* An async method that has a task ends when that is complete, so its end is the whole call's. */
+static void set_wishes(trace_entry *entry, unsigned wishes, const trace_plan *plan, bool has_task)
+{
+    const unsigned at_entry = TRACE_WISH_ENTRY | TRACE_WISH_LOG_ENTRY;
+
+    entry->probe.wishes = has_task ? wishes & at_entry : wishes;
+    if (entry->as_whole == NULL)
+        return;
+    entry->as_whole->probe.wishes = has_task ? wishes & ~at_entry : 0;
+    atomic_store(&entry->as_whole->probe.plan, plan);
+    atomic_store(&entry->as_whole->plan, plan);
+}
+
 static void on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
                                 ICorProfilerFunctionControl *control)
 {
@@ -74,6 +87,8 @@ static void on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
     const trace_plan *plan = NULL;
     const trace_module *opened;
     trace_request request;
+    unsigned wishes;
+    bool has_task = false;
     error e;
 
     if (entry == NULL || !atomic_load(&entry->wanted)) {
@@ -81,28 +96,33 @@ static void on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
             trace_registry_add_inliner(&s->registry, module, method);
         return;
     }
+    wishes = w == NULL ? 0 : w->moments | (atomic_load(&entry->log) ? w->log_moment : 0);
     request = (trace_request){.step = atomic_load(&entry->step),
                               .spans = w != NULL && w->spans,
                               .async = atomic_load(&entry->async),
                               .empty = s->empty,
+                              .whole = entry->as_whole != NULL,
                               .plans = &entry->plans,
-                              .plan = &plan};
-    entry->probe.wishes = 0;
-    if (w != NULL && !request.step)
-        entry->probe.wishes = w->moments | (atomic_load(&entry->log) ? w->log_moment : 0);
-    if (entry->probe.wishes != 0)
-        request.wish = &w->wish;
+                              .plan = &plan,
+                              .has_task = &has_task};
     if (request.step)
         prepare_async(a, &s->registry.counters);
+    if (request.step)
+        request.results = w != NULL && w->single;
+    else if (wishes != 0)
+        request.wish = &w->wish;
+    entry->probe.wishes = 0;
     error_clear(&e);
     opened = trace_registry_module(&s->registry, &a->info, module, &e);
     if (opened == NULL ||
         trace_rewrite(&a->info, opened, method, &entry->probe, &request, control, &e) != 0) {
         leave_alone(entry, e.message);
-    } else {
-        atomic_store(&entry->plan, plan);
-        atomic_store(&entry->state, TRACE_PROBED);
+        return;
     }
+    if (!request.step)
+        set_wishes(entry, wishes, plan, has_task);
+    atomic_store(&entry->plan, plan);
+    atomic_store(&entry->state, TRACE_PROBED);
 }
 
 /* In the probe of a call that is wanted by itself: into the ring. */
@@ -357,6 +377,7 @@ static void drain(agent *a, bool last)
     if (w != NULL && w->single)
         atomic_store(&s->registry.counters.allowance,
                      w->rate >= TICKS_A_SECOND ? w->rate / TICKS_A_SECOND : 1);
+    trace_output_look(s);
     if (!last && now < s->next_write_ns)
         return;
     s->next_write_ns = now + WRITE_INTERVAL_NS;

@@ -8,7 +8,9 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "clarinet/lookup.h"
+#include "profilers/trace_capture.h"
 #include "profilers/trace_exceptions.h"
+#include "profilers/trace_memory.h"
 
 enum {
     KIND_BUSY = 1,
@@ -18,6 +20,7 @@ enum {
     FIRST_NUMBER = 0x40000000, /* the runtime counts from 1 */
     STATE_NEW = -1,            /* of a state machine that has not run */
     MOST_FIELDS = 64,
+    CALLERS = 4, /* traced calls between an async method and its first step */
 };
 
 static uint64_t key_of(int32_t task, uint64_t kind)
@@ -109,6 +112,47 @@ static bool end(trace_async *a, int32_t task, uint64_t now, bool failed, uint64_
     return true;
 }
 
+/* ---- what waits with them ---- */
+
+static trace_async_kept *kept_at(trace_async *a, int32_t task, unsigned n)
+{
+    return &a->kept[(table_hash_u64((uint32_t)task) + n) % TRACE_ASYNC_KEPT];
+}
+
+/* Before the other end can know of it. Without room the call is shown without its values. */
+static void keep(trace_async *a, int32_t task, uint64_t kind, const trace_event *event,
+                 const uint8_t *values, size_t length)
+{
+    for (unsigned n = 0; n < TRACE_ASYNC_KEPT_WINDOW; n++) {
+        trace_async_kept *k = kept_at(a, task, n);
+        uint64_t none = 0;
+
+        if (!atomic_compare_exchange_strong(&k->key, &none, KIND_BUSY))
+            continue;
+        k->class_id = event->class_id;
+        k->thread_id = event->thread_id;
+        k->depth = (uint16_t)event->depth;
+        k->length = (uint16_t)(length <= TRACE_ASYNC_VALUES ? length : 0);
+        memcpy(k->values, values, k->length);
+        atomic_store(&k->key, key_of(task, kind));
+        return;
+    }
+}
+
+static trace_async_kept *find_kept(trace_async *a, int32_t task, uint64_t kind)
+{
+    for (unsigned n = 0; n < TRACE_ASYNC_KEPT_WINDOW; n++)
+        if (atomic_load(&kept_at(a, task, n)->key) == key_of(task, kind))
+            return kept_at(a, task, n);
+    return NULL;
+}
+
+static void let_go(trace_async_kept *k)
+{
+    if (k != NULL)
+        atomic_store(&k->key, 0);
+}
+
 /* The number of the task that the builder has; 0 = it has none. */
 static int32_t task_of(trace_async *a, int64_t builder)
 {
@@ -135,6 +179,16 @@ static int32_t task_of(trace_async *a, int64_t builder)
 
 /* ---- the probes ---- */
 
+static void one_more(trace_method *whole)
+{
+    unsigned now = atomic_fetch_add_explicit(&whole->running, 1, memory_order_relaxed) + 1;
+    unsigned most = atomic_load_explicit(&whole->peak, memory_order_relaxed);
+
+    while (now > most && !atomic_compare_exchange_weak_explicit(
+                             &whole->peak, &most, now, memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
 void trace_enter_step(const trace_method *m, int64_t state, int64_t builder)
 {
     trace_counters *c = m->counters;
@@ -152,6 +206,7 @@ void trace_enter_step(const trace_method *m, int64_t state, int64_t builder)
     if (state == STATE_NEW) {
         f->step = TRACE_STEP_FIRST;
         trace_count_completion(c, t, m->whole); /* of the whole: calls begun */
+        one_more(m->whole);
     } else {
         f->task = task_of(c->async, builder);
     }
@@ -164,12 +219,161 @@ static trace_frame *own_frame(const trace_method *m)
     return trace_is_counting(m->counters, t) ? trace_running_frame(t, m) : NULL;
 }
 
+/* A step at one of the two ends of its call, on its thread. */
+typedef struct {
+    const trace_method *method;
+    trace_thread *thread;
+    trace_frame frame;
+    uint32_t below; /* traced calls around it */
+    trace_event event;
+} whole_call;
+
+static whole_call call_of_step(const trace_method *m, const trace_frame *f, uint32_t below)
+{
+    whole_call w = {.method = m, .thread = trace_this_thread(), .frame = *f, .below = below};
+
+    w.event.thread_id = w.thread->thread_id;
+    w.event.depth = below;
+    return w;
+}
+
+/* The values that the async method itself took, when it called its first step. */
+static const uint8_t *values_of_call(const whole_call *w, size_t *length)
+{
+    const trace_thread *t = w->thread;
+    uint32_t end = w->frame.values;
+
+    *length = 0;
+    for (uint32_t depth = w->below, n = 0; depth > 0 && n < CALLERS; depth--, n++) {
+        const trace_frame *f = trace_memory_frame(t, depth - 1);
+
+        if (f == NULL)
+            break;
+        if (f->method->index == w->method->owner) {
+            *length = end - f->values;
+            return t->values + f->values;
+        }
+        end = f->values;
+    }
+    return t->values;
+}
+
+/* Puts them together in what is left of the thread's memory for values, and hands all on. */
+static void show(whole_call *w, const uint8_t *values, size_t length, const uint8_t *result,
+                 size_t result_length)
+{
+    trace_thread *t = w->thread;
+    uint8_t *out = t->values + t->values_used;
+
+    if (t->values_used + length + result_length > TRACE_VALUES)
+        length = result_length = 0;
+    memcpy(out, values, length);
+    memcpy(out + length, result, result_length);
+    trace_capture_whole(w->method->counters, w->method->whole, &w->event, out,
+                        length + result_length);
+}
+
+/* A call is complete, with the failure w->event.class_id or none. `other` is what its other end
+ * left; NULL = nothing, or it has none. */
+static void finish(whole_call *w, uint64_t start, uint64_t now, bool failed,
+                   const trace_async_kept *other)
+{
+    trace_counters *c = w->method->counters;
+    trace_method *whole = w->method->whole;
+    const uint8_t *own = w->thread->values + w->frame.values;
+    size_t own_length = w->thread->values_used - w->frame.values;
+    size_t length;
+
+    w->event.start = start;
+    w->event.time = now > start ? now - start : 0;
+    w->event.failed = failed;
+    atomic_fetch_sub_explicit(&whole->running, 1, memory_order_relaxed);
+    trace_count(c, w->thread, whole, w->event.time, 0, failed);
+    if (failed)
+        trace_exceptions_count_class(c, whole, w->event.class_id);
+    if (c->sink == NULL)
+        return;
+    if ((w->frame.step & TRACE_STEP_FIRST) != 0) {
+        const uint8_t *values = values_of_call(w, &length);
+
+        show(w, values, length, other == NULL ? own : other->values,
+             other == NULL ? own_length : other->length);
+        return;
+    }
+    if (other != NULL) {
+        w->event.thread_id = other->thread_id;
+        w->event.depth = other->depth;
+    }
+    show(w, other == NULL ? own : other->values, other == NULL ? 0 : other->length, own,
+         own_length);
+}
+
+/* The first step is over, and the call goes on (or was finished meanwhile by another thread). */
+static void begin_whole(whole_call *w, trace_async *a, int32_t task)
+{
+    bool wanted = w->method->counters->sink != NULL;
+    uint64_t now = 0;
+    bool failed = false;
+    size_t length;
+    const uint8_t *values = values_of_call(w, &length);
+    trace_async_kept *other;
+
+    if (task == 0) {
+        atomic_fetch_sub_explicit(&w->method->whole->running, 1, memory_order_relaxed);
+        return;
+    }
+    if (wanted)
+        keep(a, task, KIND_BEGUN, &w->event, values, length);
+    if (!begin(a, task, w->frame.start, &now, &failed))
+        return;
+    other = find_kept(a, task, KIND_ENDED);
+    w->event.class_id = other == NULL ? 0 : other->class_id;
+    finish(w, w->frame.start, now, failed, other);
+    let_go(other);
+    let_go(find_kept(a, task, KIND_BEGUN));
+}
+
+static void end_whole(whole_call *w, trace_async *a, int32_t task, uint64_t now, bool failed)
+{
+    uint64_t start = 0;
+    trace_async_kept *other;
+
+    if (find(a, task, KIND_BEGUN) == NULL && (failed || w->method->counters->sink != NULL))
+        keep(a, task, KIND_ENDED, &w->event, w->thread->values + w->frame.values,
+             w->thread->values_used - w->frame.values);
+    if (!end(a, task, now, failed, &start))
+        return;
+    let_go(find_kept(a, task, KIND_ENDED));
+    other = find_kept(a, task, KIND_BEGUN);
+    finish(w, start, now, failed, other);
+    let_go(other);
+}
+
+/* The call is complete as soon as its task is: the rest of the step runs its continuations. */
+static void complete(const trace_method *m, trace_frame *f, bool failed)
+{
+    trace_counters *c = m->counters;
+    uint64_t now = trace_now(c);
+    bool again = (f->step & TRACE_STEP_DONE) != 0;
+    whole_call w;
+
+    f->step |= TRACE_STEP_DONE;
+    if (m->whole == NULL || c->async == NULL || again)
+        return;
+    w = call_of_step(m, f, trace_this_thread()->depth - 1);
+    w.event.class_id = failed ? w.thread->caught : 0;
+    if ((f->step & TRACE_STEP_FIRST) != 0)
+        finish(&w, f->start, now, failed, NULL);
+    else if (f->task != 0)
+        end_whole(&w, c->async, f->task, now, failed);
+}
+
 void trace_complete_step(const trace_method *m)
 {
     trace_frame *f = own_frame(m);
 
     if (f != NULL)
-        f->step |= TRACE_STEP_DONE;
+        complete(m, f, false);
 }
 
 void trace_fail_step(const trace_method *m)
@@ -178,48 +382,28 @@ void trace_fail_step(const trace_method *m)
 
     if (f == NULL)
         return;
-    f->step |= TRACE_STEP_DONE | TRACE_STEP_FAILED;
+    complete(m, f, true);
     trace_count_failure(m->counters, trace_this_thread(), m);
     trace_exceptions_count_caught(m->counters, trace_this_thread(), m);
-}
-
-static void count_whole(trace_counters *c, trace_thread *t, const trace_method *whole,
-                        uint64_t start, uint64_t now, bool failed)
-{
-    trace_count(c, t, whole, now > start ? now - start : 0, 0, failed);
-    if (failed)
-        trace_exceptions_count_caught(c, t, whole);
 }
 
 void trace_leave_step(const trace_method *m, int64_t builder)
 {
     trace_counters *c = m->counters;
-    trace_thread *t = trace_this_thread();
     trace_frame *running = own_frame(m);
-    uint64_t now, other = 0;
-    bool failed = false;
     trace_frame f;
-    int32_t task;
+    whole_call w;
 
     if (running != NULL)
         f = *running;
     trace_leave(m);
     if (running == NULL)
         return;
-    if ((f.step & TRACE_STEP_DONE) != 0)
-        trace_count_completion(c, t, m);
-    if (m->whole == NULL || c->async == NULL)
-        return;
-    now = trace_now(c);
-    if ((f.step & (TRACE_STEP_FIRST | TRACE_STEP_DONE)) == (TRACE_STEP_FIRST | TRACE_STEP_DONE)) {
-        count_whole(c, t, m->whole, f.start, now, (f.step & TRACE_STEP_FAILED) != 0);
-    } else if ((f.step & TRACE_STEP_FIRST) != 0) {
-        task = task_of(c->async, builder);
-        if (task != 0 && begin(c->async, task, f.start, &other, &failed))
-            count_whole(c, t, m->whole, f.start, other, failed);
-    } else if ((f.step & TRACE_STEP_DONE) != 0 && f.task != 0) {
-        if (end(c->async, f.task, now, (f.step & TRACE_STEP_FAILED) != 0, &other))
-            count_whole(c, t, m->whole, other, now, (f.step & TRACE_STEP_FAILED) != 0);
+    if ((f.step & TRACE_STEP_DONE) != 0) {
+        trace_count_completion(c, trace_this_thread(), m);
+    } else if ((f.step & TRACE_STEP_FIRST) != 0 && m->whole != NULL && c->async != NULL) {
+        w = call_of_step(m, &f, trace_this_thread()->depth);
+        begin_whole(&w, c->async, task_of(c->async, builder));
     }
 }
 
@@ -277,6 +461,9 @@ void trace_async_clear(trace_async *a)
     for (unsigned n = 0; n < TRACE_ASYNC_PLACES; n++)
         if (atomic_load(&a->places[n].key) != 0)
             atomic_store(&a->places[n].key, 0);
+    for (unsigned n = 0; n < TRACE_ASYNC_KEPT; n++)
+        if (atomic_load(&a->kept[n].key) != 0)
+            atomic_store(&a->kept[n].key, 0);
     atomic_store(&a->lost, 0);
 }
 

@@ -10,6 +10,9 @@
  * The first step ends after the task was handed on, so the call may be complete before it: begin
  * and end meet in a table, and whoever comes second counts the call. The table is fixed, without
  * locks: each number has a window of places, and all of them are looked at.
+ *
+ * When single calls are wanted, the values that the called method took at its entry wait in the
+ * same way, in a smaller table; who counts the call adds the result and hands it on.
  */
 #ifndef CLARINET_PROFILERS_TRACE_ASYNC_H
 #define CLARINET_PROFILERS_TRACE_ASYNC_H
@@ -17,18 +20,34 @@
 #include "clarinet/calls.h"
 #include "profilers/trace_counters.h"
 
-enum { TRACE_ASYNC_PLACES = 1 << 16, TRACE_ASYNC_WINDOW = 32 };
+enum {
+    TRACE_ASYNC_PLACES = 1 << 16,
+    TRACE_ASYNC_WINDOW = 32,
+    TRACE_ASYNC_KEPT = 1024, /* calls under way whose values are kept */
+    TRACE_ASYNC_KEPT_WINDOW = 8,
+    TRACE_ASYNC_VALUES = 480, /* bytes of them */
+};
 
 typedef struct {
     atomic_uint_fast64_t key; /* task << 2 | kind; 0 = free */
     atomic_uint_fast64_t ticks;
 } trace_async_place;
 
+/* What else is known of a call when one of its ends was seen. */
+typedef struct {
+    atomic_uint_fast64_t key; /* as above */
+    uint64_t class_id;        /* of the exception that it ends with; 0 = none */
+    uint32_t thread_id;       /* where it began */
+    uint16_t depth, length;
+    uint8_t values[TRACE_ASYNC_VALUES];
+} trace_async_kept;
+
 typedef struct trace_async {
     uint32_t id_offset;        /* of the number in a Task object */
     atomic_int numbers;        /* given out */
     atomic_uint_fast64_t lost; /* calls not timed: their window was full */
     trace_async_place places[TRACE_ASYNC_PLACES];
+    trace_async_kept kept[TRACE_ASYNC_KEPT];
 } trace_async;
 
 /* ---- addresses that go into jitted code; `builder` is where the builder's struct lies, 0 = of

@@ -72,17 +72,14 @@ static size_t size_of_kind(uint8_t kind)
     }
 }
 
-void trace_value(const trace_method *m, int64_t what, int64_t variable)
+/* Goes from a variable to the value that is meant, and takes it. */
+static void take(const trace_counters *c, trace_thread *t, const trace_capture *capture,
+                 uintptr_t address)
 {
-    const trace_capture *capture = (const trace_capture *)(intptr_t)what;
-    trace_counters *c = m->counters;
-    trace_thread *t = trace_this_thread();
     size_t size = size_of_kind(capture->kind);
-    uintptr_t address = (uintptr_t)variable;
     uintptr_t object;
 
-    if (!atomic_load_explicit(&c->active, memory_order_relaxed) || c->sink == NULL ||
-        trace_running_frame(t, m) == NULL || address < LOWEST_ADDRESS)
+    if (address < LOWEST_ADDRESS)
         return;
     for (unsigned n = 0; n < capture->step_count; n++) {
         if (capture->steps[n].load) {
@@ -106,6 +103,30 @@ void trace_value(const trace_method *m, int64_t what, int64_t variable)
         put_string(c, t, capture->number, object);
     else
         put_value(t, capture->number, CIL_TYPE_OBJECT, NULL, 0);
+}
+
+void trace_value(const trace_method *m, int64_t what, int64_t variable)
+{
+    trace_counters *c = m->counters;
+    trace_thread *t = trace_this_thread();
+
+    if (atomic_load_explicit(&c->active, memory_order_relaxed) && c->sink != NULL &&
+        trace_running_frame(t, m) != NULL)
+        take(c, t, (const trace_capture *)(intptr_t)what, (uintptr_t)variable);
+}
+
+void trace_step_result(const trace_method *m, int64_t variable)
+{
+    trace_counters *c = m->counters;
+    trace_thread *t = trace_this_thread();
+    const trace_plan *plan = m->whole == NULL ? NULL : atomic_load(&m->whole->plan);
+
+    if (plan == NULL || !atomic_load_explicit(&c->active, memory_order_relaxed) ||
+        c->sink == NULL || trace_running_frame(t, m) == NULL)
+        return;
+    for (uint32_t n = 0; n < plan->count; n++)
+        if (plan->captures[n].variable == TRACE_PATH_RESULT)
+            take(c, t, &plan->captures[n], (uintptr_t)variable);
 }
 
 /* ---- which calls are wanted ---- */
@@ -191,17 +212,9 @@ static void value_of_term(void *context, size_t term, condition_value *out)
     }
 }
 
-static void offer(trace_counters *c, const trace_thread *t, const trace_frame *f, uint32_t depth,
-                  uint64_t time, bool failed, unsigned moments)
+static void offer(trace_counters *c, const trace_event *event, const uint8_t *bytes, size_t length)
 {
-    call_values values = {c, t->values + f->values, t->values_used - f->values};
-    trace_event event = {.start = f->start,
-                         .time = time,
-                         .method = f->method->index,
-                         .thread_id = t->thread_id,
-                         .depth = depth,
-                         .moments = (uint16_t)moments,
-                         .failed = failed};
+    call_values values = {c, bytes, length};
 
     if (c->condition != NULL && !condition_holds(c->condition, &values, value_of_term))
         return;
@@ -210,32 +223,58 @@ static void offer(trace_counters *c, const trace_thread *t, const trace_frame *f
         atomic_fetch_add_explicit(&c->lost_rate, 1, memory_order_relaxed);
         return;
     }
-    if (failed)
-        event.class_id = trace_exceptions_current(t);
-    c->sink(c->sink_context, &event, values.values, values.length);
+    c->sink(c->sink_context, event, bytes, length);
+}
+
+static void offer_frame(trace_counters *c, const trace_thread *t, const trace_frame *f,
+                        uint32_t depth, uint64_t time, bool failed, unsigned moments)
+{
+    trace_event event = {.start = f->start,
+                         .time = time,
+                         .class_id = failed ? trace_exceptions_current(t) : 0,
+                         .method = f->method->index,
+                         .thread_id = t->thread_id,
+                         .depth = depth,
+                         .moments = (uint16_t)moments,
+                         .failed = failed};
+
+    offer(c, &event, t->values + f->values, t->values_used - f->values);
 }
 
 void trace_entered(const trace_method *m)
 {
     trace_counters *c = m->counters;
     trace_thread *t = trace_this_thread();
+    unsigned moments = m->wishes & (TRACE_WISH_ENTRY | TRACE_WISH_LOG_ENTRY);
     trace_frame *f;
 
-    if (!atomic_load_explicit(&c->active, memory_order_relaxed) || c->sink == NULL ||
-        c->slower_than != 0 || (f = trace_running_frame(t, m)) == NULL)
+    if (moments == 0 || !atomic_load_explicit(&c->active, memory_order_relaxed) ||
+        c->sink == NULL || c->slower_than != 0 || (f = trace_running_frame(t, m)) == NULL)
         return;
-    if ((m->wishes & (TRACE_WISH_ENTRY | TRACE_WISH_LOG_ENTRY)) != 0)
-        offer(c, t, f, t->depth - 1, 0, false,
-              m->wishes & (TRACE_WISH_ENTRY | TRACE_WISH_LOG_ENTRY));
+    offer_frame(c, t, f, t->depth - 1, 0, false, moments);
+}
+
+static unsigned moments_of_end(const trace_method *m, bool failed)
+{
+    return m->wishes &
+           (TRACE_WISH_EXIT | TRACE_WISH_LOG_EXIT | (failed ? TRACE_WISH_EXCEPTION : 0));
 }
 
 void trace_capture_left(trace_counters *c, const trace_thread *t, const trace_frame *f,
                         uint64_t time, bool failed)
 {
-    unsigned moments = f->method->wishes & (TRACE_WISH_EXIT | TRACE_WISH_LOG_EXIT);
+    unsigned moments = moments_of_end(f->method, failed);
 
-    if (failed)
-        moments |= f->method->wishes & TRACE_WISH_EXCEPTION;
     if (moments != 0)
-        offer(c, t, f, t->depth, time, failed, moments);
+        offer_frame(c, t, f, t->depth, time, failed, moments);
+}
+
+void trace_capture_whole(trace_counters *c, const trace_method *whole, trace_event *event,
+                         const uint8_t *values, size_t length)
+{
+    event->moments = (uint16_t)moments_of_end(whole, event->failed);
+    event->method = whole->index;
+    event->whole = true;
+    if (event->moments != 0 && event->time >= c->slower_than)
+        offer(c, event, values, length);
 }

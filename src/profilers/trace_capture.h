@@ -16,11 +16,17 @@
 void trace_value(const trace_method *method, int64_t capture, int64_t address);
 /* All values of the entry were taken. */
 void trace_entered(const trace_method *method);
+/* A step of an async method is about to hand on the result that lies there. */
+void trace_step_result(const trace_method *method, int64_t address);
 
 /* ---- for probes ---- */
 
 /* A call ends: hands it on if it is wanted. */
 void trace_capture_left(trace_counters *c, const trace_thread *t, const trace_frame *f,
                         uint64_t time, bool failed);
+
+/* The same of an async call, which is complete. `event` has the rest. */
+void trace_capture_whole(trace_counters *c, const trace_method *whole, trace_event *event,
+                         const uint8_t *values, size_t length);
 
 #endif

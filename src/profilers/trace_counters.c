@@ -322,6 +322,17 @@ static void each_running(const trace_thread *t, void *context,
         running(context, last->index, same);
 }
 
+void trace_counters_each_running(trace_counters *c, void *context,
+                                 void (*running)(void *context, uint32_t method, uint32_t count))
+{
+    uint32_t session = atomic_load(&c->session);
+    trace_thread *t = atomic_load_explicit(&c->threads, memory_order_acquire);
+
+    for (; t != NULL; t = t->next)
+        if (__atomic_load_n(&t->session, __ATOMIC_RELAXED) == session && !t->retired)
+            each_running(t, context, running);
+}
+
 void trace_counters_each(trace_counters *c, void *context,
                          void (*block)(void *context, const trace_block *block),
                          void (*running)(void *context, uint32_t method, uint32_t count))
@@ -330,13 +341,12 @@ void trace_counters_each(trace_counters *c, void *context,
     uint32_t shared_end = atomic_load(&c->shared_end);
     trace_thread *t = atomic_load_explicit(&c->threads, memory_order_acquire);
 
+    trace_counters_each_running(c, context, running);
     for (; t != NULL; t = t->next) {
         uint32_t number = __atomic_load_n(&t->first_block, __ATOMIC_ACQUIRE);
 
         if (__atomic_load_n(&t->session, __ATOMIC_RELAXED) != session)
             continue;
-        if (!t->retired)
-            each_running(t, context, running);
         while (number != 0 && number <= TRACE_BLOCKS) {
             const trace_block *b = &c->pool[number - 1];
 

@@ -60,13 +60,18 @@ enum {
 typedef struct trace_counters trace_counters;
 struct trace_span;
 
+struct trace_plan;
+
 /* What a probe gets: the identity of its method. */
 typedef struct trace_method {
     trace_counters *counters;
     uint32_t index;
-    uint32_t wishes;                  /* TRACE_WISH_… */
-    const struct trace_method *whole; /* of the steps of an async method: its calls as a whole */
-    uint32_t owner; /* of the steps of an async method: that method's index; else its own */
+    uint32_t owner;      /* of the steps of an async method: that method's index; else its own */
+    uint32_t wishes;     /* TRACE_WISH_… */
+    atomic_uint running; /* of async calls as a whole: how many are under way, … */
+    atomic_uint peak;    /* … and how many were at once. Else: seen by the own thread. */
+    struct trace_method *whole; /* of the steps of an async method: its calls as a whole */
+    _Atomic(const struct trace_plan *) plan; /* of such a whole: its values */
 } trace_method;
 
 /* A single call, or a moment of one. */
@@ -78,6 +83,7 @@ typedef struct {
     uint32_t depth;   /* traced calls around it */
     uint16_t moments; /* TRACE_WISH_…: what this is for */
     bool failed;
+    bool whole; /* an async call until it was complete */
 } trace_event;
 
 typedef struct {
@@ -107,7 +113,7 @@ typedef struct {
     uint8_t step;    /* of a step: TRACE_STEP_… */
 } trace_frame;
 
-enum { TRACE_STEP_FIRST = 1, TRACE_STEP_DONE = 2, TRACE_STEP_FAILED = 4 };
+enum { TRACE_STEP_FIRST = 1, TRACE_STEP_DONE = 2 };
 
 typedef struct trace_thread {
     struct trace_thread *next;
@@ -202,6 +208,9 @@ typedef struct {
 void trace_counters_each(trace_counters *c, void *context,
                          void (*block)(void *context, const trace_block *block),
                          void (*running)(void *context, uint32_t method, uint32_t count));
+/* Only the latter. */
+void trace_counters_each_running(trace_counters *c, void *context,
+                                 void (*running)(void *context, uint32_t method, uint32_t count));
 /* Adds a block's times to `buckets`. Fewer than its calls when it had no histogram. */
 void trace_counters_times(const trace_counters *c, const trace_block *b, uint64_t *buckets);
 

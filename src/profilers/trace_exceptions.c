@@ -71,6 +71,12 @@ void trace_exceptions_count_caught(trace_counters *c, const trace_thread *t, con
         count_class(c->exceptions, m, t->caught);
 }
 
+void trace_exceptions_count_class(trace_counters *c, const trace_method *m, uintptr_t class_id)
+{
+    if (c->exceptions != NULL)
+        count_class(c->exceptions, m, class_id);
+}
+
 void trace_exceptions_clear(trace_exceptions *x)
 {
     for (unsigned n = 0; n < TRACE_FAILURES; n++) {

@@ -34,6 +34,9 @@ uintptr_t trace_exceptions_current(const trace_thread *t);
 void trace_exceptions_count(trace_counters *c, const trace_thread *t, const trace_method *m);
 void trace_exceptions_count_caught(trace_counters *c, const trace_thread *t, const trace_method *m);
 
+/* With one that is known. */
+void trace_exceptions_count_class(trace_counters *c, const trace_method *m, uintptr_t class_id);
+
 /* ---- own thread ---- */
 void trace_exceptions_clear(trace_exceptions *x);
 /* `method` is an index. */

@@ -16,7 +16,7 @@ enum {
 typedef trace_state_of_engine state;
 
 /* What a row of trace_events is. */
-enum { TRACE_EVENT_CALL, TRACE_EVENT_LOG, TRACE_EVENT_ENTRY };
+enum { TRACE_EVENT_CALL, TRACE_EVENT_LOG, TRACE_EVENT_ENTRY, TRACE_EVENT_ASYNC };
 static const unsigned MOMENTS[] = {TRACE_WISH_EXIT | TRACE_WISH_EXCEPTION,
                                    TRACE_WISH_LOG_ENTRY | TRACE_WISH_LOG_EXIT, TRACE_WISH_ENTRY};
 
@@ -32,6 +32,7 @@ static const recording_column CALL_COLUMNS[] = {
     {RECORDING_DURATION, "least", "ns"}, {RECORDING_DURATION, "most", "ns"},
     {RECORDING_U64, "active", ""},       {RECORDING_U64, "threads", ""},
     {RECORDING_U64, "step", ""},         {RECORDING_U64, "completions", ""},
+    {RECORDING_U64, "peak", ""},
 };
 static const recording_column TIME_COLUMNS[] = {
     {RECORDING_METHOD_ID, "method", ""}, {RECORDING_DURATION, "from", "ns"},
@@ -68,7 +69,7 @@ static const recording_column SPAN_COLUMNS[] = {
     {RECORDING_U64, "part", ""},         {RECORDING_U64, "failed", ""},
 };
 const recording_table TRACE_TABLES[TRACE_TABLE_COUNT] = {
-    {"trace_methods", "trace", METHOD_COLUMNS, 3},   {"trace_calls", "trace", CALL_COLUMNS, 12},
+    {"trace_methods", "trace", METHOD_COLUMNS, 3},   {"trace_calls", "trace", CALL_COLUMNS, 13},
     {"trace_times", "trace", TIME_COLUMNS, 5},       {"trace_events", "trace", EVENT_COLUMNS, 9},
     {"trace_failures", "trace", FAILURE_COLUMNS, 4}, {"trace_tree", "trace", TREE_COLUMNS, 7},
     {"trace_spans", "trace", SPAN_COLUMNS, 8},
@@ -206,7 +207,7 @@ static void write_method(agent *a, trace_entry *entry, const trace_sum *sum, dou
     uint64_t begun = entry->whole ? sum->completions : sum->calls;
     uint64_t over = entry->whole ? sum->calls : sum->completions;
     uint32_t active = !entry->whole ? sum->active : begun > over ? (uint32_t)(begun - over) : 0;
-    uint64_t cells[12] = {os_monotonic_ns(),
+    uint64_t cells[13] = {os_monotonic_ns(),
                           name_of(a, entry),
                           begun,
                           sum->failures,
@@ -217,7 +218,8 @@ static void write_method(agent *a, trace_entry *entry, const trace_sum *sum, dou
                           active,
                           sum->threads,
                           kind_of(entry),
-                          over};
+                          over,
+                          atomic_load(&entry->probe.peak)};
 
     if (last || begun != entry->written_begun || over != entry->written_calls ||
         active != entry->written_active)
@@ -237,6 +239,27 @@ static uint64_t without_times(const trace_sum *sum)
     for (unsigned k = 0; k < TRACE_BUCKETS; k++)
         kept += sum->buckets[k];
     return sum->calls > kept ? sum->calls - kept : 0;
+}
+
+/* How many calls of each method run now; the most are kept. */
+void trace_output_look(state *s)
+{
+    item_list list = {0};
+
+    trace_counters_each_running(&s->registry.counters, &list, see_running);
+    if (list.count != 0)
+        qsort(list.items, list.count, sizeof *list.items, by_method);
+    for (size_t n = 0; n < list.count;) {
+        uint32_t method = list.items[n].method;
+        trace_method *m = &trace_registry_at(&s->registry, method)->probe;
+        unsigned running = 0;
+
+        for (; n < list.count && list.items[n].method == method; n++)
+            running += list.items[n].running;
+        if (running > atomic_load(&m->peak))
+            atomic_store(&m->peak, running);
+    }
+    memory_free(list.items);
 }
 
 static void write_counts(agent *a, state *s, bool last)
@@ -432,7 +455,7 @@ void trace_output_record(agent *a, unsigned kind, const void *payload, size_t le
         else
             trace_values_text(&call, &text);
         cells[5] = names_intern(&a->names, buffer_text(&text), text.length);
-        cells[8] = k;
+        cells[8] = k == TRACE_EVENT_CALL && event->whole ? TRACE_EVENT_ASYNC : k;
         agent_row(a, SELF, TRACE_TABLE_EVENTS, cells);
         buffer_free(&text);
     }

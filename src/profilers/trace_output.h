@@ -56,6 +56,8 @@ typedef struct {
 
 /* Everything that has changed; at the end (`last`) everything. */
 void trace_output_write(agent *a, trace_state_of_engine *s, bool last);
+/* Looks how many calls run at this moment. */
+void trace_output_look(trace_state_of_engine *s);
 /* A single call or a span out of the ring. */
 void trace_output_record(agent *a, unsigned kind, const void *payload, size_t length);
 

@@ -29,6 +29,7 @@ typedef struct {
     IMetaDataImport2 *import;
     mdMethodDef method;
     const cil_signature *signature;
+    uint32_t result; /* node of the signature */
     const trace_wish *wish;
     char names[MOST_PARAMETERS][sizeof((trace_capture *)0)->label];
     uint32_t name_count;
@@ -429,10 +430,11 @@ static void add(planning *p, uint8_t number, int32_t variable, uint32_t type, co
                 const char *label)
 {
     trace_capture *c = &p->captures[p->count];
-    uint32_t bare = cil_type_skip_modifiers(p->signature, type);
+    uint32_t bare;
 
-    if (p->count == TRACE_CAPTURES)
+    if (p->count == TRACE_CAPTURES || type == TRACE_NO_RESULT)
         return;
+    bare = cil_type_skip_modifiers(p->signature, type);
     memset(c, 0, sizeof *c);
     c->number = number;
     c->variable = variable;
@@ -503,7 +505,7 @@ static void add_path(planning *p, uint32_t index)
     uint32_t type = cil_signature_first(p->signature);
 
     if (parameter < 0 && length == 6 && memcmp(path, "result", 6) == 0) {
-        add(p, number, TRACE_PATH_RESULT, 0, path + length, path);
+        add(p, number, TRACE_PATH_RESULT, p->result, path + length, path);
     } else if (parameter < 0 && length == 4 && memcmp(path, "this", 4) == 0) {
         add_this(p, number, path + length, path);
     } else if (parameter >= 0) {
@@ -524,12 +526,12 @@ static void add_arguments(planning *p)
          t = cil_signature_after(p->signature, t), number++)
         add(p, (uint8_t)number, (int32_t)number + cil_signature_has_this(p->signature->convention),
             t, "", number < p->name_count ? p->names[number] : "");
-    add(p, TRACE_RESULT, TRACE_PATH_RESULT, 0, "", "");
+    add(p, TRACE_RESULT, TRACE_PATH_RESULT, p->result, "", "");
 }
 
 const trace_plan *trace_plan_make(const clr_info *info, ModuleID module, IMetaDataImport2 *import,
                                   mdMethodDef method, const cil_signature *signature,
-                                  const trace_wish *wish, trace_plan **plans)
+                                  uint32_t result, const trace_wish *wish, trace_plan **plans)
 {
     planning *p = memory_allocate_array(1, sizeof *p);
     trace_plan *plan;
@@ -541,6 +543,7 @@ const trace_plan *trace_plan_make(const clr_info *info, ModuleID module, IMetaDa
     p->import = import;
     p->method = method;
     p->signature = signature;
+    p->result = result;
     p->wish = wish;
     read_names(p);
     if (wish->arguments)

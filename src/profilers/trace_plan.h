@@ -24,6 +24,7 @@ enum {
     TRACE_ARGUMENTS = 16,   /* of a method that are shown */
     TRACE_FIRST_PATH = 64,  /* the number of a session's first path; before: parameters */
     TRACE_PATH_RESULT = -1, /* captures' variables */
+    TRACE_NO_RESULT = 0xFFFF,
     TRACE_CAPTURES = TRACE_PATHS + TRACE_ARGUMENTS + 1,
 };
 
@@ -60,10 +61,12 @@ typedef struct {
     const char *redact; /* more words that make a name secret, apart by commas; "" = none */
 } trace_wish;
 
-/* The plan of a method; NULL without memory. `plans` is the method's list. */
+/* The plan of a method; NULL without memory. `result` is the node of its result in the signature
+ * (that of an async method is what its task will have), TRACE_NO_RESULT when it has none; `plans`
+ * is the method's list. */
 const trace_plan *trace_plan_make(const clr_info *info, ModuleID module, IMetaDataImport2 *import,
                                   mdMethodDef method, const cil_signature *signature,
-                                  const trace_wish *wish, trace_plan **plans);
+                                  uint32_t result, const trace_wish *wish, trace_plan **plans);
 
 /* Does a name sound like something that nobody should read? */
 bool trace_is_secret(const char *name, const char *more);

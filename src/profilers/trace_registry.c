@@ -52,7 +52,8 @@ static trace_entry *make(trace_registry *r, const method_key *key, ModuleID modu
     if (*chunk == NULL || !table_text_put(&r->numbers, key->bytes, sizeof key->bytes, r->count))
         return NULL;
     made = trace_registry_at(r, r->count);
-    made->probe = (trace_method){&r->counters, r->count, 0, NULL, r->count};
+    made->probe.counters = &r->counters;
+    made->probe.index = made->probe.owner = r->count;
     made->module = module;
     made->token = token;
     r->count++;
@@ -152,6 +153,8 @@ void trace_registry_end_session(trace_registry *r)
         entry->written_active = 0;
         entry->written_begun = 0;
         atomic_store(&entry->log, false);
+        atomic_store(&entry->probe.running, 0);
+        atomic_store(&entry->probe.peak, 0);
         if (atomic_load(&entry->state) == TRACE_PROBED)
             atomic_store(&entry->state, TRACE_WAITING);
     }

@@ -23,7 +23,7 @@ typedef enum {
     TRACE_LEFT_ALONE, /* with a reason */
 } trace_state;
 
-typedef struct {
+typedef struct trace_entry {
     trace_method probe;
     ModuleID module;
     mdMethodDef token;
@@ -31,9 +31,10 @@ typedef struct {
     atomic_bool step;   /* the MoveNext of an async method */
     atomic_bool async;  /* and an async method itself */
     bool whole;         /* no method of its own: the calls of an async method as a whole */
-    atomic_bool log;    /* the session's line of text is for it */
-    atomic_int state;   /* trace_state */
-    char *reason;       /* set before the state becomes TRACE_LEFT_ALONE; kept for good */
+    struct trace_entry *as_whole; /* of an async method: those */
+    atomic_bool log;              /* the session's line of text is for it */
+    atomic_int state;             /* trace_state */
+    char *reason;                 /* set before the state becomes TRACE_LEFT_ALONE; kept for good */
     /* by whoever makes its new body */
     trace_plan *plans; /* of its values; kept */
     _Atomic(const trace_plan *) plan;

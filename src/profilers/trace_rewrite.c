@@ -238,6 +238,30 @@ static void append_owner(rewriting *w, mdToken method, buffer *out)
     cil_signature_free(&signature);
 }
 
+/* Is the method's result a task? *result gets the node of what the task will have. */
+static bool returns_task(rewriting *w, uint32_t *result)
+{
+    static const char *const tasks[] = {
+        "System.Threading.Tasks.Task", "System.Threading.Tasks.Task`1",
+        "System.Threading.Tasks.ValueTask", "System.Threading.Tasks.ValueTask`1"};
+    uint32_t at = cil_type_skip_modifiers(&w->signature, 0);
+    bool generic = w->signature.types[at].element == CIL_TYPE_GENERIC;
+    buffer name = BUFFER_EMPTY;
+    bool is_task = false;
+
+    if (generic)
+        at++;
+    if (w->signature.types[at].element == CIL_TYPE_CLASS ||
+        w->signature.types[at].element == CIL_TYPE_VALUETYPE)
+        clr_append_type_path(w->import, w->signature.types[at].token, &name);
+    for (size_t n = 0; n < sizeof tasks / sizeof tasks[0]; n++)
+        is_task |= strcmp(buffer_text(&name), tasks[n]) == 0;
+    buffer_free(&name);
+    if (is_task)
+        *result = generic ? at + 1 : TRACE_NO_RESULT;
+    return is_task;
+}
+
 /* What the builder of an async method is. */
 typedef enum { BUILDER_NONE, BUILDER_OTHER, BUILDER_WITH_TASK } builder_kind;
 
@@ -261,9 +285,39 @@ static builder_kind builder_of(rewriting *w, mdToken method)
     return kind;
 }
 
+static void insert_call(rewriting *w, cil_at at, intptr_t function, uint32_t signature)
+{
+    cil_insert_number(&w->body, at, CIL_LDC_I8, (int64_t)function);
+    cil_insert(&w->body, at, CIL_CONV_I);
+    cil_insert_token(&w->body, at, CIL_CALLI, signature);
+}
+
+/* The local that an instruction loads; -1 = it does something else. */
+static int64_t loaded_local(const cil_instruction *i)
+{
+    if (i->opcode >= CIL_LDLOC_0 && i->opcode <= CIL_LDLOC_3)
+        return i->opcode - CIL_LDLOC_0;
+    return i->opcode == CIL_LDLOC || i->opcode == CIL_LDLOC_S ? i->operand.number : -1;
+}
+
+/* The result goes from a local to the builder: the probe gets that local's address. */
+static void insert_step_result(rewriting *w, cil_at at, int64_t argument)
+{
+    cil_at before = cil_get(&w->body, at)->previous;
+    int64_t local = before == CIL_END ? -1 : loaded_local(cil_get(&w->body, before));
+
+    if (local < 0)
+        return;
+    cil_insert_number(&w->body, at, CIL_LDC_I8, argument);
+    cil_insert_number(&w->body, at, CIL_LDLOCA, local);
+    cil_insert(&w->body, at, CIL_CONV_U);
+    cil_insert(&w->body, at, CIL_CONV_U8);
+    insert_call(w, at, (intptr_t)trace_step_result, w->module->step_signature);
+}
+
 /* Before every hand-over of a result or an exception to the builder. Returns what builder it is.
  * With `spans` the probes are those of spans. */
-static builder_kind insert_completion_probes(rewriting *w, int64_t argument,
+static builder_kind insert_completion_probes(rewriting *w, int64_t argument, bool results,
                                              const trace_spans_code *spans)
 {
     builder_kind kind = BUILDER_NONE;
@@ -286,18 +340,13 @@ static builder_kind insert_completion_probes(rewriting *w, int64_t argument,
             trace_spans_insert_end(&w->body, spans, at, failure);
             continue;
         }
+        if (results && !failure)
+            insert_step_result(w, at, argument);
         cil_insert_probe(&w->body, at, argument,
                          (uint64_t)(uintptr_t)(failure ? trace_fail_step : trace_complete_step),
                          w->module->probe_signature);
     }
     return kind;
-}
-
-static void insert_call(rewriting *w, cil_at at, intptr_t function, uint32_t signature)
-{
-    cil_insert_number(&w->body, at, CIL_LDC_I8, (int64_t)function);
-    cil_insert(&w->body, at, CIL_CONV_I);
-    cil_insert_token(&w->body, at, CIL_CALLI, signature);
 }
 
 /* The address of the state machine's builder; 0 when its task cannot be read. */
@@ -313,11 +362,12 @@ static void insert_builder(rewriting *w, cil_at at, mdToken builder)
     cil_insert(&w->body, at, CIL_CONV_U8);
 }
 
-static void insert_step_probes(rewriting *w, const cil_wrap *wrap, int64_t argument, mdToken state)
+static void insert_step_probes(rewriting *w, const cil_wrap *wrap, int64_t argument, mdToken state,
+                               bool results)
 {
     mdToken builder = find_own_field(w, CIL_LDFLDA, "<>t__builder");
 
-    if (insert_completion_probes(w, argument, NULL) != BUILDER_WITH_TASK)
+    if (insert_completion_probes(w, argument, results, NULL) != BUILDER_WITH_TASK)
         builder = 0;
     cil_insert_number(&w->body, wrap->enter, CIL_LDC_I8, argument);
     cil_insert(&w->body, wrap->enter, CIL_LDARG_0);
@@ -349,14 +399,14 @@ static void insert_value(rewriting *w, cil_at at, int64_t argument, const trace_
 }
 
 static void insert_values(rewriting *w, const cil_wrap *wrap, const cil_wrap_options *options,
-                          int64_t argument, const trace_plan *plan)
+                          int64_t argument, const trace_plan *plan, bool has_task)
 {
     for (uint32_t n = 0; n < plan->count; n++) {
         const trace_capture *capture = &plan->captures[n];
 
         if (capture->variable != TRACE_PATH_RESULT)
             insert_value(w, wrap->enter, argument, capture, 0);
-        else if (options->has_result)
+        else if (options->has_result && !has_task)
             insert_value(w, wrap->leave, argument, capture, options->result_local);
     }
     cil_insert_probe(&w->body, wrap->enter, argument, (uint64_t)(uintptr_t)trace_entered,
@@ -364,17 +414,18 @@ static void insert_values(rewriting *w, const cil_wrap *wrap, const cil_wrap_opt
 }
 
 static void insert_probes(rewriting *w, const cil_wrap *wrap, const cil_wrap_options *options,
-                          int64_t argument, mdToken state, const trace_plan *plan)
+                          int64_t argument, mdToken state, const trace_plan *plan,
+                          const trace_request *request)
 {
     uint32_t signature = w->module->probe_signature;
 
     if (state != 0)
-        insert_step_probes(w, wrap, argument, state);
+        insert_step_probes(w, wrap, argument, state, request->results);
     else
         cil_insert_probe(&w->body, wrap->enter, argument, (uint64_t)(uintptr_t)trace_enter,
                          signature);
     if (plan != NULL)
-        insert_values(w, wrap, options, argument, plan);
+        insert_values(w, wrap, options, argument, plan, *request->has_task);
     cil_insert_probe(&w->body, wrap->failed, argument, (uint64_t)(uintptr_t)trace_fail, signature);
     if (state == 0)
         cil_insert_probe(&w->body, wrap->leave, argument, (uint64_t)(uintptr_t)trace_leave,
@@ -402,7 +453,7 @@ static int insert_spans(rewriting *w, const cil_wrap *wrap, const trace_method *
                              .is_step = request->step};
 
     if (code.is_step)
-        insert_completion_probes(w, 0, &code);
+        insert_completion_probes(w, 0, false, &code);
     return trace_spans_insert(&w->body, &code, e);
 }
 
@@ -418,6 +469,7 @@ int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef 
     const trace_plan *plan = NULL;
     mdToken state = 0;
     uint32_t first_local = 0;
+    uint32_t result = 0;
     int code;
 
     memset(&w, 0, sizeof w);
@@ -431,9 +483,11 @@ int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef 
         code = add_locals(&w, &options, request->spans ? TRACE_SPANS_LOCALS : 0, &first_local, e);
     if (code == 0 && request->step)
         state = find_own_field(&w, CIL_LDFLD, "<>1__state");
+    if (code == 0 && request->whole)
+        *request->has_task = returns_task(&w, &result);
     if (code == 0 && request->wish != NULL)
-        plan = trace_plan_make(info, module->module, w.import, token, &w.signature, request->wish,
-                               request->plans);
+        plan = trace_plan_make(info, module->module, w.import, token, &w.signature, result,
+                               request->wish, request->plans);
     if (code == 0)
         code = cil_wrap_body(&w.body, &options, &wrap, e);
     if (code == 0 && request->spans)
@@ -441,7 +495,7 @@ int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef 
     else if (code == 0 && request->empty)
         insert_empty_probes(&w, &wrap, argument);
     else if (code == 0)
-        insert_probes(&w, &wrap, &options, argument, state, plan);
+        insert_probes(&w, &wrap, &options, argument, state, plan, request);
     if (code == 0)
         code = check(&w, &m, e);
     if (code == 0)

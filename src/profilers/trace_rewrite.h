@@ -29,9 +29,12 @@ typedef struct {
     bool spans;              /* its calls as spans, instead of counting: trace_spans.h */
     bool async;              /* it is async; its steps are traced too */
     bool empty;              /* probes that do nothing, to measure them */
+    bool results;            /* of a step: of what it hands on */
+    bool whole;              /* its calls are measured until they are complete */
     const trace_wish *wish;  /* its values; NULL = none */
     trace_plan **plans;      /* all that were made for it */
     const trace_plan **plan; /* gets the one that its new body uses; NULL = none */
+    bool *has_task;          /* gets whether its result is a task, when `whole` was asked for */
 } trace_request;
 
 /* Wraps the method, checks the result and gives it to the runtime, with the map of offsets. The

@@ -169,7 +169,7 @@ static bool is_step(selecting *s, mdTypeDef type)
 }
 
 /* The calls of an async method as a whole, counted by its steps. */
-static void take_whole(selecting *s, trace_entry *steps, mdMethodDef step)
+static void take_whole(selecting *s, trace_entry *steps, mdMethodDef step, trace_entry *of)
 {
     trace_entry *whole = trace_registry_add(s->registry, s->module, step | TRACE_WHOLE);
 
@@ -180,6 +180,7 @@ static void take_whole(selecting *s, trace_entry *steps, mdMethodDef step)
     atomic_store(&whole->wanted, true);
     atomic_store(&whole->state, TRACE_PROBED);
     steps->probe.whole = &whole->probe;
+    of->as_whole = whole;
 }
 
 /* The steps of an async method that is meant. */
@@ -192,7 +193,7 @@ static void take_step(selecting *s, mdTypeDef type, trace_entry *of)
         return;
     entry->probe.owner = of->probe.index; /* before anybody can call it */
     atomic_store(&of->async, true);
-    take_whole(s, entry, step);
+    take_whole(s, entry, step, of);
     if (atomic_exchange(&entry->wanted, true))
         return;
     atomic_store(&entry->step, true);

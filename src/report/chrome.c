@@ -1,6 +1,7 @@
 /*
  * chrome: the trace event format that chrome://tracing, Perfetto and others open: the traced calls
- * of a recording as complete events ("X"), with threads and processes named.
+ * of a recording as complete events ("X"), async ones as pairs ("b", "e"), with threads and
+ * processes named.
  */
 #include <string.h>
 
@@ -21,19 +22,24 @@ static void put_name(json *j, const char *what, uint64_t pid, uint64_t thread, c
     json_end_object(j);
 }
 
-static void put_span(json *j, const model *m, const span *s)
+/* An async call belongs to no thread: "b" and "e" with a number instead of one "X". */
+static void put_part(json *j, const model *m, const span *s, const char *part, size_t number)
 {
     const model_process *p = s->process;
     const model_method *method = &p->methods[s->method];
+    bool ends = part[0] == 'e';
 
     json_begin_object(j);
-    json_put_text(j, "ph", "X");
+    json_put_text(j, "ph", part);
+    if (s->is_async)
+        json_put_u64(j, "id", number + 1);
     json_put_text(j, "name", model_text(m, method->name));
     json_put_text(j, "cat", s->failed ? "failed" : "call");
     json_put_u64(j, "pid", p->pid);
     json_put_u64(j, "tid", p->threads[s->thread].os_id);
-    json_put_f64(j, "ts", (double)s->start / 1000);
-    json_put_f64(j, "dur", (double)(s->end - s->start) / 1000);
+    json_put_f64(j, "ts", (double)(ends ? s->end : s->start) / 1000);
+    if (!s->is_async)
+        json_put_f64(j, "dur", (double)(s->end - s->start) / 1000);
     json_begin_object_at(j, "args");
     if (s->values != 0)
         json_put_text(j, "values", model_text(m, s->values));
@@ -41,6 +47,13 @@ static void put_span(json *j, const model *m, const span *s)
         json_put_text(j, "exception", model_text(m, s->exception));
     json_end_object(j);
     json_end_object(j);
+}
+
+static void put_span(json *j, const model *m, const span *s, size_t number)
+{
+    put_part(j, m, s, s->is_async ? "b" : "X", number);
+    if (s->is_async)
+        put_part(j, m, s, "e", number);
 }
 
 int report_write_chrome(const model *m, const report_options *options, sink *out, error *e)
@@ -67,7 +80,7 @@ int report_write_chrome(const model *m, const report_options *options, sink *out
             model_thread_title(m, &p->threads[s->thread], title, sizeof title);
             put_name(&j, "thread_name", p->pid, p->threads[s->thread].os_id, title);
         }
-        put_span(&j, m, s);
+        put_span(&j, m, s, n);
     }
     json_end_array(&j);
     json_put_text(&j, "displayTimeUnit", "ns");

@@ -149,6 +149,8 @@ static void put_span(json *j, const model *m, const spans *all, size_t number)
     if (p->threads[s->thread].name != 0)
         otlp_attribute_text(j, "thread.name", model_text(m, p->threads[s->thread].name));
     otlp_attribute_text(j, "code.function.name", model_text(m, p->methods[s->method].name));
+    if (s->is_async)
+        otlp_attribute_text(j, "clarinet.call", "async");
     if (s->values != 0)
         otlp_attribute_text(j, "clarinet.values", model_text(m, s->values));
     otlp_end_span(j);

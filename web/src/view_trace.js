@@ -11,11 +11,25 @@ const ROW = 18;
 const GAP = 8;
 const TITLE = 16;
 const MAX_HEIGHT = 900;
+const MOST_ROWS = 24;
+const CALL = 0;
+const ASYNC = 3; // a call until it was complete
 const KINDS = ['', ' (steps)', ' (until complete)'];
 
 /** @param {import('./model.js').Process} process */
 export function hasTrace(process) {
     return process.table('trace_calls') !== null || process.table('trace_events') !== null;
+}
+
+/** Gives each box the first row that is free when it begins. */
+function packRows(lane) {
+    const ends = [];
+    for (const box of [...lane.boxes].sort((a, b) => a.from - b.from)) {
+        const free = ends.findIndex((end) => end <= box.from);
+        box.depth = Math.min(MOST_ROWS, free < 0 ? ends.length : free);
+        ends[box.depth] = box.to;
+        lane.deepest = Math.max(lane.deepest, box.depth);
+    }
 }
 
 export class TraceView {
@@ -99,24 +113,30 @@ export class TraceView {
                     time('Shortest', 'least'),
                     time('Longest', 'most'),
                     number('Active', 'active', 'Running when the recording ended'),
+                    ...(columns.peak ? [number('Peak', 'peak', 'The most that ran at once')] : []),
                 ],
             }),
         );
     }
 
-    /** A lane for each thread; boxes by their depth among the recorded calls. */
+    /**
+     * A lane for each thread; boxes by their depth among the recorded calls. Async calls have a
+     * lane of their own, in which each takes the first row that is free.
+     */
     layOut() {
         const { columns, time, thread } = this.table;
         const lanes = new Map();
         for (const row of this.analysis.rowsOf(this.table)) {
-            if (columns.kind && columns.kind[row] !== 0) continue;
-            const id = thread ? thread[row] : -1;
+            const kind = columns.kind ? columns.kind[row] : CALL;
+            if (kind !== CALL && kind !== ASYNC) continue;
+            const id = kind === ASYNC ? 'async' : thread ? thread[row] : -1;
             if (!lanes.has(id)) lanes.set(id, { id, boxes: [], deepest: 0 });
             const lane = lanes.get(id);
-            const depth = columns.depth ? columns.depth[row] : 0;
+            const depth = kind === CALL && columns.depth ? columns.depth[row] : 0;
             lane.deepest = Math.max(lane.deepest, depth);
             lane.boxes.push({ row, depth, from: time[row], to: time[row] + columns.duration[row] });
         }
+        if (lanes.has('async')) packRows(lanes.get('async'));
         let y = 0;
         for (const lane of lanes.values()) {
             lane.y = y;
@@ -143,7 +163,8 @@ export class TraceView {
             for (const lane of this.lanes) {
                 const thread = this.analysis.process.threads[lane.id];
                 context.fillStyle = theme.muted;
-                context.fillText(thread ? thread.label : 'thread', 4, lane.y + 1);
+                const title = lane.id === 'async' ? 'async calls' : 'thread';
+                context.fillText(thread ? thread.label : title, 4, lane.y + 1);
                 for (const box of lane.boxes) this.drawBox(context, theme, box, left);
             }
             if (this.analysis.whole) drawTicks(context, theme, 0, width, height - 17, span);
