@@ -19,6 +19,7 @@ namespace Stuck
         private static readonly Account Money = new Account();
         private static readonly Ledger Book = new Ledger();
         private static readonly Barrier Both = new Barrier(2);
+        private static int through;
 
         public static int Main(string[] args)
         {
@@ -26,6 +27,8 @@ namespace Stuck
             Thread first = Start("payer", Pay);
             Thread second = Start("auditor", Audit);
 
+            while (Volatile.Read(ref through) < 2) // the barrier is a wait too
+                Thread.Sleep(1);
             WaitUntilBlocked(first);
             WaitUntilBlocked(second);
             WaitUntilBlocked(Start("clerk", Queue));
@@ -43,6 +46,7 @@ namespace Stuck
             lock (Money)
             {
                 Both.SignalAndWait();
+                Interlocked.Increment(ref through);
                 lock (Book)
                     Console.WriteLine("never said");
             }
@@ -53,6 +57,7 @@ namespace Stuck
             lock (Book)
             {
                 Both.SignalAndWait();
+                Interlocked.Increment(ref through);
                 lock (Money)
                     Console.WriteLine("never said");
             }

@@ -1,7 +1,7 @@
 // Sick: two locks that are held long, with a thread waiting for each. In a round the owner takes
-// the lock, lets the waiter try, and holds it for a known time while the waiter waits: `Ledger` for
-// --ledger ms (20), `Stock` for --stock ms (5). Nobody else waits. Prints how many waits there were
-// and, measured by the waiters themselves, how long they were.
+// the lock, lets the waiter try, and holds it for a known time once the waiter stands before it, how
+// busy the machine may be: `Ledger` for --ledger ms (20), `Stock` for --stock ms (5). Nobody else
+// waits. Prints how many waits there were and, measured by the waiters themselves, how long they were.
 // Options: --rounds N (0 = until the end), --seconds S, --count 1 prints the measured waiting time,
 // --gc 1 lets a third thread force collections all the time, --storm T lets T threads fight for one
 // lock object, which is replaced by a new one now and then, as fast as they can. --modern 1: the
@@ -90,6 +90,7 @@ namespace TwoLocks
         private readonly Thread owner;
         private readonly Thread waiter;
         private volatile bool over;
+        private volatile bool tries;
         private Action? enter; // of a System.Threading.Lock
         private Action? exit;
         private Patient? patient;
@@ -151,16 +152,21 @@ namespace TwoLocks
             if (enter != null)
             {
                 enter();
-                held.Set();
-                Thread.Sleep(hold);
+                KeepWaiting();
                 exit!();
                 return;
             }
             lock (gate)
-            {
-                held.Set();
-                Thread.Sleep(hold);
-            }
+                KeepWaiting();
+        }
+
+        private void KeepWaiting()
+        {
+            held.Set();
+            while (!tries || (waiter.ThreadState & System.Threading.ThreadState.WaitSleepJoin) == 0)
+                Thread.Sleep(1);
+            tries = false;
+            Thread.Sleep(hold);
         }
 
         private void Wait()
@@ -182,6 +188,7 @@ namespace TwoLocks
         {
             long start = Stopwatch.GetTimestamp();
 
+            tries = true;
             if (enter != null)
             {
                 enter();

@@ -27,7 +27,8 @@ enum {
     ENVIRONMENT_LIMIT = 1 << 20,
     COMMAND_LINE_LIMIT = 64 << 10,
     MODULE_LIMIT = 32 << 20,
-    SHORT_TIMEOUT_MS = 50,
+    LIST_TIMEOUT_MS = 1000, /* for each of a list, while not many do not answer */
+    SHORT_TIMEOUT_MS = 100,
     OLDEST_MAJOR = 6, /* of runtimes that can be attached to */
 };
 
@@ -69,7 +70,7 @@ void inspect_begin(inspect_context *context, unsigned timeout_ms)
         context->root_inode = root.st_ino;
     }
     context->own_temporary_folder = getenv("TMPDIR");
-    context->timeout_ms = timeout_ms == 0 ? 500 : timeout_ms;
+    context->timeout_ms = timeout_ms == 0 ? LIST_TIMEOUT_MS : timeout_ms;
     context->deadline_ns = os_monotonic_ns() + 3 * UINT64_C(1000000) * context->timeout_ms;
     context->last_user_id = UINT32_MAX;
 }

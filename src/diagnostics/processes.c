@@ -98,7 +98,7 @@ int diagnostics_find_process_id(int process_id, diagnostics_process *process, er
         error_advise(e, "it is a zombie that waits for its parent; `clarinet ps` lists the living");
         return ERROR_GONE;
     }
-    inspect_begin(&context, 2000);
+    inspect_begin(&context, IPC_DEFAULT_TIMEOUT_MS);
     found = inspect_process(&context, &stat, process);
     inspect_end(&context);
     if (!found) {

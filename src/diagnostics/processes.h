@@ -52,7 +52,7 @@ typedef struct {
 void diagnostics_process_free(diagnostics_process *process);
 void diagnostics_process_list_free(diagnostics_process_list *list);
 
-/* All of them. timeout_ms is for one process's answer (0 = 500). */
+/* All of them. timeout_ms is for one process's answer (0 = a second). */
 int diagnostics_list_processes(unsigned timeout_ms, diagnostics_process_list *list, error *e);
 
 /* The process a person means by a PID or by a name (entry assembly or program, without its folder

@@ -13,7 +13,7 @@
 #include "diagnostics/procfs.h"
 #include "session/place.h"
 
-enum { PATIENCE_MS = 6000, PAUSE_MS = 40, ATTACH_TIMEOUT_MS = 5000 };
+enum { PATIENCE_MS = 8000, PAUSE_MS = 40, ATTACH_TIMEOUT_MS = 10000 };
 
 static int connect_to(const diagnostics_process *process, place *p, const uint8_t *token,
                       session_link *l, control_welcome *welcome, error *e)

@@ -14,8 +14,8 @@
 #include "base/os.h"
 
 enum {
-    SEND_TIMEOUT_MS = 5000,
-    GREET_TIMEOUT_MS = 10000,
+    SEND_TIMEOUT_MS = 10000,
+    GREET_TIMEOUT_MS = 15000,
     READ_STEP = 256 << 10,
     HANDED_LIMIT = 64 << 20, /* bytes of a file that an agent hands over */
 };

@@ -16,8 +16,8 @@
 #include "diagnostics/procfs.h"
 
 enum {
-    ANSWER_MS = 5000,
-    STOP_MS = 10000,
+    ANSWER_MS = 20000, /* a busy machine, a large program: not the same as a hung one */
+    STOP_MS = 30000,
     STATUS_MS = 500,
     SPARE_DESCRIPTORS = 8, /* for the files that are looked into while processes are recorded */
 };

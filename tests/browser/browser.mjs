@@ -18,6 +18,7 @@ const FLAGS = [
     '--disable-component-update',
     '--disable-sync',
 ];
+const PATIENCE = 180_000; // ms until something that must happen counts as not happening
 export const SHOTS = resolve(
     process.env.CLARINET_SHOTS || join(import.meta.dirname || '.', '../../build/screenshots'),
 );
@@ -29,6 +30,7 @@ export class Bench {
         this.browser = await chromium.launch({
             executablePath: PROGRAM,
             headless: true,
+            timeout: PATIENCE,
             args: FLAGS,
         });
         return this;
@@ -57,6 +59,7 @@ export class Bench {
             colorScheme: dark ? 'dark' : 'light',
             reducedMotion: 'reduce',
         });
+        context.setDefaultTimeout(PATIENCE);
         const page = await context.newPage();
         page.problems = [];
         page.requests = [];

@@ -19,7 +19,36 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("CLARINET_BUILD", ROOT / "build"))
-PATIENCE = 60.0  # seconds until something that must happen counts as not happening
+PATIENCE = 180.0  # seconds until something that must happen counts as not happening
+
+
+def wait_until(condition, timeout=PATIENCE):
+    """Returns when the condition holds: how long that takes is the machine's affair."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
+
+
+def size_of(path):
+    """Bytes of a file, which may not be there yet."""
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def state_of(pid):
+    """The kernel's letter for the state of a process; X when there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "X"
+
+
+def has_ended(pid):
+    """Also when nobody has asked for its exit code yet."""
+    return state_of(pid) in "ZX"
 
 
 # ---- the tool -----------------------------------------------------------------------------------
@@ -56,7 +85,7 @@ def clarinet_program():
 
 @pytest.fixture
 def clarinet(clarinet_program, tmp_path):
-    """clarinet(*args, env=None, input=None, cwd=None, timeout=60) -> Result.
+    """clarinet(*args, env=None, input=None, cwd=None, timeout=PATIENCE) -> Result.
 
     Runs the tool in the test's own temporary folder, with no terminal. `clarinet.start(*args)`
     gives the running Popen instead (text pipes); it is killed at the end of the test if need be.

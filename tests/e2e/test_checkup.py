@@ -8,6 +8,8 @@ import urllib.request
 
 import pytest
 
+from conftest import PATIENCE
+
 
 def checkup(clarinet, target, *options, seconds=2):
     done = clarinet("checkup", "-d", f"{seconds}s", "-o", "out.html", "--json", *options, target)
@@ -87,7 +89,7 @@ def test_a_web_service_idle_and_busy(web_service, clarinet):
     def load():
         while not over.is_set():
             for path in ("/products", "/products/7", "/sort?n=2000", "/wait?ms=5"):
-                with urllib.request.urlopen(web_service.url + path, timeout=30) as answer:
+                with urllib.request.urlopen(web_service.url + path, timeout=PATIENCE) as answer:
                     answer.read()
 
     clients = [threading.Thread(target=load) for _ in range(3)]
@@ -122,15 +124,18 @@ def test_a_command_keeps_its_output_and_exit_code(newest_runtime, sample_command
 
 
 def test_fail_on_baseline_and_thresholds(newest_runtime, sample, clarinet, tmp_path):
-    limits = tmp_path / "limits"
-    limits.write_text("# quiet\nexception-storm.per-second = 1e6\n")
+    limits, pauses = tmp_path / "limits", tmp_path / "pauses"
+    # A machine that is short of processors makes pauses long.
+    pauses.write_text("long-pauses.ms = 1e6\nlong-pauses.critical-ms = 1e6\n")
+    limits.write_text("# quiet\nexception-storm.per-second = 1e6\n" + pauses.read_text())
     with sample("ExceptionStorm") as patient:
-        first = clarinet("checkup", "-d", "1s", "-o", "a.html", "--fail-on", "warning", patient.pid)
+        first = clarinet("checkup", "-d", "1s", "-o", "a.html", "--fail-on", "warning",
+                         "--thresholds", pauses, patient.pid)
         assert first.code == 3, first
         assert first.out.startswith("1 problem found in ExceptionStorm, pid "), first
         assert "a.html" in first.out
         again = clarinet("checkup", "-d", "1s", "-o", "b.html", "--fail-on", "info",
-                         "--baseline", "a.clarinet", patient.pid)
+                         "--baseline", "a.clarinet", "--thresholds", pauses, patient.pid)
         assert again.code == 0, again
         assert again.out.startswith("no problem found"), again
         calm = clarinet("checkup", "-d", "1s", "-o", "c.html", "--fail-on", "info",
@@ -141,7 +146,7 @@ def test_fail_on_baseline_and_thresholds(newest_runtime, sample, clarinet, tmp_p
     assert wrong.code == 2 and "there is no threshold" in wrong.err
     # The findings are in every report of the recording, and first on the page.
     report = clarinet("report", "a.clarinet", "-f", "json").json
-    assert ids(report) == ["exception-storm"]
+    assert ids(report)[0] == "exception-storm" and set(ids(report)) <= {"exception-storm", "long-pauses"}
     text = clarinet("report", "a.clarinet", "-f", "md").out
     assert text.startswith("# Findings\n\n## warning: Exception storm")
     page = (tmp_path / "a.html").read_text()

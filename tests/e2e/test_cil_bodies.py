@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from conftest import ROOT
+from conftest import PATIENCE, ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "oracles"))
 from build import oracle  # noqa: E402
@@ -35,12 +35,12 @@ def made(bodies, tmp_path_factory):
     path = tmp_path_factory.mktemp("bodies") / "Made.dll"
     shapes = ROOT / "tests" / "oracles" / "bodies" / "shapes.il"
     subprocess.run(["dotnet", bodies, "make", path, shapes, str(SEED), str(RANDOM_METHODS)],
-                   check=True, timeout=120)
+                   check=True, timeout=PATIENCE)
     return path
 
 
 def untraced(command):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode >= 0, done
     return done
 
@@ -61,7 +61,7 @@ def test_made_bodies_do_the_same(clarinet, runtime, bodies, made, tmp_path):
     assert plain.returncode == 0 and plain.stdout.count("\n") > PATHS * RANDOM_METHODS, plain
     assert "InvalidProgram" not in plain.stdout, plain.stdout
     out = tmp_path / "trace.json"
-    done = clarinet("trace", f"--json={out}", "[Made]*", "--", *command, timeout=180)
+    done = clarinet("trace", f"--json={out}", "[Made]*", "--", *command, timeout=PATIENCE)
     assert done.code == 0, done
     assert without_lines(done.out) == without_lines(plain.stdout)
     lines = [re.findall(r"Made\.Shapes\.\S+ line \d+", text) for text in (plain.stdout, done.out)]
@@ -88,7 +88,7 @@ def test_made_bodies_with_values_and_optimised(clarinet, newest_runtime, bodies,
     monkeypatch.setenv("DOTNET_TieredCompilation", "0")
     command = newest_runtime.command(bodies, "call", made)
     plain = untraced(command)
-    done = clarinet("trace", "--args", "--json=trace.json", "[Made]*", "--", *command, timeout=180)
+    done = clarinet("trace", "--args", "--json=trace.json", "[Made]*", "--", *command, timeout=PATIENCE)
     assert (done.code, plain.returncode) == (0, 0), (plain, done)
     shape = re.compile(r"^( +at \S+) .*?( \[|$)", re.M)
     assert shape.sub(r"\1\2", done.out) == shape.sub(r"\1\2", plain.stdout)
@@ -100,7 +100,7 @@ def test_compiled_shapes_do_the_same(clarinet, runtime, instrumentation_programs
     command = runtime.command(instrumentation_programs / program / f"{program}.dll")
     plain = untraced(command)
     out = tmp_path / "trace.json"
-    done = clarinet("trace", f"--json={out}", f"[{program}]*", "--", *command, timeout=180)
+    done = clarinet("trace", f"--json={out}", f"[{program}]*", "--", *command, timeout=PATIENCE)
     assert (done.code, done.out) == (plain.returncode, plain.stdout), (plain, done)
     assert ":line " in plain.stdout, plain
     states = [row["state"] for row in json.loads(out.read_text())]

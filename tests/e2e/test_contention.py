@@ -2,6 +2,8 @@
 import re
 import subprocess
 
+from conftest import PATIENCE
+
 ENTER = "TwoLocks.Pair<T>.Enter"
 
 
@@ -31,9 +33,9 @@ def check_lock(table, output, name, hold_ms):
     count, ns = measured(output, name)
     row = by_type(table)[f"TwoLocks.{name.capitalize()}"]
     assert row["count"] == count and row["kind"] == "monitor", row
-    # The owner may have begun its sleep a little before the waiter came.
-    assert 0.8 * count * hold_ms * 1e6 < row["waited_ns"] <= 1.02 * ns, (row, ns)
-    assert row["waited_ns"] > 0.8 * ns, (row, ns)
+    # The owner begins its sleep when the waiter stands before the lock; the waiter's own time also
+    # has what it spun before it stood there, which is long on a busy machine.
+    assert 0.99 * count * hold_ms * 1e6 < row["waited_ns"] <= 1.02 * ns, (row, ns)
 
 
 def test_two_locks_of_known_hold_times(runtime, sample_command, clarinet):
@@ -56,7 +58,7 @@ def test_two_locks_of_known_hold_times(runtime, sample_command, clarinet):
 
 def test_the_program_says_the_same_with_and_without(runtime, sample_command, clarinet):
     command = sample_command("TwoLocks", "--rounds", 3)
-    alone = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    alone = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     done = clarinet("record", "-p", "contention", "-o", "out.clarinet", "--", *command)
     assert (done.code, done.out) == (alone.returncode, alone.stdout) == (0, "ready\nall well\n")
 
@@ -108,7 +110,7 @@ def test_the_lock_of_newer_runtimes(runtime, sample_command, clarinet):
         return
     row = rows["System.Threading.Lock"]
     assert row["kind"] == "Lock" and row["count"] == count, row
-    assert 0.8 * ns < row["waited_ns"] <= 1.02 * ns
+    assert 0.99 * count * 20e6 < row["waited_ns"] <= 1.02 * ns, (row, ns)
 
 
 def test_waits_for_handles_on_request(runtime, sample_command, clarinet):
@@ -160,7 +162,7 @@ def test_words_name_the_locks(newest_runtime, sample_command, clarinet):
 
 def test_a_healthy_program_waits_for_nobody(runtime, sample_command, clarinet):
     command = sample_command("Healthy", "--rounds", 50, "--rate", 50)
-    alone = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    alone = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     done = clarinet("record", "-p", "contention", "-o", "out.clarinet", "--", *command)
     assert done.code == 0 and done.out == alone.stdout, done
     table = waits(clarinet)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import BUILD, ROOT, Result, environment
+from conftest import BUILD, PATIENCE, ROOT, Result, environment, size_of, wait_until
 from test_launch import CLSID, profilers  # noqa: F401 (a fixture)
 from test_ps import as_user, open_folder, public_command, root_only  # noqa: F401
 
@@ -36,17 +36,10 @@ def driver():
 def port(driver):
     def run(pid, *args, before=()):
         command = [*before, str(driver), str(pid), *map(str, args)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd="/")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd="/")
         return Result(command, done.returncode, done.stdout, done.stderr)
 
     return run
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 # ---- questions ------------------------------------------------------------------------------------
@@ -291,7 +284,7 @@ def storm(driver, sample_command, start_program, port, tmp_path):
 def test_every_event_comes(runtime, storm):
     patient, listening = storm(20)
     counts = Counts(listening.stdout.read())
-    assert listening.wait(60) == 0 and patient.wait() == 0, patient
+    assert listening.wait(PATIENCE) == 0 and patient.wait() == 0, patient
     assert counts.process_id == patient.pid
     assert counts.exceptions == 20 * PER_ROUND[runtime.name]
     assert counts.with_stack >= counts.exceptions
@@ -306,8 +299,8 @@ def test_session_is_stopped_and_the_program_goes_on(runtime, sample, driver, tmp
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )
         assert listening.stdout.readline() == "started\n"
-        wait_until(lambda: (tmp_path / "events").stat().st_size > 0)
-        out, _ = listening.communicate(timeout=60)  # closes its stdin: stop
+        wait_until(lambda: size_of(tmp_path / "events") > 0)
+        out, _ = listening.communicate(timeout=PATIENCE)  # closes its stdin: stop
         assert listening.returncode == 0
         counts = Counts(out)
         assert counts.at_end and counts.exceptions > 0
@@ -322,7 +315,7 @@ def test_lost_events_are_counted(runtime, storm):
     listening.stdin.write("\n")
     listening.stdin.flush()
     counts = Counts(listening.stdout.read())
-    listening.wait(60)
+    listening.wait(PATIENCE)
     assert patient.wait() == 0, patient
     thrown = 5000 * PER_ROUND[runtime.name]
     assert 0 < counts.exceptions < thrown and counts.at_end

@@ -5,6 +5,8 @@ import subprocess
 
 import pytest
 
+from conftest import PATIENCE
+
 PRICE = "Shop.Orders.Price<System.Decimal>"
 
 
@@ -14,7 +16,7 @@ def pair(clarinet_program, tmp_path):
     paths = []
     for kind in ("small", "worse"):
         paths.append(tmp_path / f"{kind}.clarinet")
-        subprocess.run([program, paths[-1], kind], check=True, timeout=60)
+        subprocess.run([program, paths[-1], kind], check=True, timeout=PATIENCE)
     return paths
 
 

@@ -4,6 +4,8 @@ import subprocess
 import urllib.error
 import urllib.request
 
+from conftest import PATIENCE
+
 STORM_TYPES = {
     "ExceptionStorm.RejectedException`1[ExceptionStorm.Order]": (1, 0),
     "System.ApplicationException": (1, 0),
@@ -57,7 +59,7 @@ def test_the_old_runtime_runs_its_sample(old_runtime, sample):
 
 
 def get(url):
-    with urllib.request.urlopen(url, timeout=30) as answer:
+    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
         return answer.read().decode()
 
 
@@ -80,7 +82,7 @@ def test_the_shop_serves(web_service):
 
 def test_the_project_builds(dotnet_build_project, start_program):
     builder = start_program(dotnet_build_project.build, dotnet_build_project.env, ready=None)
-    assert builder.wait(120) == 0, builder
+    assert builder.wait(PATIENCE) == 0, builder
     outputs = list(dotnet_build_project.folder.glob("bin/**/tiny.dll"))
     assert outputs, builder
     done = subprocess.run(["dotnet", outputs[0]], capture_output=True, text=True, check=True)

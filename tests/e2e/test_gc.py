@@ -2,6 +2,8 @@
 import re
 import subprocess
 
+from conftest import PATIENCE
+
 
 def collections(clarinet, file="out.clarinet"):
     done = clarinet("report", file, "-f", "json")
@@ -22,7 +24,7 @@ def by_caller(table):
 
 def test_induced_collections_are_counted_with_their_callers(runtime, sample_command, clarinet):
     command = sample_command("GcPressure", "--rounds", 25, "--rate", 0)
-    alone = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    alone = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     done = clarinet("record", "-p", "gc", "-o", "out.clarinet", "--", *command)
     assert done.code == alone.returncode == 0, done
     assert done.out == alone.stdout
@@ -82,7 +84,7 @@ def test_words_name_who_asked(newest_runtime, sample_command, clarinet):
 
 def test_a_healthy_program_asks_for_nothing(runtime, sample_command, clarinet):
     command = sample_command("Healthy", "--rounds", 300, "--rate", 0)
-    alone = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    alone = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     done = clarinet("record", "-p", "gc", "-o", "out.clarinet", "--", *command,
                     env={"DOTNET_GCgen0size": "0x100000"})  # so that there are collections
     assert done.code == 0 and done.out == alone.stdout, done

@@ -6,6 +6,8 @@ import urllib.request
 
 import pytest
 
+from conftest import PATIENCE
+
 ENTRIES = 20000
 
 
@@ -95,7 +97,7 @@ def test_a_web_service_keeps_serving(web_service, clarinet):
         assert done.json["unknown_references"] == 0
         assert rows["string"]["count"] > 500
         assert any("Kestrel" in name for name in rows)
-        with urllib.request.urlopen(web_service.url + "/health", timeout=20) as answer:
+        with urllib.request.urlopen(web_service.url + "/health", timeout=PATIENCE) as answer:
             assert answer.read() == b"ok"
     assert web_service.finish() == 0, web_service
 
@@ -103,7 +105,7 @@ def test_a_web_service_keeps_serving(web_service, clarinet):
 def test_dotnet_build(dotnet_build_project, start_program, clarinet):
     build = start_program(dotnet_build_project.build, dotnet_build_project.env, ready=None)
     found = None
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while found is None and build.is_running and time.monotonic() < deadline:
         done = clarinet("heap", "--json", build.pid)
         if done.code == 0 and done.json["objects"] > 20000:
@@ -134,9 +136,9 @@ def test_a_stopped_tool_costs_the_snapshot_only(sample, clarinet, newest_runtime
         while process.poll() is None and not (file.exists() and file.stat().st_size > 4096):
             time.sleep(0.001)
         process.send_signal(signal.SIGSTOP)
-        assert patient.finish(timeout=40) == 0, patient
+        assert patient.finish(timeout=PATIENCE) == 0, patient
         process.send_signal(signal.SIGCONT)
-        process.communicate(timeout=40)
+        process.communicate(timeout=PATIENCE)
 
 
 def test_bad_input(clarinet, tmp_path):

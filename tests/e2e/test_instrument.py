@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, ROOT
+from conftest import BUILD, PATIENCE, ROOT
 from instrumentation import FRAMEWORK_CLSID, extension, same
 
 FACTORY = "NewRelic.Agent.Core.Tracer.Factories.DefaultTracerFactory"
@@ -178,7 +178,7 @@ def test_the_launch_script_runs_a_program_under_the_agent(shapes_home, newest_ru
     done = subprocess.run(
         [script, "--home", shapes_home.folder, "--library", library, "--", *command],
         env={**os.environ, "CLARINET_TEST_AGENT_LOG": str(shapes_home.calls)},
-        capture_output=True, text=True, timeout=120, cwd=shapes_home.folder,
+        capture_output=True, text=True, timeout=PATIENCE, cwd=shapes_home.folder,
     )
     same(done, bare)
     assert len(shapes_home.reported()) > 100

@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from conftest import BUILD, ROOT
+from conftest import BUILD, PATIENCE, ROOT
 
 ORDERS = 20
 NAMES = ["Order", "Check", "PayAsync", "Charge", "AlreadyDone", "Ship", "Refuse", "FailAsync"]
@@ -103,7 +103,7 @@ def check_tree(spans):
 def test_spans_follow_the_flow_through_awaits_into_a_file(clarinet, runtime, flow_program, json_points):
     bare = subprocess.run(runtime.command(flow_program), capture_output=True, text=True)
     done = clarinet("instrument", "run", "--otlp", "spans.json", "--points", json_points, "--",
-                    *runtime.command(flow_program), timeout=180)
+                    *runtime.command(flow_program), timeout=PATIENCE)
     assert (done.code, done.out) == (bare.returncode, bare.stdout) == (3, "sum 733\n"), done
     assert "160 spans in spans.json" in done.err, done
     lines = (clarinet.folder / "spans.json").read_text().splitlines()
@@ -143,7 +143,7 @@ def test_a_collector_gets_the_spans_of_a_home_folder(
     points.rename(home / "extensions/flow.xml")
     url = f"http://127.0.0.1:{collector.server_port}"
     done = clarinet("instrument", "run", "--otlp", url, "--home", home, "--",
-                    *newest_runtime.command(flow_program), timeout=180)
+                    *newest_runtime.command(flow_program), timeout=PATIENCE)
     assert done.code == 3 and "160 spans sent to" in done.err, done
     ((path, kind, body),) = collector.requests
     assert (path, kind) == ("/v1/traces", "application/json")
@@ -155,7 +155,7 @@ def test_a_collector_that_refuses_is_named_and_the_exit_code_stays(
     collector.status = 503
     url = f"http://127.0.0.1:{collector.server_port}/v1/traces"
     done = clarinet("instrument", "run", "--otlp", url, "--points", points, "--",
-                    *newest_runtime.command(flow_program), timeout=180)
+                    *newest_runtime.command(flow_program), timeout=PATIENCE)
     assert done.code == 3 and "refused the spans" in done.err and "503" in done.err, done
 
 

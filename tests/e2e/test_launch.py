@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, environment
+from conftest import PATIENCE, ROOT, environment
 
 CLSID = "{11111111-2222-3333-4444-555555555555}"
 
@@ -132,7 +132,7 @@ def test_signals_reach_the_program(profilers, clarinet, number):
     )
     assert running.stdout.readline() == "ready\n"
     running.send_signal(number)
-    out, _ = running.communicate(timeout=30)
+    out, _ = running.communicate(timeout=PATIENCE)
     assert out == "got it\n" and running.returncode == 9
 
 
@@ -143,7 +143,7 @@ def test_ignored_signals_stay_ignored(profilers, clarinet):
         "kill -HUP $$; kill -HUP $PPID; echo alive",
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
     )
-    out, _ = running.communicate(timeout=30)
+    out, _ = running.communicate(timeout=PATIENCE)
     assert out == "alive\n" and running.returncode == 0
 
 
@@ -162,7 +162,7 @@ def test_ps_shows_the_profiler(profilers, clarinet, start_program, sample_comman
 
 def test_dotnet_run_profiles_the_program_only(profilers, launch, dotnet_build_project):
     done, seen = launch(profilers["good"], dotnet_build_project.run, env=dotnet_build_project.env,
-                        timeout=180)
+                        timeout=PATIENCE)
     assert done.code == 0 and done.out.splitlines()[-1] == "built", done
     assert len(seen) == 1, done
     assert done.err == "", done
@@ -207,11 +207,11 @@ def test_dotnet_test_profiles_the_test_host_only(profilers, launch, dotnet_build
 
 def test_dotnet_build_is_left_alone(profilers, launch, dotnet_build_project):
     done, seen = launch(profilers["good"], dotnet_build_project.build, env=dotnet_build_project.env,
-                        timeout=180)
+                        timeout=PATIENCE)
     assert done.code == 0 and seen == [], done
     assert "only the .NET SDK's own tools ran" in done.err and "--sdk" in done.err
     done, seen = launch(profilers["good"], dotnet_build_project.build, "--sdk",
-                        env=dotnet_build_project.env, timeout=180)
+                        env=dotnet_build_project.env, timeout=PATIENCE)
     assert done.code == 0 and seen != [], done
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from conftest import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[2]
 # What every Debian machine has; nothing else is put into the bare root below.
 LIBC = ["ld-linux-x86-64.so.2", "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0",
@@ -105,7 +107,7 @@ def test_the_archive_records_where_there_is_only_libc(packages, bare_root, newes
               f"exec /usr/sbin/chroot . {program} record -p cpu,exceptions -o /tmp/o.clarinet -- "
               + " ".join(sample))
     done = subprocess.run(["unshare", "-mpf", "sh", "-c", script], capture_output=True, text=True,
-                          env={"PATH": os.environ["PATH"]}, stdin=subprocess.DEVNULL, timeout=120)
+                          env={"PATH": os.environ["PATH"]}, stdin=subprocess.DEVNULL, timeout=PATIENCE)
     assert done.returncode == 0 and "recorded" in done.stderr, done
     code, out, err = enter(bare_root, program, "report", "/tmp/o.clarinet", "-f", "md")
     assert code == 0 and "System.InvalidOperationException" in out, (out, err)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import environment
+from conftest import PATIENCE, environment
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -277,7 +277,7 @@ def test_watch_goes_on_until_interrupted(sample, clarinet):
         watching = clarinet.start("ps", "--watch", "--json")
         rounds = [json.loads(watching.stdout.readline()) for _ in range(2)]
         watching.send_signal(signal.SIGINT)
-        assert watching.wait(30) == 0
+        assert watching.wait(PATIENCE) == 0
     for rows in rounds:
         assert patient.pid in [row["pid"] for row in rows]
 
@@ -325,7 +325,7 @@ def test_nothing_is_left_in_the_target(sample, clarinet):
         before = things(patient.pid)
         for _ in range(20):
             assert clarinet("ps").code == 0
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while things(patient.pid) - before and time.monotonic() < deadline:
             time.sleep(0.05)
         assert things(patient.pid) - before == set()

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from conftest import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[2]
 EVIL = 'Shop.Evil</script><img src=x onerror=alert(1)>;`|"\\.Run'
 PRICE = "Shop.Orders.Price<System.Decimal>"
@@ -25,7 +27,7 @@ def make_recording(clarinet_program, tmp_path):
     def make(name, *args):
         path = tmp_path / f"{name}.clarinet"
         program = clarinet_program.parent / "tests" / "make_recording"
-        subprocess.run([program, path, *map(str, args)], check=True, timeout=60)
+        subprocess.run([program, path, *map(str, args)], check=True, timeout=PATIENCE)
         return path
 
     return make
@@ -85,7 +87,7 @@ def decode_pprof(path):
         ["protoc", f"--proto_path={ROOT / 'tests'}", "--decode=clarinet.tests.Profile", "profile.proto"],
         input=gzip.decompress(path.read_bytes()),
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return parse_text_proto(done.stdout.decode("utf-8"))
@@ -396,7 +398,7 @@ def test_a_recording_cut_between_chunks_is_said_to_be_cut(clarinet, small, tmp_p
 
 def test_a_recording_may_come_through_a_pipe(clarinet_program, small):
     done = subprocess.run([clarinet_program, "report", "-", "-f", "json"],
-                          stdin=small.open("rb"), capture_output=True, timeout=60)
+                          stdin=small.open("rb"), capture_output=True, timeout=PATIENCE)
     assert done.returncode == 0
     assert json.loads(done.stdout)["processes"][0]["pid"] == 4711
 
@@ -416,6 +418,6 @@ def test_the_recording_is_not_written_over(clarinet_program, small, tmp_path, wa
                     ["diff", small, small, "-f", "json", "-o", other]):
         with open(small, "rb") as given:
             done = subprocess.run([clarinet_program, *command], stdin=given, capture_output=True,
-                                  text=True, timeout=60)
+                                  text=True, timeout=PATIENCE)
         assert done.returncode == 2 and "would be lost" in done.stderr, done
         assert small.read_bytes() == whole

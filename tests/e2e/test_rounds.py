@@ -3,9 +3,12 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.timeout(1800)  # a minute where nobody else is at work
 def test_fifty_rounds(runtimes_folder, samples_folder, clarinet_program, tmp_path):
     environment = {
         **os.environ, "CLARINET_ROOT": str(ROOT), "CLARINET_LONG_STATE": str(tmp_path),

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from conftest import PATIENCE
 from recording_reader import Recording
 
 STORM = ["-p", "cpu,wall", "--set", "cpu.interval=1ms", "--set", "cpu.clock=monotonic",
@@ -50,7 +51,7 @@ def test_timeouts_sleeps_and_children_keep_their_times(runtime, sample, clarinet
             good = int(patient.wait_for(rf"^{part}: (\d+) of 20$").group(1))
             assert good >= 18, f"{part}: {good} of 20 in time"
         assert patient.wait() == 0
-        process.wait(timeout=60)
+        process.wait(timeout=PATIENCE)
 
 
 def test_every_line_is_read(runtime, sample, clarinet, tmp_path):
@@ -68,7 +69,7 @@ def test_every_line_is_read(runtime, sample, clarinet, tmp_path):
         patient.process.stdin.flush()
         patient.wait_for("^lines read: 200$")
         patient.wait_for("^lines: 1 of 1$")
-        process.wait(timeout=60)
+        process.wait(timeout=PATIENCE)
 
 
 def test_the_programs_own_sigprof_is_respected(runtime, sample, clarinet, tmp_path):

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, ROOT, environment
+from conftest import BUILD, PATIENCE, ROOT, environment
 
 CLSIDS = {"hello": "0001", "exceptions": "0002", "allocations": "0003", "calls": "0004",
           "rewrite": "0005", "probe": "00FF"}
@@ -69,7 +69,7 @@ def countable(runtime, samples_folder, libraries, tmp_path):
             }
         done = subprocess.run(
             runtime.command(samples_folder / "Countable/Countable.dll"), env=environment(env),
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
         assert done.stderr == "", done.stderr
         lines = report.read_text().splitlines() if report.exists() else []
         return done.stdout, done.returncode, lines
@@ -280,7 +280,7 @@ def test_ten_minutes(sdk, runtime, samples_folder, tmp_path):
     assert len(settings) == 3
     done = subprocess.run(
         runtime.command(samples_folder / "Countable/Countable.dll"), env=environment(settings),
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 7, done
     thrown = done.stderr.splitlines()
     assert thrown.count("thrown: System.InvalidOperationException") == 30

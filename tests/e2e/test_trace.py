@@ -62,7 +62,7 @@ def wait_until_probed(clarinet_process):
         said += more
 
 
-def traced(process, timeout=60):
+def traced(process, timeout=PATIENCE):
     out, err = process.communicate(timeout=timeout)
     assert process.returncode == 0, (out, err)
     rows = json.loads(out)
@@ -244,7 +244,7 @@ def test_values_of_single_calls(sample, clarinet, runtime):
         checksum = rounds(patient, 20)
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, (out, err)
         assert rounds(patient, 20) == checksum
     assert patient.process.returncode == 0, patient
@@ -272,7 +272,7 @@ def test_slow_calls_only(sample, clarinet, newest_runtime):
         wait_until_probed(process)
         rounds(patient, 20)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, (out, err)
     answer = json.loads(out)
     assert answer["calls"] == [] and answer["methods"][0]["calls"] == 20, answer
@@ -284,7 +284,7 @@ def single_calls(patient, clarinet, *arguments, rounds_done=6):
     wait_until_probed(process)
     checksum = rounds(patient, rounds_done)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, (out, err)
     assert rounds(patient, rounds_done) == checksum
     return json.loads(out)
@@ -320,7 +320,7 @@ def test_log_lines(sample, clarinet, runtime):
         wait_until_probed(process)
         rounds(patient, 3)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, (out, err)
     assert patient.process.returncode == 0, patient
     lines = [line.split("  ")[-1] for line in out.splitlines() if " got " in line]
@@ -353,7 +353,7 @@ def test_call_tree_and_types_of_exceptions(sample, clarinet, runtime):
         wait_until_probed(process)
         rounds(patient)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, (out, err)
     answer = json.loads(out)
     nodes = answer["tree"]

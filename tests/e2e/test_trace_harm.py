@@ -3,6 +3,7 @@ import json
 import signal
 import time
 
+from conftest import PATIENCE
 from recording_reader import Recording
 from test_trace import tell
 
@@ -11,7 +12,7 @@ DEEP = 900_000  # fills most of the 64 MB that the sample gives its thread
 
 def wait_until_asked_for(process, path):
     """The recording names the methods as soon as the runtime was asked for them."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         assert process.poll() is None, process.communicate()
         if path.exists() and path.stat().st_size >= 16 and \
@@ -33,13 +34,13 @@ def test_deep_recursion_goes_on_and_is_counted(sample, clarinet, runtime, tmp_pa
         patient.wait_for("^time ")
         before = len(patient.lines)
         tell(patient, f"frame {DEEP}")
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + PATIENCE
         while len(patient.lines) == before and time.monotonic() < deadline:
             assert patient.is_running, patient
             time.sleep(0.1)
         traced = int(patient.lines[before].split()[1])
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, (out, err)
     assert patient.process.returncode == 0, patient
     assert traced <= plain + 32, (plain, traced)

@@ -99,7 +99,7 @@ static void server_start(fake_server *s, const fake_answer *answers, size_t coun
     s->requests = pipes[0];
     assert_int_equal(read(s->requests, name.sun_path, 1), 1);
     s->address.process_id = (int)s->child;
-    s->address.timeout_ms = 3000;
+    s->address.timeout_ms = 30000;
 }
 
 static size_t server_request(fake_server *s, uint8_t *bytes, size_t room)

@@ -1,14 +1,14 @@
 # ./dev samples: the C# samples, into build/samples/NAME/NAME.dll. Only those are built that have a
 # source newer than the last build; all of them when what they share is newer.
 need_dotnet
-newer_samples() { # newer_samples STAMP: their names with %3B between them; nothing means all
+newer_samples() { # newer_samples STAMP: their names with ; between them; nothing means all
     [ -f "$1" ] || return 0
     local names
     names=$(find samples -type f -newer "$1" -not -name '*.md' | cut -d/ -f2 | sort -u)
     for name in $names; do
         [ -f "samples/$name/$name.csproj" ] || return 0
     done
-    echo "$names" | paste -sd';' | sed 's/;/%3B/g'
+    echo "$names" | paste -sd';'
 }
 build_samples() {
     local stamp=build/samples/.built
@@ -19,8 +19,9 @@ build_samples() {
         [ -n "$(find samples -type f -newer "$stamp" -not -name '*.md' -print -quit)" ]; then
         say "building the samples"
         touch "$stamp.part" # as old as the start: a source changed during the build is newer
-        dotnet msbuild samples/samples.proj -p:Only="$(newer_samples "$stamp")" -nologo -verbosity:quiet -maxCpuCount:"$JOBS" \
-            -nodeReuse:false </dev/null >&2 || fail "the samples do not build"
+        # Only goes by the environment: an option's value would be taken for one name.
+        Only=$(newer_samples "$stamp") dotnet msbuild samples/samples.proj -nologo \
+            -verbosity:quiet -maxCpuCount:"$JOBS" -nodeReuse:false </dev/null >&2 || fail "the samples do not build"
         mv "$stamp.part" "$stamp"
     fi
     exec 8>&-
