@@ -5,8 +5,8 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/uio.h>
 
+#include "agent/read_self.h"
 #include "base/memory.h"
 #include "base/os.h"
 
@@ -34,22 +34,6 @@ typedef struct {
     uint32_t kind; /* 0 entering, 1 Monitor.Wait */
     int32_t timeout_ms;
 } blocking;
-
-static bool read_memory(uintptr_t address, void *into, size_t length)
-{
-    struct iovec here = {into, length};
-    struct iovec there = {(void *)address, length};
-
-    return address >= 4096 &&
-           process_vm_readv(os_process_id(), &here, 1, &there, 1, 0) == (ssize_t)length;
-}
-
-static uintptr_t read_word(uintptr_t address)
-{
-    uintptr_t word = 0;
-
-    return read_memory(address, &word, sizeof word) ? word : 0;
-}
 
 /* ---- the sync table ---- */
 
@@ -87,8 +71,8 @@ static bool is_entry(uintptr_t block, uintptr_t object, uint32_t k)
     uint32_t index;
 
     return block != 0 && object != 0 && (object & 7) == 0 &&
-           read_memory(object - 4, &header, sizeof header) &&
-           read_memory(block + BLOCK_INDEX, &index, sizeof index) &&
+           read_self(object - 4, &header, sizeof header) &&
+           read_self(block + BLOCK_INDEX, &index, sizeof index) &&
            (header & HEADER_IS_BLOCK) != 0 && (header & HEADER_IS_HASH) == 0 &&
            (header & INDEX_MASK) == k && (index & INDEX_MASK) == k;
 }
@@ -98,7 +82,7 @@ static bool is_sync_table(uintptr_t table)
     uintptr_t entries[PROOF][2];
     size_t good = 0;
 
-    if ((table & 7) != 0 || !read_memory(table, entries, sizeof entries))
+    if ((table & 7) != 0 || !read_self(table, entries, sizeof entries))
         return false;
     for (uint32_t k = 1; k < PROOF; k++) {
         if (entries[k][0] == 0 || entries[k][1] == 0 || (entries[k][1] & 1) != 0)
@@ -115,10 +99,10 @@ static void find_table(monitors *m)
     uintptr_t variables = variables_of_runtime();
     uintptr_t addresses[VARIABLES];
 
-    if (variables == 0 || !read_memory(variables, addresses, sizeof addresses))
+    if (variables == 0 || !read_self(variables, addresses, sizeof addresses))
         return;
     for (size_t i = 0; i < VARIABLES && m->table == 0; i++) {
-        uintptr_t table = addresses[i] == 0 ? 0 : read_word(addresses[i]);
+        uintptr_t table = addresses[i] == 0 ? 0 : read_self_word(addresses[i]);
 
         if (table != 0 && is_sync_table(table))
             m->table = table;
@@ -134,7 +118,7 @@ static void read_table(monitors *m)
     for (size_t at = 0; at < MONITORS_MOST && quiet < 4; at += PROOF) {
         bool any = false;
 
-        if (!read_memory(m->table + at * ENTRY_SIZE, entries, sizeof entries))
+        if (!read_self(m->table + at * ENTRY_SIZE, entries, sizeof entries))
             break;
         for (size_t k = at == 0 ? 1 : 0; k < PROOF; k++) {
             if ((entries[k][1] & 1) != 0 ||
@@ -153,7 +137,7 @@ static size_t index_of(const monitors *m, uintptr_t block)
 {
     uint32_t index;
 
-    if (block == 0 || (block & 7) != 0 || !read_memory(block + BLOCK_INDEX, &index, sizeof index))
+    if (block == 0 || (block & 7) != 0 || !read_self(block + BLOCK_INDEX, &index, sizeof index))
         return 0;
     index &= INDEX_MASK;
     return index < m->count && m->blocks[index] == block ? index : 0;
@@ -163,7 +147,7 @@ static size_t index_of(const monitors *m, uintptr_t block)
 
 static size_t read_record(const monitors *m, uintptr_t address, blocking *record)
 {
-    if (address == 0 || (address & 7) != 0 || !read_memory(address, record, sizeof *record) ||
+    if (address == 0 || (address & 7) != 0 || !read_self(address, record, sizeof *record) ||
         record->kind > 1)
         return 0;
     return index_of(m, record->block);
@@ -178,7 +162,7 @@ static unsigned votes_for(const monitors *m, const clr_info *info, const ThreadI
         AppDomainID appdomain = 0;
         blocking record;
 
-        if (read_record(m, read_word(threads[i] + offset), &record) != 0 &&
+        if (read_record(m, read_self_word(threads[i] + offset), &record) != 0 &&
             clr_info_get_thread_appdomain(info, threads[i], &appdomain) == S_OK &&
             record.appdomain == appdomain)
             votes++;
@@ -250,14 +234,14 @@ void monitors_look(const monitors *m, ThreadID thread, monitors_wait *wait)
     memset(wait, 0, sizeof *wait);
     if (m->blocking_offset == 0)
         return;
-    index = read_record(m, read_word(thread + m->blocking_offset), &record);
-    if (index == 0 || !read_memory(record.block, block, sizeof block))
+    index = read_record(m, read_self_word(thread + m->blocking_offset), &record);
+    if (index == 0 || !read_self(record.block, block, sizeof block))
         return;
     wait->is_waiting = true;
     wait->is_monitor_wait = record.kind == 1;
     wait->timeout_ms = record.timeout_ms;
     wait->object = m->objects[index];
-    wait->class_id = read_word(wait->object) & ~(uintptr_t)7;
+    wait->class_id = read_self_word(wait->object) & ~(uintptr_t)7;
     memcpy(&state, block, sizeof state);
     memcpy(&since, block + BLOCK_WAITING_SINCE, sizeof since);
     if ((state & 1) != 0)

@@ -2,9 +2,8 @@
 #include "agent/thread_names.h"
 
 #include <string.h>
-#include <sys/uio.h>
 
-#include "base/os.h"
+#include "agent/read_self.h"
 #include "base/text.h"
 
 enum {
@@ -18,15 +17,6 @@ typedef struct {
     uint32_t os_thread;
     ThreadID found;
 } search;
-
-static bool read_memory(uintptr_t address, void *into, size_t length)
-{
-    struct iovec here = {into, length};
-    struct iovec there = {(void *)address, length};
-
-    return address >= 4096 &&
-           process_vm_readv(os_process_id(), &here, 1, &there, 1, 0) == (ssize_t)length;
-}
 
 /* ---- the runtime's types, once ---- */
 
@@ -92,11 +82,11 @@ static bool read_name(const thread_names *t, uintptr_t handle, const char *short
     size_t before = out->length, length = strlen(short_name);
     uint32_t count = 0;
 
-    if ((handle & 7) != 0 || !read_memory(handle, &object, sizeof object) || (object & 7) != 0 ||
-        !read_memory(object, &type, sizeof type) || (type & ~(uintptr_t)7) != t->class_id ||
-        !read_memory(object + t->name_offset, &string, sizeof string) || string == 0 ||
-        !read_memory(string + t->string_length, &count, sizeof count) || count == 0 ||
-        count > MOST_UNITS || !read_memory(string + t->string_start, units, count * sizeof *units))
+    if ((handle & 7) != 0 || !read_self(handle, &object, sizeof object) || (object & 7) != 0 ||
+        !read_self(object, &type, sizeof type) || (type & ~(uintptr_t)7) != t->class_id ||
+        !read_self(object + t->name_offset, &string, sizeof string) || string == 0 ||
+        !read_self(string + t->string_length, &count, sizeof count) || count == 0 ||
+        count > MOST_UNITS || !read_self(string + t->string_start, units, count * sizeof *units))
         return false;
     text_append_utf16(out, units, count);
     if (out->failed || out->length - before < length ||
@@ -121,7 +111,7 @@ bool thread_names_find(thread_names *t, const clr_info *info, uint32_t os_thread
     if (t->class_id == 0)
         return false;
     clr_each_thread(info, take_thread, &s);
-    if (s.found == 0 || !read_memory(s.found, words, sizeof words))
+    if (s.found == 0 || !read_self(s.found, words, sizeof words))
         return false;
     if (t->handle_offset != 0 &&
         read_name(t, words[t->handle_offset / sizeof *words], short_name, out))

@@ -1,6 +1,7 @@
 /*
- * rule_locks: deadlock (a cycle of threads that each wait for a monitor the next one owns) and
- * lock-contention (how many threads stand before locks on average, without those of a deadlock).
+ * rule_locks: deadlock (a cycle of threads that each wait for something the next one owns, or is)
+ * and lock-contention (how many threads stand before locks on average, without those of a
+ * deadlock).
  *
  * The snapshot is taken while the runtime is suspended, so owners and waiters belong to one moment,
  * and a cycle in it cannot open by itself, except where a waiter has set a time limit.
@@ -74,14 +75,20 @@ static size_t mark_behind(findings_context *c, const threads_view *view, const t
     return behind;
 }
 
-static void show_member(findings_context *c, finding *f, const threads_entry *entry)
+static void show_member(findings_context *c, finding *f, const threads_entry *entry,
+                        const threads_entry *next)
 {
     char waiter[120];
     char owner[120];
 
-    findings_show(c, f, "thread %s waits for a lock on %s, held by thread %s:",
-                  title_of(c, entry->os_id, waiter), model_text(c->m, entry->object_type),
-                  title_of(c, entry->owner, owner));
+    if (entry->state == THREADS_MONITOR)
+        findings_show(c, f, "thread %s waits for a lock on %s, held by thread %s:",
+                      title_of(c, entry->os_id, waiter), model_text(c->m, entry->object_type),
+                      title_of(c, next->os_id, owner));
+    else
+        findings_show(c, f, "thread %s is %s (%s) and needs thread %s:",
+                      title_of(c, entry->os_id, waiter), threads_state_name(entry->state),
+                      model_text(c->m, entry->object_type), title_of(c, next->os_id, owner));
     findings_show_stack(c, f, stack_of(c, entry));
 }
 
@@ -113,7 +120,8 @@ static void tell_cycle(findings_context *c, const threads_view *view, const thre
                      "%zu threads wait for each other and will not go on%s: %s%s", cycle->count,
                      limited ? " before a time limit ends it" : "", names, more);
     for (size_t i = 0; i < cycle->count; i++)
-        show_member(c, f, &view->entries[cycle->members[i]]);
+        show_member(c, f, &view->entries[cycle->members[i]],
+                    &view->entries[cycle->members[(i + 1) % cycle->count]]);
     findings_set_place(c, f, place);
     findings_advise(c, f,
                     "Take these locks in the same order everywhere, or do not call code that locks "
@@ -131,7 +139,8 @@ void findings_rule_deadlock(findings_context *c)
         return;
     }
     for (size_t i = 0; i < view.cycle_count; i++)
-        tell_cycle(c, &view, &view.cycles[i]);
+        if (!view.cycles[i].suspected)
+            tell_cycle(c, &view, &view.cycles[i]);
     threads_free(&view);
 }
 

@@ -24,6 +24,7 @@ static const struct {
     {"System.Threading.Semaphore*", THREADS_SEMAPHORE},
     {"System.Threading.ManualResetEventSlim.Wait*", THREADS_EVENT},
     {"System.Threading.Lock.*", THREADS_LOCK},
+    {"System.Threading.ReaderWriterLockSlim.*", THREADS_READER_WRITER},
     {"System.Threading.Monitor.Wait*", THREADS_MONITOR_WAIT},
     {"System.Threading.Monitor.*", THREADS_MONITOR},
     {"System.Threading.WaitHandle.*", THREADS_EVENT},
@@ -38,6 +39,33 @@ static const struct {
     {"Interop.Sys.WaitPid*", THREADS_IO},
     {"System.Net.Sockets.SocketAsyncEngine.EventLoop", THREADS_IO},
 };
+
+const char *threads_state_kind(threads_state state)
+{
+    switch (state) {
+    case THREADS_MONITOR:
+    case THREADS_MONITOR_WAIT:
+        return "monitor";
+    case THREADS_LOCK:
+        return "lock";
+    case THREADS_READER_WRITER:
+        return "reader-writer lock";
+    case THREADS_SEMAPHORE:
+        return "semaphore";
+    case THREADS_MUTEX:
+        return "mutex";
+    case THREADS_EVENT:
+        return "event";
+    case THREADS_TASK:
+        return "task";
+    case THREADS_JOIN:
+        return "thread";
+    case THREADS_CLASS:
+        return "static constructor";
+    default:
+        return NULL;
+    }
+}
 
 const char *threads_state_name(threads_state state)
 {
@@ -57,8 +85,16 @@ static const char *method_of(const threads_view *v, uint32_t stack)
     return model_text(v->model, v->process->functions[frame->function].name);
 }
 
+bool threads_stack_has(const threads_view *v, uint32_t stack, const char *pattern)
+{
+    for (; stack != 0; stack = v->process->stack_parents[stack])
+        if (text_matches(method_of(v, stack), pattern))
+            return true;
+    return false;
+}
+
 /* The outermost sign among the innermost frames says most: Task.Wait stands above the event it
- * waits with. */
+ * waits with. Not beyond the program's own methods: above them stands what called these. */
 static threads_state state_by_names(const threads_view *v, uint32_t stack)
 {
     threads_state state = THREADS_RUNNING;
@@ -69,6 +105,8 @@ static threads_state state_by_names(const threads_view *v, uint32_t stack)
          depth++, stack = v->process->stack_parents[stack]) {
         const char *method = method_of(v, stack);
 
+        if (!text_starts_with(method, "System.") && !text_starts_with(method, "Interop."))
+            break;
         for (size_t i = 0; i < sizeof SIGNS / sizeof *SIGNS; i++) {
             if (!text_matches(method, SIGNS[i].pattern))
                 continue;
@@ -83,7 +121,7 @@ static threads_state state_by_names(const threads_view *v, uint32_t stack)
 
 typedef struct {
     const model_column *thread, *managed_id, *stack, *cpu, *waits_for, *object, *object_type,
-        *owner, *waiters, *waited, *look;
+        *owner, *waiters, *waited, *look, *native;
 } columns;
 
 /* A column whose cells are indexes of the model: only its type makes them so. */
@@ -108,6 +146,7 @@ static bool find_columns(const model *m, const model_table *t, columns *c)
     c->waiters = model_find_column(m, t, "waiters");
     c->waited = model_find_column(m, t, "waited");
     c->look = model_find_column(m, t, "look");
+    c->native = model_find_column(m, t, "native"); /* not in older recordings */
     return c->thread != NULL && c->managed_id != NULL && c->stack != NULL && c->cpu != NULL &&
            c->waits_for != NULL && c->object != NULL && c->object_type != NULL &&
            c->owner != NULL && c->waiters != NULL && c->waited != NULL && c->look != NULL;
@@ -126,6 +165,7 @@ static void read_entry(threads_view *v, const columns *c, size_t row, threads_en
     entry->name = thread->name;
     entry->stack = (uint32_t)model_cell(c->stack, row);
     entry->cpu_ns = model_cell(c->cpu, row);
+    entry->native = c->native == NULL ? 0 : model_cell(c->native, row);
     entry->state = waits_for == WAITS_MONITOR        ? THREADS_MONITOR
                    : waits_for == WAITS_MONITOR_WAIT ? THREADS_MONITOR_WAIT
                                                      : state_by_names(v, entry->stack);
@@ -150,55 +190,33 @@ const threads_entry *threads_by_id(const threads_view *view, uint64_t os_id)
     return NULL;
 }
 
-/* ---- cycles ---- */
+/* ---- edges ---- */
 
-static size_t index_of(const threads_view *v, uint64_t os_id)
+bool threads_add_edge(threads_view *v, size_t from, size_t to, bool inferred)
 {
-    const threads_entry *entry = os_id == 0 ? NULL : threads_by_id(v, os_id);
+    if (v->edge_count == v->edge_capacity) {
+        size_t capacity = v->edge_capacity == 0 ? 64 : v->edge_capacity * 2;
+        threads_edge *edges = memory_resize(v->edges, capacity * sizeof *edges);
 
-    return entry == NULL ? SIZE_MAX : (size_t)(entry - v->entries);
+        if (edges == NULL)
+            return false;
+        v->edges = edges;
+        v->edge_capacity = capacity;
+    }
+    v->edges[v->edge_count++] = (threads_edge){from, to, inferred};
+    return true;
 }
 
-/* Each thread waits for one owner at most: follow it, marking with the round's number. Meeting a
- * mark of the same round closes a cycle. */
-static int find_cycles(threads_view *v, error *e)
+static bool add_monitors(threads_view *v)
 {
-    size_t *mark = memory_allocate_array(v->count, sizeof *mark);
+    for (size_t i = 0; i < v->count; i++) {
+        const threads_entry *owner =
+            v->entries[i].owner == 0 ? NULL : threads_by_id(v, v->entries[i].owner);
 
-    if (mark == NULL)
-        return error_set(e, ERROR_MEMORY, "no memory for the wait graph");
-    for (size_t start = 0; start < v->count; start++) {
-        size_t at = start;
-        size_t first;
-        threads_cycle *cycles;
-        threads_cycle cycle = {NULL, 0};
-
-        while (at != SIZE_MAX && mark[at] == 0) {
-            mark[at] = start + 1;
-            at = index_of(v, v->entries[at].owner);
-        }
-        if (at == SIZE_MAX || mark[at] != start + 1)
-            continue;
-        first = at;
-        do {
-            cycle.count++;
-            at = index_of(v, v->entries[at].owner);
-        } while (at != first);
-        cycle.members = memory_allocate_array(cycle.count, sizeof *cycle.members);
-        cycles = memory_resize(v->cycles, (v->cycle_count + 1) * sizeof *cycles);
-        if (cycles != NULL)
-            v->cycles = cycles;
-        if (cycles == NULL || cycle.members == NULL) {
-            memory_free(cycle.members);
-            memory_free(mark);
-            return error_set(e, ERROR_MEMORY, "no memory for the wait graph");
-        }
-        for (size_t i = 0; i < cycle.count; i++, at = index_of(v, v->entries[at].owner))
-            cycle.members[i] = at;
-        v->cycles[v->cycle_count++] = cycle;
+        if (owner != NULL && !threads_add_edge(v, i, (size_t)(owner - v->entries), false))
+            return false;
     }
-    memory_free(mark);
-    return 0;
+    return true;
 }
 
 /* ---- public ---- */
@@ -209,6 +227,7 @@ int threads_make(const model *m, const model_process *process, threads_view *vie
     const model_table *looks = model_find_table(m, process, "looks", "threads");
     columns c;
     uint64_t last = 0;
+    int code;
 
     memset(view, 0, sizeof *view);
     view->model = m;
@@ -230,7 +249,10 @@ int threads_make(const model *m, const model_process *process, threads_view *vie
         if (suspension != NULL)
             view->suspension_ns = model_cell(suspension, looks->rows - 1);
     }
-    return find_cycles(view, e);
+    if (!add_monitors(view))
+        return error_set(e, ERROR_MEMORY, "no memory for the wait graph");
+    code = threads_read_waits(view, last, e);
+    return code != 0 ? code : threads_find_cycles(view, e);
 }
 
 void threads_free(threads_view *view)
@@ -238,6 +260,8 @@ void threads_free(threads_view *view)
     for (size_t i = 0; i < view->cycle_count; i++)
         memory_free(view->cycles[i].members);
     memory_free(view->cycles);
+    memory_free(view->chains);
+    memory_free(view->edges);
     memory_free(view->entries);
     memset(view, 0, sizeof *view);
 }

@@ -2,9 +2,10 @@
  * threads: what every thread did at one look of the profiler `threads`: its state, what it waits
  * for, and the cycles in which threads wait for each other.
  *
- * States: a monitor and its owner are read from the runtime; the other waits are told by the
- * innermost methods of the stack. A cycle is reported only from owners that were read, never from
- * names. Thread rules: a view is never changed once made.
+ * Owners of monitors, locks, reader-writer locks, joined threads, running tasks and static
+ * constructors are read from the runtime; a cycle of such waits is a deadlock. Semaphores, mutexes
+ * and events keep no owner: a cycle through one of these is only suspected. Thread rules: a view
+ * is never changed once made.
  */
 #ifndef CLARINET_ANALYSIS_THREADS_H
 #define CLARINET_ANALYSIS_THREADS_H
@@ -21,10 +22,13 @@
     X(THREADS_MONITOR, "waiting for a monitor")                                                    \
     X(THREADS_MONITOR_WAIT, "in Monitor.Wait")                                                     \
     X(THREADS_LOCK, "waiting for a Lock")                                                          \
+    X(THREADS_READER_WRITER, "waiting for a reader-writer lock")                                   \
     X(THREADS_SEMAPHORE, "waiting for a semaphore")                                                \
+    X(THREADS_MUTEX, "waiting for a mutex")                                                        \
     X(THREADS_EVENT, "waiting for an event")                                                       \
     X(THREADS_TASK, "waiting for a task")                                                          \
     X(THREADS_JOIN, "joining a thread")                                                            \
+    X(THREADS_CLASS, "waiting for a static constructor")                                           \
     X(THREADS_SLEEP, "sleeping")                                                                   \
     X(THREADS_IO, "in input or output")                                                            \
     X(THREADS_POOL_IDLE, "idle pool worker")                                                       \
@@ -40,30 +44,61 @@ typedef enum {
 typedef struct {
     uint64_t os_id;
     uint64_t managed_id;
-    uint32_t name;  /* string; 0 = none */
-    uint32_t stack; /* model index; 0 = no managed frame */
+    uint64_t native; /* the runtime's address of it */
+    uint32_t name;   /* string; 0 = none */
+    uint32_t stack;  /* model index; 0 = no managed frame */
     threads_state state;
     uint64_t cpu_ns;
-    uint64_t object;      /* of the monitor; 0 = none */
+    uint64_t object;      /* that it waits for; 0 = not known */
     uint32_t object_type; /* string */
     uint64_t owner;       /* OS id; 0 = nobody, or not known */
+    bool owner_inferred;  /* not read */
     uint64_t waiters;
     uint64_t waited_ns; /* 0 = not known */
 } threads_entry;
+
+/* One thread cannot go on before another one does. Indexes of entries. */
+typedef struct {
+    size_t from, to;
+    bool inferred;
+} threads_edge;
 
 /* A cycle: `count` entries (indexes), each waiting for the next, the last for the first. */
 typedef struct {
     size_t *members;
     size_t count;
+    bool suspected; /* one of its owners is inferred */
 } threads_cycle;
+
+/* A task that a thread blocks on, or that such a one awaits. */
+typedef struct {
+    uint64_t object;
+    uint32_t type;   /* string */
+    bool is_done;    /* what awaits it could go on */
+    char method[96]; /* the async method; "" = none */
+} threads_step;
+
+enum { THREADS_STEPS = 24 };
+
+/* A thread blocks on a task whose next step needs a thread that is blocked. */
+typedef struct {
+    size_t entry;
+    bool by_pool; /* every worker of the pool blocks; else the step is this thread's own */
+    size_t count;
+    threads_step steps[THREADS_STEPS];
+} threads_chain;
 
 typedef struct {
     const model *model;
     const model_process *process;
     threads_entry *entries; /* by OS id */
     size_t count;
-    threads_cycle *cycles;
+    threads_edge *edges;
+    size_t edge_count, edge_capacity;
+    threads_cycle *cycles; /* the certain ones first */
     size_t cycle_count;
+    threads_chain *chains;
+    size_t chain_count, chain_capacity;
     uint64_t suspension_ns;
 } threads_view;
 
@@ -72,7 +107,21 @@ int threads_make(const model *m, const model_process *process, threads_view *vie
 void threads_free(threads_view *view);
 
 const char *threads_state_name(threads_state state);
+/* One word for what a thread in this state waits for; NULL = nothing that has an owner. */
+const char *threads_state_kind(threads_state state);
 /* The entry with this OS id, or NULL. */
 const threads_entry *threads_by_id(const threads_view *view, uint64_t os_id);
+/* How many cycles are certain, or suspected. */
+size_t threads_cycles(const threads_view *view, bool suspected);
+
+/* ---- between the files of threads ---- */
+
+/* Does the method or a caller of it, up to the outermost, match the pattern? */
+bool threads_stack_has(const threads_view *v, uint32_t stack, const char *pattern);
+bool threads_add_edge(threads_view *v, size_t from, size_t to, bool inferred);
+/* threads_waits.c: what the look copied of the objects that threads wait for. */
+int threads_read_waits(threads_view *v, uint64_t look, error *e);
+/* threads_graph.c: the cycles of the edges. */
+int threads_find_cycles(threads_view *v, error *e);
 
 #endif

@@ -16,6 +16,7 @@
 #include "agent/agent.h"
 #include "agent/monitors.h"
 #include "agent/sampling.h"
+#include "agent/waits.h"
 #include "base/memory.h"
 #include "base/os.h"
 
@@ -47,6 +48,7 @@ enum {
     WAITERS,
     WAITED,
     LOOK,
+    NATIVE,
     COLUMNS
 };
 
@@ -63,6 +65,23 @@ static const recording_column THREAD_COLUMNS[COLUMNS] = {
     [WAITERS] = {RECORDING_U64, "waiters", ""},
     [WAITED] = {RECORDING_DURATION, "waited", ""},
     [LOOK] = {RECORDING_U64, "look", ""},
+    [NATIVE] = {RECORDING_U64, "native", ""},
+};
+/* What waits.h copied: objects, their fields, and which thread has to do with which. */
+static const recording_column OBJECT_COLUMNS[] = {
+    {RECORDING_U64, "look", ""},
+    {RECORDING_U64, "object", ""},
+    {RECORDING_STRING_ID, "type", ""},
+};
+static const recording_column FIELD_COLUMNS[] = {
+    {RECORDING_U64, "look", ""},
+    {RECORDING_U64, "object", ""},
+    {RECORDING_STRING_ID, "field", ""},
+    {RECORDING_U64, "value", ""},
+};
+static const recording_column LINK_COLUMNS[] = {
+    {RECORDING_U64, "look", ""},   {RECORDING_THREAD_ID, "thread", ""}, {RECORDING_U64, "role", ""},
+    {RECORDING_U64, "object", ""}, {RECORDING_STRING_ID, "type", ""},
 };
 enum { LOOK_TIME, LOOK_NUMBER, LOOK_SUSPENSION, LOOK_THREADS, LOOK_COLUMNS };
 static const recording_column LOOKS_COLUMNS[LOOK_COLUMNS] = {
@@ -74,6 +93,9 @@ static const recording_column LOOKS_COLUMNS[LOOK_COLUMNS] = {
 static const recording_table TABLES[] = {
     {"threads", "threads", THREAD_COLUMNS, COLUMNS},
     {"looks", "threads", LOOKS_COLUMNS, LOOK_COLUMNS},
+    {"wait_objects", "threads", OBJECT_COLUMNS, 3},
+    {"wait_fields", "threads", FIELD_COLUMNS, 4},
+    {"wait_links", "threads", LINK_COLUMNS, 5},
 };
 static const char *const LOSSES[] = {
     "ring full",
@@ -101,7 +123,15 @@ typedef struct {
     uint64_t looks;
     uint64_t next_ns;     /* 0 = no further look */
     uint64_t interval_ns; /* 0 = once */
+    waits waits;
 } state;
+
+/* A stack while it is walked. */
+typedef struct {
+    seen_thread *thread;
+    size_t count; /* of innermost frames */
+    waits_frame innermost[WAITS_FRAMES];
+} walked;
 
 static state *state_of(agent *a)
 {
@@ -122,20 +152,38 @@ static int list_thread(void *context, uintptr_t id)
     return 1;
 }
 
+/* The registers that keep their value through calls, and the stack pointer, in the runtime's
+ * picture of a frame. */
+static void keep_frame(walked *w, FunctionID function, const uint8_t *context, uint32_t size)
+{
+    static const uint16_t PLACES[WAITS_REGISTERS] = {0x90, 0xa0, 0xd8, 0xe0, 0xe8, 0xf0};
+    enum { STACK_POINTER = 0x98, NEEDED = 0xf8 };
+    waits_frame *frame = &w->innermost[w->count++];
+
+    memset(frame, 0, sizeof *frame);
+    frame->function = function;
+    if (context == NULL || size < NEEDED)
+        return;
+    memcpy(&frame->stack_pointer, context + STACK_POINTER, sizeof frame->stack_pointer);
+    for (size_t i = 0; i < WAITS_REGISTERS; i++)
+        memcpy(&frame->registers[i], context + PLACES[i], sizeof frame->registers[i]);
+}
+
 static HRESULT CLR_CALL take_frame(FunctionID function, uintptr_t ip, COR_PRF_FRAME_INFO frame,
                                    uint32_t context_size, uint8_t *context, void *data)
 {
-    seen_thread *t = data;
+    walked *w = data;
+    seen_thread *t = w->thread;
 
     (void)frame;
-    (void)context_size;
-    (void)context;
     if (function == 0)
         return S_OK;
     if (t->frames == MOST_FRAMES) {
         t->cut = true;
         return S_FALSE;
     }
+    if (w->count < WAITS_FRAMES)
+        keep_frame(w, function, context, context_size);
     t->addresses[t->frames++] = ip;
     return S_OK;
 }
@@ -150,18 +198,22 @@ static void look_at_threads(agent *a, state *s, uint64_t begin)
     has_monitors = monitors_open(&m, &a->info, s->ids, s->count);
     for (size_t i = 0; i < s->count; i++) {
         seen_thread *t = &s->threads[i];
+        walked w = {.thread = t};
 
         if (os_monotonic_ns() - begin > LONGEST_SUSPENSION_NS) {
             agent_lose(a, SELF, LOSS_TIME, s->count - i);
             break;
         }
         clr_info_get_thread_info(&a->info, t->id, &t->os_thread);
-        clr_info_do_stack_snapshot(&a->info, t->id, take_frame, COR_PRF_SNAPSHOT_DEFAULT, t, NULL,
-                                   0);
+        clr_info_do_stack_snapshot(&a->info, t->id, take_frame, COR_PRF_SNAPSHOT_REGISTER_CONTEXT,
+                                   &w, NULL, 0);
         if (has_monitors)
             monitors_look(&m, t->id, &t->wait);
+        waits_look(&s->waits, t->id, t->os_thread, w.innermost, w.count);
         t->is_seen = true;
     }
+    for (size_t i = 0; i < s->count && s->threads[i].is_seen; i++)
+        waits_look_at_statics(&s->waits, s->threads[i].id, s->threads[i].os_thread);
     if (has_monitors)
         monitors_close(&m);
 }
@@ -187,6 +239,30 @@ static int compare_ids(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static void write_object(void *context, uint64_t address, uint32_t type)
+{
+    agent *a = context;
+    uint64_t cells[] = {state_of(a)->looks, address, type};
+
+    agent_row(a, SELF, 2, cells);
+}
+
+static void write_field(void *context, uint64_t address, uint32_t name, uint64_t value)
+{
+    agent *a = context;
+    uint64_t cells[] = {state_of(a)->looks, address, name, value};
+
+    agent_row(a, SELF, 3, cells);
+}
+
+static void write_link(void *context, const waits_link *link, uint32_t type)
+{
+    agent *a = context;
+    uint64_t cells[] = {state_of(a)->looks, link->os_thread, link->role, link->object, type};
+
+    agent_row(a, SELF, 4, cells);
+}
+
 static void write_rows(agent *a, state *s, uint64_t time, uint64_t suspension)
 {
     uint64_t look[LOOK_COLUMNS] = {time, s->looks, suspension, s->count};
@@ -205,6 +281,7 @@ static void write_rows(agent *a, state *s, uint64_t time, uint64_t suspension)
             t->frames == 0 ? 0 : names_stack_of(&a->names, t->addresses, t->frames, true, t->cut);
         cells[CPU] = sampling_thread_clock((int)t->os_thread);
         cells[LOOK] = s->looks;
+        cells[NATIVE] = t->id;
         if (t->wait.is_waiting) {
             cells[WAITS_FOR] = t->wait.is_monitor_wait ? STATE_MONITOR_WAIT : STATE_MONITOR;
             cells[OBJECT] = t->wait.object;
@@ -216,6 +293,7 @@ static void write_rows(agent *a, state *s, uint64_t time, uint64_t suspension)
         }
         agent_row(a, SELF, 0, cells);
     }
+    waits_write(&s->waits, &a->names, &(waits_rows){write_object, write_field, write_link, a});
     agent_row(a, SELF, 1, look);
 }
 
@@ -256,6 +334,7 @@ static void take_look(agent *a, state *s)
 
     if (!agent_enter_runtime(a) || !make_room(a, s))
         return;
+    waits_begin(&s->waits, &a->info);
     if (!suspend(a)) {
         agent_lose(a, SELF, LOSS_BUSY, 1);
         return;
@@ -306,6 +385,7 @@ static void stop(agent *a)
 
     memory_free(s->threads);
     memory_free(s->ids);
+    waits_free(&s->waits);
     memset(s, 0, sizeof *s);
 }
 
@@ -338,7 +418,7 @@ const engine ENGINE_threads = {
     .name = "threads",
     .mask_low = COR_PRF_ENABLE_STACK_SNAPSHOT,
     .tables = TABLES,
-    .table_count = 2,
+    .table_count = 5,
     .losses = LOSSES,
     .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,

@@ -36,6 +36,68 @@ def test_a_deadlock_is_named_with_owners_types_and_lines(clarinet, sample, runti
     assert "still stuck: True" in patient.lines
 
 
+def cycles(answer, key="deadlocks"):
+    """The names of each cycle's threads, sorted."""
+    names = {thread["os_id"]: thread["name"] for thread in answer["threads"]}
+    return sorted(sorted(names[os_id] for os_id in cycle) for cycle in answer[key])
+
+
+def test_every_kind_of_knot_is_found_and_nothing_else(clarinet, sample, runtime):
+    with sample("Knots") as patient:
+        done = clarinet("threads", patient.pid, "--json")
+        assert done.code == 0, done
+        answer = done.json
+        threads = by_name(answer)
+        expected = [
+            ["body", "body-waiter"],
+            ["constructor", "constructor-helper"],
+            ["lock-left", "lock-right"],
+            ["reader", "upgrader"],
+            ["ring-first", "ring-second", "ring-third"],
+            ["writer-orders", "writer-stock"],
+        ]
+        if runtime.name == "8.0":  # it has no System.Threading.Lock
+            expected.remove(["lock-left", "lock-right"])
+        assert cycles(answer) == expected, done
+        assert ["mutex-left", "mutex-right"] in cycles(answer, "suspected_deadlocks"), done
+
+        def waits(name):
+            wait = threads[name]["waiting_for"]
+            owners = [n for n, t in threads.items() if t["os_id"] == wait["owner_os_id"]]
+            return wait["kind"], wait["type"], owners
+
+        rwlock = "System.Threading.ReaderWriterLockSlim"
+        assert waits("upgrader") == ("reader-writer lock", rwlock, ["reader"])
+        assert waits("writer-stock") == ("reader-writer lock", rwlock, ["writer-orders"])
+        assert waits("ring-first") == ("reader-writer lock", rwlock, ["ring-second"])
+        assert waits("ring-second")[::2] == ("thread", ["ring-third"])
+        assert waits("constructor-helper") == ("static constructor", "Knots.Settings", ["constructor"])
+        assert waits("body-waiter")[::2] == ("task", ["body"])
+        assert waits("cashier") == ("semaphore", "System.Threading.SemaphoreSlim", [])
+        assert waits("mutex-left") == ("mutex", "System.Threading.Mutex", [])
+        if runtime.name != "8.0":
+            assert waits("lock-left") == ("lock", "System.Threading.Lock", ["lock-right"])
+        (chain,) = answer["async_deadlocks"]
+        assert chain["os_id"] == threads["window"]["os_id"] and chain["needs"] == "blocked thread"
+        steps = chain["tasks"]
+        assert [s["method"] for s in steps] == ["Knots.Windows.LoadAsync", "Knots.Windows.FetchAsync", ""]
+        assert [s["done"] for s in steps] == [False, False, True]
+        assert all(t["managed_id"] > 0 for t in threads.values() if t["name"].startswith("ring"))
+        assert patient.finish() == 0
+    assert "all tied: True" in patient.lines
+
+
+def test_a_pool_that_waits_for_itself_is_an_async_deadlock(clarinet, sample, runtime):
+    with sample("Knots", "--pool", "yes") as patient:
+        done = clarinet("threads", patient.pid, "--json")
+        assert done.code == 0, done
+        chains = done.json["async_deadlocks"]
+        assert [chain["needs"] for chain in chains] == ["thread pool"] * 4, done
+        assert {chain["tasks"][-1]["method"] for chain in chains} == {"Knots.Pool.StepAsync"}
+        assert done.json["deadlocks"] == [] and done.json["suspected_deadlocks"] == []
+        assert patient.finish() == 0
+
+
 def test_a_crowd_is_no_deadlock_and_goes_on(clarinet, sample, runtime):
     with sample("Crowded") as patient:
         for _ in range(5):

@@ -1,0 +1,369 @@
+// Sick: threads that wait for each other through every kind of lock but a plain pair of monitors
+// (that is Stuck), each knot by threads of its own. All are tied for good before "ready" is said.
+// Options: --pool yes fills the thread pool with work that waits for the pool (no), --seconds S.
+using System;
+using System.Collections.Concurrent;
+using System.Collections.Generic;
+using System.Reflection;
+using System.Runtime.CompilerServices;
+using System.Threading;
+using System.Threading.Tasks;
+using Clarinet.Samples;
+
+namespace Knots
+{
+    public static class Program
+    {
+        private static readonly List<Thread> Tied = new List<Thread>();
+
+        public static int Main(string[] args)
+        {
+            Patient patient = new Patient(args);
+
+            if (patient.Text("pool", "no") == "yes")
+                Pool.Fill();
+            else
+                TieAll();
+            patient.Ready();
+            patient.WaitForEnd();
+            Console.WriteLine("all tied: " + Tied.TrueForAll(thread => thread.IsAlive));
+            return 0;
+        }
+
+        public static Thread Start(string name, ThreadStart body)
+        {
+            Thread thread = new Thread(body) { Name = name, IsBackground = true };
+
+            thread.Start();
+            Tied.Add(thread);
+            return thread;
+        }
+
+        public static void WaitUntilBlocked(Thread thread)
+        {
+            for (int quiet = 0; quiet < 5; Thread.Sleep(10))
+                quiet = (thread.ThreadState & ThreadState.WaitSleepJoin) != 0 ? quiet + 1 : 0;
+        }
+
+        private static void TieAll()
+        {
+            List<Thread> alone = new List<Thread>();
+
+            if (Type.GetType("System.Threading.Lock") != null)
+            {
+                Barrier both = new Barrier(2);
+                NewLock left = new NewLock(), right = new NewLock();
+
+                Start("lock-left", () => NewLocks.Cross(left, right, both));
+                Start("lock-right", () => NewLocks.Cross(right, left, both));
+            }
+            Readers.Tie();
+            Semaphores.Tie();
+            Mutexes.Tie();
+            Mixed.Tie();
+            Start("constructor", Constructors.Tie);
+            Start("window", Windows.Open);
+            Start("body-waiter", Bodies.Tie);
+            alone.AddRange(Tied);
+            foreach (Thread thread in alone)
+            {
+                if (thread.Name != "constructor-helper")
+                    WaitUntilBlocked(thread);
+            }
+            Constructors.WaitUntilTied();
+        }
+    }
+
+    // System.Threading.Lock, which the framework that samples are built for does not have.
+    public sealed class NewLock
+    {
+        private static readonly Type Kind = Type.GetType("System.Threading.Lock")!;
+        public readonly Action Enter;
+
+        public NewLock()
+        {
+            object made = Activator.CreateInstance(Kind)!;
+            MethodInfo enter = Kind.GetMethod("Enter", Type.EmptyTypes)!;
+
+            Enter = (Action)Delegate.CreateDelegate(typeof(Action), made, enter);
+        }
+    }
+
+    public static class NewLocks
+    {
+        public static void Cross(NewLock first, NewLock second, Barrier both)
+        {
+            first.Enter();
+            both.SignalAndWait();
+            second.Enter();
+        }
+    }
+
+    // One reads and waits for a monitor; its owner wants to write, which the reader prevents. And two
+    // that want to write what the other one writes.
+    public static class Readers
+    {
+        private static readonly ReaderWriterLockSlim Prices = new ReaderWriterLockSlim();
+        private static readonly ReaderWriterLockSlim Stock = new ReaderWriterLockSlim();
+        private static readonly ReaderWriterLockSlim Orders = new ReaderWriterLockSlim();
+        private static readonly object Desk = new object();
+        private static readonly Barrier Two = new Barrier(2);
+        private static readonly Barrier Writers = new Barrier(2);
+
+        public static void Tie()
+        {
+            Program.Start("reader", Read);
+            Program.Start("upgrader", Upgrade);
+            Program.Start("writer-stock", () => Write(Stock, Orders));
+            Program.Start("writer-orders", () => Write(Orders, Stock));
+        }
+
+        public static void Read()
+        {
+            Prices.EnterReadLock();
+            Two.SignalAndWait();
+            lock (Desk)
+                Console.WriteLine("never said");
+        }
+
+        public static void Upgrade()
+        {
+            lock (Desk)
+            {
+                Prices.EnterUpgradeableReadLock();
+                Two.SignalAndWait();
+                Prices.EnterWriteLock();
+            }
+        }
+
+        public static void Write(ReaderWriterLockSlim first, ReaderWriterLockSlim second)
+        {
+            first.EnterWriteLock();
+            Writers.SignalAndWait();
+            second.EnterWriteLock();
+        }
+    }
+
+    public static class Semaphores
+    {
+        private static readonly SemaphoreSlim Till = new SemaphoreSlim(1, 1);
+        private static readonly SemaphoreSlim Safe = new SemaphoreSlim(1, 1);
+        private static readonly Barrier Two = new Barrier(2);
+
+        public static void Tie()
+        {
+            Program.Start("cashier", Cashier);
+            Program.Start("banker", Banker);
+        }
+
+        public static void Cashier()
+        {
+            Till.Wait();
+            Two.SignalAndWait();
+            Safe.Wait();
+            Safe.Release();
+            Till.Release();
+        }
+
+        public static void Banker()
+        {
+            Safe.Wait();
+            Two.SignalAndWait();
+            Till.Wait();
+            Till.Release();
+            Safe.Release();
+        }
+    }
+
+    public static class Mutexes
+    {
+        public static void Tie()
+        {
+            Mutex left = new Mutex(), right = new Mutex();
+            Barrier two = new Barrier(2);
+
+            Program.Start("mutex-left", () => Cross(left, right, two));
+            Program.Start("mutex-right", () => Cross(right, left, two));
+        }
+
+        public static void Cross(Mutex first, Mutex second, Barrier two)
+        {
+            first.WaitOne();
+            two.SignalAndWait();
+            second.WaitOne();
+            second.ReleaseMutex();
+            first.ReleaseMutex();
+        }
+    }
+
+    // Three kinds in one ring: a monitor, a thread to join, a lock for writing.
+    public static class Mixed
+    {
+        private static readonly object Hub = new object();
+        private static readonly ReaderWriterLockSlim Map = new ReaderWriterLockSlim();
+        private static readonly Barrier Three = new Barrier(3);
+        private static Thread? third;
+
+        public static void Tie()
+        {
+            third = Program.Start("ring-third", Third);
+            Program.Start("ring-first", First);
+            Program.Start("ring-second", Second);
+        }
+
+        public static void First()
+        {
+            lock (Hub)
+            {
+                Three.SignalAndWait();
+                Map.EnterReadLock();
+            }
+        }
+
+        public static void Second()
+        {
+            Map.EnterWriteLock();
+            Three.SignalAndWait();
+            third!.Join();
+        }
+
+        public static void Third()
+        {
+            Three.SignalAndWait();
+            lock (Hub)
+                Console.WriteLine("never said");
+        }
+    }
+
+    // A static constructor waits for a thread that needs the class.
+    public static class Constructors
+    {
+        private static Thread? helper;
+
+        public static void Tie()
+        {
+            RuntimeHelpers.RunClassConstructor(typeof(Settings).TypeHandle);
+        }
+
+        public static void WaitUntilTied()
+        {
+            while (helper == null)
+                Thread.Sleep(1);
+            Thread.Sleep(100);
+        }
+
+        public static void Ask()
+        {
+            Settings.Touch();
+        }
+
+        public static void Help()
+        {
+            helper = Program.Start("constructor-helper", Ask);
+            helper.Join();
+        }
+    }
+
+    public static class Settings
+    {
+        private static readonly int Number;
+
+        static Settings()
+        {
+            Constructors.Help();
+            Number = 1;
+        }
+
+        public static void Touch()
+        {
+            Console.WriteLine(Number);
+        }
+    }
+
+    // A thread with a queue of its own (as a user interface has) blocks on a task whose next step
+    // is in that queue.
+    public static class Windows
+    {
+        private sealed class Queue : SynchronizationContext
+        {
+            private readonly ConcurrentQueue<(SendOrPostCallback, object?)> steps =
+                new ConcurrentQueue<(SendOrPostCallback, object?)>();
+
+            public override void Post(SendOrPostCallback step, object? state)
+            {
+                steps.Enqueue((step, state));
+            }
+        }
+
+        public static void Open()
+        {
+            SynchronizationContext.SetSynchronizationContext(new Queue());
+            Console.WriteLine(LoadAsync().Result);
+        }
+
+        private static async Task<int> LoadAsync()
+        {
+            return await FetchAsync() + 1;
+        }
+
+        private static async Task<int> FetchAsync()
+        {
+            await Task.Delay(1).ConfigureAwait(true);
+            return 1;
+        }
+    }
+
+    // Owns a monitor and waits for a task whose body wants it.
+    public static class Bodies
+    {
+        private static readonly object Gate = new object();
+
+        public static void Tie()
+        {
+            lock (Gate)
+            {
+                Task body = Task.Factory.StartNew(Work, TaskCreationOptions.LongRunning);
+
+                body.Wait();
+            }
+        }
+
+        public static void Work()
+        {
+            Thread.CurrentThread.Name = "body";
+            lock (Gate)
+                Console.WriteLine("never said");
+        }
+    }
+
+    // Every worker of the pool waits for work that only the pool can do.
+    public static class Pool
+    {
+        private const int Workers = 4;
+
+        public static void Fill()
+        {
+            using CountdownEvent inside = new CountdownEvent(Workers);
+
+            ThreadPool.SetMinThreads(Workers, 1);
+            ThreadPool.SetMaxThreads(Workers, 1);
+            for (int i = 0; i < Workers; i++)
+                ThreadPool.QueueUserWorkItem(_ => Block(inside));
+            inside.Wait();
+            Thread.Sleep(100);
+        }
+
+        public static void Block(CountdownEvent inside)
+        {
+            inside.Signal();
+            StepAsync(inside).GetAwaiter().GetResult();
+        }
+
+        private static async Task StepAsync(CountdownEvent inside)
+        {
+            inside.Wait();
+            await Task.Yield();
+            Console.WriteLine("never said");
+        }
+    }
+}

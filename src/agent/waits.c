@@ -1,0 +1,498 @@
+/* waits: see waits.h. */
+#include "agent/waits.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/read_self.h"
+
+enum {
+    MOST_OBJECTS = 8192,
+    MOST_OF_A_THREAD = 192,
+    MOST_BYTES = 1024, /* of one object */
+    MOST_ELEMENTS = 32,
+    DEEPEST = 24,
+    SCANNED = 8192, /* bytes of one stack */
+    MOST_PARENTS = 12,
+    MOST_CLASSES = 64, /* of a thread that waits in the runtime */
+    THREAD_BYTES = 0x800,
+    HANDLE_TRIES = 16,
+    FUTEX = 202,
+    /* of a method table */
+    TABLE_BASE_SIZE = 4,
+    TABLE_MODULE = 24,
+    TABLE_CLASS = 40,
+    TABLE_BYTES = 48,
+};
+
+enum {
+    TYPE_NONE,
+    TYPE_LOCK,
+    TYPE_READER_WRITER,
+    TYPE_SEMAPHORE,
+    TYPE_THREAD,
+    TYPE_TASK,
+    TYPE_HANDLE,
+    TYPE_EVENT,
+    LAST_WAITED_FOR = TYPE_EVENT,
+    TYPE_IDLE,
+    TYPE_CONTINUATION,
+    TYPE_READER_COUNT,
+    TYPE_DELEGATE,
+    TYPE_LIST,
+    TYPE_SAFE_HANDLE,
+    TYPE_CONTEXT,
+    TYPE_ARRAY,
+};
+#define ANY 0xffffffffu /* types */
+
+static const char *const TYPE_NAMES[WAITS_TYPES] = {
+    [TYPE_LOCK] = "System.Threading.Lock",
+    [TYPE_READER_WRITER] = "System.Threading.ReaderWriterLockSlim",
+    [TYPE_SEMAPHORE] = "System.Threading.SemaphoreSlim",
+    [TYPE_THREAD] = "System.Threading.Thread",
+    [TYPE_TASK] = "System.Threading.Tasks.Task",
+    [TYPE_HANDLE] = "System.Threading.WaitHandle",
+    [TYPE_EVENT] = "System.Threading.ManualResetEventSlim",
+    [TYPE_IDLE] = "System.Threading.LowLevelLifoSemaphore",
+    [TYPE_CONTINUATION] = "System.Threading.Tasks.TaskContinuation",
+    [TYPE_READER_COUNT] = "System.Threading.ReaderWriterCount",
+    [TYPE_DELEGATE] = "System.Delegate",
+    [TYPE_LIST] = "System.Collections.Generic.List`1",
+    [TYPE_SAFE_HANDLE] = "Microsoft.Win32.SafeHandles.SafeWaitHandle",
+    [TYPE_CONTEXT] = "System.Threading.SynchronizationContext",
+};
+
+/* ---- before the suspension ---- */
+
+static int take_join(void *context, mdToken token)
+{
+    void **both = context;
+    waits *w = both[0];
+    char memory[64];
+    buffer name;
+
+    buffer_fix(&name, memory, sizeof memory);
+    if (CLR_OK(clr_get_method(both[1], token, &name, NULL)) &&
+        strncmp(buffer_text(&name), "Join", 4) == 0 && w->join_method_count < WAITS_JOIN_METHODS)
+        w->join_methods[w->join_method_count++] = token;
+    return 1;
+}
+
+static int take_module(void *context, uintptr_t module)
+{
+    waits *w = context;
+    clr_text *path = w->core != 0 ? NULL : clr_text_create();
+    IMetaDataImport2 *import = NULL;
+
+    table_u64_put(&w->modules, module, 1);
+    if (path != NULL && clr_get_module_path(w->info, module, path, NULL) == S_OK &&
+        strstr(clr_text_value(path), "System.Private.CoreLib") != NULL &&
+        clr_open_import(w->info, module, &import) == S_OK) {
+        void *both[2] = {w, import};
+
+        w->core = module;
+        for (size_t i = 1; i < WAITS_TYPES; i++)
+            if (TYPE_NAMES[i] != NULL)
+                clr_find_type(import, TYPE_NAMES[i], 0, &w->tokens[i]);
+        clr_find_field(import, w->tokens[TYPE_TASK], "t_currentTask", &w->running_task);
+        clr_find_field(import, w->tokens[TYPE_READER_WRITER], "t_rwc", &w->reader_counts);
+        clr_find_field(import, w->tokens[TYPE_THREAD], "_DONT_USE_InternalThread",
+                       &w->native_thread);
+        clr_each_method(import, w->tokens[TYPE_THREAD], take_join, both);
+        clr_release(import);
+    }
+    clr_text_free(path);
+    return 1;
+}
+
+static void forget(waits *w)
+{
+    table_u64_free(&w->modules);
+    table_u64_free(&w->classes);
+    table_u64_free(&w->known);
+    buffer_clear(&w->objects);
+    buffer_clear(&w->links);
+    buffer_clear(&w->bytes);
+}
+
+void waits_begin(waits *w, const clr_info *info)
+{
+    w->info = info;
+    forget(w);
+    clr_each_module(info, take_module, w);
+}
+
+void waits_free(waits *w)
+{
+    forget(w);
+    buffer_free(&w->objects);
+    buffer_free(&w->links);
+    buffer_free(&w->bytes);
+    memset(w, 0, sizeof *w);
+}
+
+/* ---- what a word is ---- */
+
+/* It names one of the runtime's modules, and its class (or that of its canonical form) points back
+ * to it. */
+static bool is_method_table(const waits *w, uintptr_t table)
+{
+    uintptr_t words[8], heads[TABLE_BYTES / sizeof(uintptr_t)];
+    uintptr_t class_word, canonical = table;
+    uint64_t known;
+
+    if (!read_self(table, heads, sizeof heads) ||
+        !table_u64_get(&w->modules, heads[TABLE_MODULE / sizeof *heads], &known))
+        return false;
+    class_word = heads[TABLE_CLASS / sizeof *heads];
+    if ((class_word & 3) != 0) {
+        canonical = class_word & ~(uintptr_t)3;
+        class_word = (canonical & 7) != 0 ? 0 : read_self_word(canonical + TABLE_CLASS);
+    }
+    if (class_word == 0 || (class_word & 7) != 0 || !read_self(class_word, words, sizeof words))
+        return false;
+    for (size_t i = 0; i < 8; i++)
+        if (words[i] == canonical)
+            return true;
+    return false;
+}
+
+static unsigned type_by_parents(waits *w, ClassID class_id)
+{
+    ClassID at = class_id, parent = 0;
+
+    for (int i = 0; i < MOST_PARENTS && at != 0; i++, at = parent) {
+        CorElementType element = 0;
+        uint32_t rank = 0, arguments = 0;
+        ModuleID module = 0;
+        mdTypeDef token = 0;
+
+        if (clr_info_get_class_id_info2(w->info, at, &module, &token, &parent, 0, &arguments,
+                                        NULL) != S_OK)
+            return i == 0 && clr_info_is_array_class(w->info, at, &element, &parent, &rank) == S_OK
+                       ? TYPE_ARRAY
+                       : TYPE_NONE;
+        for (unsigned k = 1; k < WAITS_TYPES && module == w->core && token != 0; k++) {
+            if (w->tokens[k] == token) {
+                if (i == 0 || w->classes_seen[k] == 0)
+                    w->classes_seen[k] = at;
+                return k;
+            }
+        }
+    }
+    return TYPE_NONE;
+}
+
+static unsigned type_of_class(waits *w, ClassID class_id, bool is_sure)
+{
+    uint64_t known;
+    unsigned type;
+
+    if (class_id < 4096 || (class_id & 7) != 0 || class_id >> 47 != 0)
+        return TYPE_NONE;
+    if (table_u64_get(&w->classes, class_id, &known))
+        return (unsigned)known;
+    type = is_sure || is_method_table(w, class_id) ? type_by_parents(w, class_id) : TYPE_NONE;
+    table_u64_put(&w->classes, class_id, type);
+    return type;
+}
+
+static waits_object *object_at(const waits *w, size_t index)
+{
+    return (waits_object *)(void *)w->objects.data + index;
+}
+
+/* ---- copying objects ---- */
+
+static uint32_t length_of(const waits_object *o)
+{
+    uint32_t size = 0, elements = 0;
+
+    if (o->type == TYPE_ARRAY) {
+        if (!read_self(o->address + 8, &elements, sizeof elements))
+            return 0;
+        return 16 + 8 * (elements < MOST_ELEMENTS ? elements : (uint32_t)MOST_ELEMENTS);
+    }
+    if (!read_self(o->class_id + TABLE_BASE_SIZE, &size, sizeof size) || size < 16)
+        return 0;
+    return size - 8 < MOST_BYTES ? size - 8 : (uint32_t)MOST_BYTES;
+}
+
+/* Copies an object of an allowed type, once; its type or TYPE_NONE. */
+static unsigned take_object(waits *w, uintptr_t address, unsigned depth, unsigned allowed)
+{
+    waits_object o = {.address = address, .depth = (uint8_t)depth};
+    uint8_t bytes[MOST_BYTES];
+    uint64_t known;
+
+    if (address < 4096 || (address & 7) != 0 || address >> 47 != 0)
+        return TYPE_NONE;
+    if (table_u64_get(&w->known, address, &known))
+        return object_at(w, known - 1)->type;
+    o.class_id = read_self_word(address) & ~(uintptr_t)7;
+    o.type = (uint8_t)type_of_class(w, o.class_id, false);
+    if (o.type == TYPE_NONE || (allowed >> o.type & 1) == 0 ||
+        waits_object_count(w) == MOST_OBJECTS)
+        return TYPE_NONE;
+    o.length = length_of(&o);
+    o.at = w->bytes.length;
+    if (o.length == 0 || !read_self(address, bytes, o.length))
+        return TYPE_NONE;
+    buffer_append(&w->bytes, bytes, o.length);
+    buffer_append(&w->objects, &o, sizeof o);
+    if (buffer_failed(&w->bytes) || buffer_failed(&w->objects) ||
+        !table_u64_put(&w->known, address, waits_object_count(w)))
+        return TYPE_NONE;
+    return o.type;
+}
+
+/* A task leads to what it waits for and to what waits for it. */
+static bool is_followed(unsigned type)
+{
+    return type == TYPE_TASK || type == TYPE_CONTINUATION || type == TYPE_READER_COUNT ||
+           type == TYPE_DELEGATE || type == TYPE_LIST || type == TYPE_ARRAY ||
+           type == TYPE_THREAD || type == TYPE_HANDLE;
+}
+
+static void follow(waits *w, size_t from)
+{
+    for (size_t i = from; i < waits_object_count(w) && i < from + MOST_OF_A_THREAD; i++) {
+        waits_object o = *object_at(w, i);
+
+        if (!is_followed(o.type) || o.depth >= DEEPEST)
+            continue;
+        for (uint32_t k = 8; k + 8 <= o.length; k += 8) {
+            uintptr_t word;
+
+            memcpy(&word, w->bytes.data + o.at + k, sizeof word);
+            if (o.type != TYPE_THREAD || (word != 0 && k < 64))
+                take_object(w, word, o.depth + 1u,
+                            o.type == TYPE_LIST ? ANY : ANY & ~(1u << TYPE_ARRAY));
+        }
+    }
+}
+
+static void link_to(waits *w, uint32_t os_thread, uint32_t role, uintptr_t object)
+{
+    waits_link link = {os_thread, role, object};
+    const waits_link *last = (const waits_link *)(const void *)(w->links.data + w->links.length);
+
+    for (size_t i = w->links.length / sizeof link; i > 0 && last[-1].os_thread == os_thread; i--)
+        if ((--last)->object == object)
+            return;
+    buffer_append(&w->links, &link, sizeof link);
+}
+
+/* ---- a thread ---- */
+
+/* What the thread waits for, by the innermost frames of the core library. */
+static unsigned wished_types(waits *w, const waits_frame *frames, size_t count, size_t *depth)
+{
+    unsigned wished = 0;
+
+    for (*depth = 0; *depth < count; ++*depth) {
+        ClassID class_id = 0;
+        ModuleID module = 0;
+        mdToken token = 0;
+        unsigned type;
+
+        if (clr_info_get_function_info(w->info, frames[*depth].function, &class_id, &module,
+                                       &token) != S_OK ||
+            module != w->core)
+            return wished;
+        type = class_id == 0 ? TYPE_NONE : type_of_class(w, class_id, true);
+        if (type == TYPE_THREAD) {
+            for (size_t i = 0; i < w->join_method_count; i++)
+                if (w->join_methods[i] == token)
+                    wished |= 1u << TYPE_THREAD;
+            wished |= 1u << TYPE_IDLE;
+        } else if (type != TYPE_NONE && type <= TYPE_IDLE) {
+            wished |= 1u << type | (type == TYPE_HANDLE ? 1u << TYPE_SAFE_HANDLE : 0);
+        }
+    }
+    return wished;
+}
+
+/* Where the kernel has the thread's stack; 0 when it runs. */
+static uintptr_t kernel_stack(uint32_t os_thread, long *call)
+{
+    char path[64], text[256];
+    char *end = text;
+    int descriptor;
+    ssize_t n;
+
+    snprintf(path, sizeof path, "/proc/self/task/%u/syscall", (unsigned)os_thread);
+    descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return 0;
+    n = read(descriptor, text, sizeof text - 1);
+    close(descriptor);
+    if (n <= 0 || text[0] < '0' || text[0] > '9')
+        return 0;
+    text[n] = '\0';
+    *call = strtol(text, &end, 10);
+    for (int i = 0; i < 6; i++)
+        strtoull(end, &end, 16);
+    return (uintptr_t)strtoull(end, NULL, 16);
+}
+
+static void take_classes(waits *w, uint32_t os_thread, const uintptr_t *words, size_t count)
+{
+    uintptr_t found[MOST_CLASSES];
+    size_t classes = 0;
+
+    for (size_t i = 0; i < count && classes < MOST_CLASSES; i++) {
+        size_t k = 0;
+
+        while (k < classes && found[k] != words[i])
+            k++;
+        if (k < classes || words[i] < 4096 || (words[i] & 7) != 0 || words[i] >> 47 != 0 ||
+            !is_method_table(w, words[i]))
+            continue;
+        found[classes++] = words[i];
+        link_to(w, os_thread, WAITS_LINK_CLASS, words[i]);
+    }
+}
+
+static void take_words(waits *w, uint32_t os_thread, const uintptr_t *words, size_t count,
+                       unsigned wished, uint32_t role)
+{
+    for (size_t i = 0; i < count; i++) {
+        unsigned type = take_object(w, words[i], 0, wished);
+
+        if (type != TYPE_NONE && (wished >> type & 1) != 0)
+            link_to(w, os_thread, role, words[i]);
+    }
+}
+
+/* Copies a stretch of a stack; how many words. */
+static size_t copy_stack(uintptr_t from, uintptr_t to, uintptr_t *words)
+{
+    size_t length = to > from ? (to - from) & ~(size_t)7 : 0;
+
+    if (length > SCANNED)
+        length = SCANNED;
+    return length != 0 && read_self(from, words, length) ? length / sizeof *words : 0;
+}
+
+static void scan(waits *w, uint32_t os_thread, const waits_frame *frames, size_t depth,
+                 size_t count, unsigned wished)
+{
+    uintptr_t words[SCANNED / sizeof(uintptr_t)];
+    long call = -1;
+    uintptr_t from = kernel_stack(os_thread, &call) & ~(uintptr_t)7;
+    uintptr_t to = frames[depth < count ? depth : count - 1].stack_pointer;
+    size_t n;
+
+    if (from == 0 || from > frames[0].stack_pointer)
+        from = frames[0].stack_pointer;
+    if (wished == 0 && call != FUTEX)
+        return;
+    n = copy_stack(from, to, words);
+    if (wished == 0) {
+        take_classes(w, os_thread, words, n);
+        return;
+    }
+    take_words(w, os_thread, words, n, wished, WAITS_LINK_WAITS);
+    for (size_t i = 0; i < depth; i++)
+        take_words(w, os_thread, frames[i].registers, WAITS_REGISTERS, wished, WAITS_LINK_WAITS);
+    wished &= 1u << TYPE_SEMAPHORE | 1u << TYPE_HANDLE;
+    if (wished == 0)
+        return;
+    /* no owner is kept in these: what the callers have at hand tells who may be it */
+    n = copy_stack(to, frames[count - 1].stack_pointer, words);
+    take_words(w, os_thread, words, n, wished, WAITS_LINK_REFERS);
+    for (size_t i = depth; i < count; i++)
+        take_words(w, os_thread, frames[i].registers, WAITS_REGISTERS, wished, WAITS_LINK_REFERS);
+}
+
+/* The Thread object of a native thread hangs on a handle, which is found by what it leads to. */
+static uintptr_t own_object(waits *w, ThreadID thread, uint32_t offset)
+{
+    uintptr_t handle = read_self_word(thread + offset);
+    uintptr_t object = (handle & 7) != 0 ? 0 : read_self_word(handle);
+
+    if (object == 0 || (object & 7) != 0 ||
+        type_of_class(w, read_self_word(object) & ~(uintptr_t)7, false) != TYPE_THREAD)
+        return 0;
+    if (w->native_offset == 0) {
+        COR_FIELD_OFFSET fields[WAITS_LAYOUTS];
+        uint32_t count = 0, size = 0;
+
+        if (clr_info_get_class_layout(w->info, w->classes_seen[TYPE_THREAD], fields, WAITS_LAYOUTS,
+                                      &count, &size) != S_OK)
+            return 0;
+        for (uint32_t i = 0; i < count && i < WAITS_LAYOUTS; i++)
+            if (fields[i].ridOfField == w->native_thread)
+                w->native_offset = fields[i].ulOffset;
+    }
+    return w->native_offset != 0 && read_self_word(object + w->native_offset) == thread ? object
+                                                                                        : 0;
+}
+
+static void take_self(waits *w, ThreadID thread, uint32_t os_thread)
+{
+    uintptr_t object = 0;
+
+    if (w->handle_offset != 0) {
+        object = own_object(w, thread, w->handle_offset);
+    } else if (w->handle_tries++ < HANDLE_TRIES) {
+        for (uint32_t offset = 8; offset < THREAD_BYTES && object == 0; offset += 8) {
+            object = own_object(w, thread, offset);
+            if (object != 0)
+                w->handle_offset = offset;
+        }
+    }
+    if (object != 0 && take_object(w, object, 0, ANY) == TYPE_THREAD)
+        link_to(w, os_thread, WAITS_LINK_SELF, object);
+}
+
+void waits_look(waits *w, ThreadID thread, uint32_t os_thread, const waits_frame *frames,
+                size_t count)
+{
+    size_t before = waits_object_count(w);
+    size_t depth;
+    unsigned wished;
+
+    if (w->core == 0)
+        return;
+    take_self(w, thread, os_thread);
+    if (count == 0 || frames[0].stack_pointer == 0)
+        return;
+    wished = wished_types(w, frames, count, &depth);
+    if ((wished & 1u << TYPE_IDLE) == 0 || (wished & ((1u << TYPE_IDLE) - 1)) != 0)
+        scan(w, os_thread, frames, depth, count, wished);
+    follow(w, before);
+}
+
+static void take_static(waits *w, ThreadID thread, uint32_t os_thread, unsigned type,
+                        mdFieldDef field, uint32_t role)
+{
+    AppDomainID domain = 0;
+    void *address = NULL;
+    uintptr_t object;
+
+    if (w->classes_seen[type] == 0 || field == 0 ||
+        clr_info_get_thread_appdomain(w->info, thread, &domain) != S_OK ||
+        clr_info_get_thread_static_address2(w->info, w->classes_seen[type], field, domain, thread,
+                                            &address) != S_OK)
+        return;
+    object = read_self_word((uintptr_t)address);
+    if (take_object(w, object, 0, ANY) != TYPE_NONE)
+        link_to(w, os_thread, role, object);
+}
+
+void waits_look_at_statics(waits *w, ThreadID thread, uint32_t os_thread)
+{
+    size_t before = waits_object_count(w);
+
+    if (w->core == 0)
+        return;
+    take_static(w, thread, os_thread, TYPE_TASK, w->running_task, WAITS_LINK_RUNS);
+    take_static(w, thread, os_thread, TYPE_READER_WRITER, w->reader_counts, WAITS_LINK_READS);
+    follow(w, before);
+}

@@ -1,0 +1,324 @@
+/* threads_show: see threads_show.h. */
+#include "cli/threads_show.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/json.h"
+
+/* ---- words ---- */
+
+static const char *place_text(const threads_view *v, const model_frame *frame, char *text,
+                              size_t size)
+{
+    const char *file = model_text(v->model, frame->file);
+    const char *slash = strrchr(file, '/');
+
+    text[0] = '\0';
+    if (frame->line != 0)
+        snprintf(text, size, "  %s:%u", slash == NULL ? file : slash + 1, (unsigned)frame->line);
+    return text;
+}
+
+static const char *method_text(const threads_view *v, uint32_t stack)
+{
+    const model_frame *frame = &v->process->frames[v->process->stack_frames[stack]];
+
+    return model_text(v->model, v->process->functions[frame->function].name);
+}
+
+static void print_stack(const threads_view *v, uint32_t stack)
+{
+    char place[256];
+
+    if (stack == 0)
+        printf("    (no managed frames)\n");
+    for (; stack != 0; stack = v->process->stack_parents[stack])
+        printf("    %s%s\n", method_text(v, stack),
+               place_text(v, &v->process->frames[v->process->stack_frames[stack]], place,
+                          sizeof place));
+}
+
+static const char *title(const threads_view *v, const threads_entry *t, char *text, size_t size)
+{
+    const char *name = model_text(v->model, t->name);
+
+    snprintf(text, size, name[0] == '\0' ? "thread %llu%s" : "thread %llu \"%s\"",
+             (unsigned long long)t->os_id, name);
+    return text;
+}
+
+/* "a monitor of Shop.Ledger", "the end of a thread". */
+static const char *thing_text(const threads_view *v, const threads_entry *t, char *text,
+                              size_t size)
+{
+    const char *type =
+        t->object_type == 0 ? "an unknown type" : model_text(v->model, t->object_type);
+
+    if (t->state == THREADS_JOIN)
+        snprintf(text, size, "the end of a thread");
+    else if (t->state == THREADS_CLASS)
+        snprintf(text, size, "the static constructor of %s", type);
+    else if (t->state == THREADS_READER_WRITER || t->state == THREADS_LOCK)
+        snprintf(text, size, "a %s", type);
+    else if (t->state == THREADS_TASK)
+        snprintf(text, size, "a task (%s)", type);
+    else
+        snprintf(text, size, "a %s of %s", threads_state_kind(t->state), type);
+    return text;
+}
+
+static const char *verb_text(const threads_entry *t)
+{
+    return t->state == THREADS_JOIN                                ? "is"
+           : t->state == THREADS_TASK || t->state == THREADS_CLASS ? "runs"
+           : t->owner_inferred                                     ? "seems to have"
+                                                                   : "owns";
+}
+
+static void print_wait(const threads_view *v, const threads_entry *t)
+{
+    char who[160];
+    const threads_entry *owner = threads_by_id(v, t->owner);
+
+    printf("%s", threads_state_name(t->state));
+    if (t->object != 0 && t->object_type != 0 && t->state != THREADS_JOIN)
+        printf(" of %s", model_text(v->model, t->object_type));
+    if (t->owner != 0 && owner != NULL)
+        printf(", which %s %s", title(v, owner, who, sizeof who), verb_text(t));
+    else if (t->owner != 0)
+        printf(", owned by thread %llu, which is gone", (unsigned long long)t->owner);
+    if (t->waited_ns >= 1000000000u)
+        printf(", for %.0f s", (double)t->waited_ns / 1e9);
+}
+
+static void print_cycle(const threads_view *v, const threads_cycle *c)
+{
+    char who[160], owner[160], thing[400];
+
+    for (size_t k = 0; k < c->count; k++) {
+        const threads_entry *t = &v->entries[c->members[k]];
+        const threads_entry *next = &v->entries[c->members[(k + 1) % c->count]];
+
+        printf("  %s waits for %s that %s %s\n", title(v, t, who, sizeof who),
+               thing_text(v, t, thing, sizeof thing), title(v, next, owner, sizeof owner),
+               verb_text(t));
+        print_stack(v, t->stack);
+    }
+    printf("\n");
+}
+
+static void print_chain(const threads_view *v, const threads_chain *c)
+{
+    char who[160];
+
+    printf("ASYNC DEADLOCK: %s blocks on a task whose next step needs %s\n",
+           title(v, &v->entries[c->entry], who, sizeof who),
+           c->by_pool ? "a worker of the thread pool, and all of them block" : "this very thread");
+    print_stack(v, v->entries[c->entry].stack);
+    for (size_t i = 0; i < c->count; i++)
+        printf("  %s %s%s\n", i == 0 ? "it waits for" : "which awaits",
+               c->steps[i].method[0] != '\0' ? c->steps[i].method
+                                             : model_text(v->model, c->steps[i].type),
+               c->steps[i].is_done ? " (done)" : "");
+    printf("\n");
+}
+
+static void print_cycles(const threads_view *v)
+{
+    for (size_t i = 0; i < v->cycle_count; i++) {
+        if (v->cycles[i].suspected)
+            continue;
+        printf("DEADLOCK: %zu threads wait for each other, for ever\n", v->cycles[i].count);
+        print_cycle(v, &v->cycles[i]);
+    }
+    for (size_t i = 0; i < v->cycle_count; i++) {
+        if (!v->cycles[i].suspected)
+            continue;
+        printf("SUSPECTED DEADLOCK: %zu threads seem to wait for each other (what they wait for "
+               "keeps no owner; who has it is inferred)\n",
+               v->cycles[i].count);
+        print_cycle(v, &v->cycles[i]);
+    }
+    for (size_t i = 0; i < v->chain_count; i++)
+        print_chain(v, &v->chains[i]);
+}
+
+/* ---- groups of threads that stand at the same place ---- */
+
+static bool is_shown(const threads_view *v, const threads_show_options *o, const threads_entry *t)
+{
+    if (o->thread != 0 && t->os_id != o->thread)
+        return false;
+    if (o->filter == NULL || text_matches(model_text(v->model, t->name), o->filter))
+        return true;
+    for (uint32_t stack = t->stack; stack != 0; stack = v->process->stack_parents[stack])
+        if (text_matches(method_text(v, stack), o->filter))
+            return true;
+    return false;
+}
+
+static bool is_same(const threads_show_options *o, const threads_entry *a, const threads_entry *b)
+{
+    return !o->flat && a->stack == b->stack && a->state == b->state && a->owner == b->owner &&
+           a->object == b->object;
+}
+
+static void print_threads(const threads_view *v, const threads_show_options *o)
+{
+    bool *done = memory_allocate_array(v->count, sizeof *done);
+    char who[160];
+
+    for (size_t i = 0; done != NULL && i < v->count; i++) {
+        const threads_entry *t = &v->entries[i];
+        size_t same = 1;
+
+        if (done[i] || !is_shown(v, o, t))
+            continue;
+        for (size_t k = i + 1; k < v->count; k++) {
+            if (!done[k] && is_shown(v, o, &v->entries[k]) && is_same(o, t, &v->entries[k])) {
+                done[k] = true;
+                same++;
+            }
+        }
+        if (same > 1)
+            printf("%zu threads, %s and others: ", same, title(v, t, who, sizeof who));
+        else
+            printf("%s: ", title(v, t, who, sizeof who));
+        print_wait(v, t);
+        printf("  (CPU %.3f s)\n", (double)t->cpu_ns / 1e9);
+        print_stack(v, t->stack);
+        printf("\n");
+    }
+    memory_free(done);
+}
+
+/* ---- for machines ---- */
+
+static void put_frames(json *j, const threads_view *v, uint32_t stack)
+{
+    json_begin_array_at(j, "frames");
+    for (; stack != 0; stack = v->process->stack_parents[stack]) {
+        const model_frame *frame = &v->process->frames[v->process->stack_frames[stack]];
+        const model_function *function = &v->process->functions[frame->function];
+
+        json_begin_object(j);
+        json_put_text(j, "method", model_text(v->model, function->name));
+        json_put_text(j, "module",
+                      model_text(v->model, v->process->modules[function->module].name));
+        json_put_text(j, "file", model_text(v->model, frame->file));
+        json_put_u64(j, "line", frame->line);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+static void put_thread(json *j, const threads_view *v, const threads_entry *t)
+{
+    char address[32];
+
+    json_begin_object(j);
+    json_put_u64(j, "os_id", t->os_id);
+    json_put_u64(j, "managed_id", t->managed_id);
+    json_put_text(j, "name", model_text(v->model, t->name));
+    json_put_text(j, "state", threads_state_name(t->state));
+    json_put_u64(j, "cpu_ns", t->cpu_ns);
+    put_frames(j, v, t->stack);
+    if (t->object != 0) {
+        snprintf(address, sizeof address, "0x%llx", (unsigned long long)t->object);
+        json_begin_object_at(j, "waiting_for");
+        json_put_text(j, "kind",
+                      threads_state_kind(t->state) == NULL ? "" : threads_state_kind(t->state));
+        json_put_text(j, "type", model_text(v->model, t->object_type));
+        json_put_text(j, "address", address);
+        json_put_u64(j, "owner_os_id", t->owner_inferred ? 0 : t->owner);
+        if (t->owner_inferred)
+            json_put_u64(j, "suspected_owner_os_id", t->owner);
+        json_put_u64(j, "waited_ms", t->waited_ns / 1000000u);
+        json_end_object(j);
+    }
+    json_end_object(j);
+}
+
+static void put_cycles(json *j, const threads_view *v, const char *key, bool suspected)
+{
+    json_begin_array_at(j, key);
+    for (size_t i = 0; i < v->cycle_count; i++) {
+        if (v->cycles[i].suspected != suspected)
+            continue;
+        json_begin_array(j);
+        for (size_t k = 0; k < v->cycles[i].count; k++)
+            json_u64(j, v->entries[v->cycles[i].members[k]].os_id);
+        json_end_array(j);
+    }
+    json_end_array(j);
+}
+
+static void put_chain(json *j, const threads_view *v, const threads_chain *c)
+{
+    char address[32];
+
+    json_begin_object(j);
+    json_put_u64(j, "os_id", v->entries[c->entry].os_id);
+    json_put_text(j, "needs", c->by_pool ? "thread pool" : "blocked thread");
+    json_begin_array_at(j, "tasks");
+    for (size_t i = 0; i < c->count; i++) {
+        snprintf(address, sizeof address, "0x%llx", (unsigned long long)c->steps[i].object);
+        json_begin_object(j);
+        json_put_text(j, "method", c->steps[i].method);
+        json_put_text(j, "type", model_text(v->model, c->steps[i].type));
+        json_put_text(j, "address", address);
+        json_put_bool(j, "done", c->steps[i].is_done);
+        json_end_object(j);
+    }
+    json_end_array(j);
+    json_end_object(j);
+}
+
+static void print_json(const threads_view *v, const threads_show_options *o)
+{
+    sink out;
+    json j;
+
+    sink_init(&out, STDOUT_FILENO);
+    json_init(&j, &out);
+    json_begin_object(&j);
+    json_begin_array_at(&j, "threads");
+    for (size_t i = 0; i < v->count; i++)
+        if (is_shown(v, o, &v->entries[i]))
+            put_thread(&j, v, &v->entries[i]);
+    json_end_array(&j);
+    put_cycles(&j, v, "deadlocks", false);
+    put_cycles(&j, v, "suspected_deadlocks", true);
+    json_begin_array_at(&j, "async_deadlocks");
+    for (size_t i = 0; i < v->chain_count; i++)
+        put_chain(&j, v, &v->chains[i]);
+    json_end_array(&j);
+    json_put_u64(&j, "suspension_us", v->suspension_ns / 1000u);
+    json_end_object(&j);
+    sink_text(&out, "\n");
+    json_free(&j);
+    sink_finish(&out, NULL);
+    sink_free(&out);
+}
+
+void threads_show(const threads_view *view, const threads_show_options *options)
+{
+    size_t certain = threads_cycles(view, false);
+
+    if (options->as_json) {
+        print_json(view, options);
+        return;
+    }
+    print_cycles(view);
+    print_threads(view, options);
+    printf("%zu threads, %zu deadlock%s", view->count, certain, certain == 1 ? "" : "s");
+    if (view->cycle_count != certain)
+        printf(", %zu suspected", view->cycle_count - certain);
+    if (view->chain_count != 0)
+        printf(", %zu blocked on async work", view->chain_count);
+    printf("; the program stood still for %.1f ms\n", (double)view->suspension_ns / 1e6);
+}

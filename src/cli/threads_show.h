@@ -1,0 +1,19 @@
+/*
+ * threads_show: a look at the threads in words or as JSON on standard output: cycles first, then
+ * what else is wrong, then the threads, those at the same place as one.
+ */
+#ifndef CLARINET_CLI_THREADS_SHOW_H
+#define CLARINET_CLI_THREADS_SHOW_H
+
+#include "analysis/threads.h"
+
+typedef struct {
+    const char *filter; /* of names and methods; NULL = all */
+    uint64_t thread;    /* OS id; 0 = all */
+    bool as_json;
+    bool flat; /* one entry for each thread */
+} threads_show_options;
+
+void threads_show(const threads_view *view, const threads_show_options *options);
+
+#endif
