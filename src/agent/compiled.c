@@ -13,6 +13,10 @@ enum {
     MAXIMUM_MAP = 4096,    /* entries of one IL map that are looked at */
 };
 
+/* The highest three IL offsets are none. */
+#define FIRST_SPECIAL 0xfffffffdu
+#define NO_MAPPING    0xffffffffu
+
 /* What the runtime says about the code around an address. */
 typedef struct {
     uintptr_t start; /* of the version; 0 = known by function and rejit only */
@@ -115,8 +119,8 @@ static void keep_map(compiled *c, compiled_piece *piece, uint32_t count)
     if (!make_room((void **)&c->map, &c->map_capacity, c->map_count, count, sizeof *c->map))
         return;
     for (uint32_t i = 0; i < count; i++) {
-        /* the special values (no mapping, prolog, epilog) are the highest three */
-        if (c->scratch[i].ilOffset < 0xfffffffdu)
+        /* the others of the special values are the prolog and the epilog */
+        if (c->scratch[i].ilOffset < FIRST_SPECIAL || c->scratch[i].ilOffset == NO_MAPPING)
             c->map[c->map_count++] =
                 (compiled_entry){c->scratch[i].nativeStartOffset, c->scratch[i].ilOffset};
     }
@@ -178,17 +182,34 @@ FunctionID compiled_find(compiled *c, uintptr_t address, compiled_piece **piece)
     return function;
 }
 
+static uint32_t next_il_offset(const compiled *c, const compiled_piece *piece, uint32_t il_offset)
+{
+    uint32_t next = UINT32_MAX;
+
+    for (uint32_t i = 0; i < piece->map_count; i++) {
+        uint32_t other = c->map[piece->map_first + i].il_offset;
+
+        if (other > il_offset && other < next)
+            next = other;
+    }
+    return next;
+}
+
 /* Of the nearest entry at or before the address, else of the first one behind it (the first calls
  * of an optimised method may have no entry of their own). */
-uint32_t compiled_il_offset(const compiled *c, const compiled_piece *piece, uintptr_t address)
+compiled_place compiled_place_at(const compiled *c, const compiled_piece *piece, uintptr_t address)
 {
     uint32_t offset = (uint32_t)(piece->before + (address - piece->start));
-    uint32_t best = 0, best_start = 0, behind = 0, behind_start = UINT32_MAX;
+    uint32_t best = 0, best_start = 0, behind = 0, behind_start = UINT32_MAX, gap_start = 0;
+    compiled_place place = {0};
 
     for (uint32_t i = 0; i < piece->map_count; i++) {
         const compiled_entry *entry = &c->map[piece->map_first + i];
 
-        if (entry->offset <= offset && (best == 0 || entry->offset >= best_start)) {
+        if (entry->il_offset == NO_MAPPING) {
+            if (entry->offset <= offset && entry->offset > gap_start)
+                gap_start = entry->offset;
+        } else if (entry->offset <= offset && (best == 0 || entry->offset >= best_start)) {
             best = entry->il_offset + 1;
             best_start = entry->offset;
         } else if (entry->offset > offset && entry->offset < behind_start) {
@@ -196,5 +217,8 @@ uint32_t compiled_il_offset(const compiled *c, const compiled_piece *piece, uint
             behind_start = entry->offset;
         }
     }
-    return best != 0 ? best : behind;
+    place.il_offset = best != 0 ? best : behind;
+    place.is_exact = best != 0 && best_start >= gap_start;
+    place.il_end = place.il_offset == 0 ? 0 : next_il_offset(c, piece, place.il_offset - 1);
+    return place;
 }

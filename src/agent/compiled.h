@@ -30,10 +30,18 @@ typedef struct {
     shape shape;
 } compiled_piece;
 
-/* Where machine code begins that belongs to a place in CIL. */
+/* Where machine code begins that belongs to a place in CIL, or to none that the runtime knows. */
 typedef struct {
     uint32_t offset, il_offset;
 } compiled_entry;
+
+/* What the map says of an address. Optimised code may have lost the entry of the very statement:
+ * then this is the one before it. */
+typedef struct {
+    uint32_t il_offset; /* + 1; 0 = not known */
+    uint32_t il_end;    /* the next place in CIL that the map names; UINT32_MAX = none */
+    bool is_exact;      /* the address has an entry of its own */
+} compiled_place;
 
 typedef struct {
     const clr_info *info;
@@ -51,7 +59,6 @@ void compiled_free(compiled *c);
 /* The method around an address; 0 when there is none. `piece` is NULL for code whose range the
  * runtime does not tell (marshalling stubs), else valid until the next call. */
 FunctionID compiled_find(compiled *c, uintptr_t address, compiled_piece **piece);
-/* The IL offset + 1 at an address of the piece; 0 = not known. */
-uint32_t compiled_il_offset(const compiled *c, const compiled_piece *piece, uintptr_t address);
+compiled_place compiled_place_at(const compiled *c, const compiled_piece *piece, uintptr_t address);
 
 #endif

@@ -20,6 +20,7 @@ void names_init(names *n, const clr_info *info)
     table_u64_init(&n->stack_ids);
     table_u64_init(&n->address_ids);
     compiled_init(&n->code, info);
+    cil_body_init(&n->body);
 }
 
 void names_reset(names *n)
@@ -41,6 +42,7 @@ void names_reset(names *n)
     table_u64_free(&n->stack_ids);
     table_u64_free(&n->address_ids);
     compiled_free(&n->code);
+    cil_body_free(&n->body);
     buffer_free(&n->scratch);
     names_init(n, n->info);
 }
@@ -234,7 +236,8 @@ uint32_t names_stack_of(names *n, const uintptr_t *addresses, size_t count, bool
     if (cut)
         stack = names_stack_on(n, 0, names_frame_synthetic(n, "(truncated)"));
     for (size_t i = count; i > 0; i--)
-        stack =
-            names_stack_on(n, stack, names_frame_at(n, addresses[i - 1], i > 1 || leaf_is_call));
+        stack = names_stack_on(n, stack,
+                               names_frame_at(n, addresses[i - 1], i > 1 || leaf_is_call,
+                                              i > 1 ? addresses[i - 2] - 1 : 0));
     return stack;
 }

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/compiled.h"
+#include "agent/call_site.h"
 #include "agent/thread_names.h"
 #include "base/buffer.h"
 #include "base/table.h"
@@ -74,6 +74,7 @@ typedef struct {
     table_u64 stack_ids;   /* parent, frame */
     table_u64 address_ids; /* instruction address to frame */
     compiled code;
+    cil_body body; /* scratch space of call_site */
     thread_names threads;
     buffer scratch;
 } names;
@@ -99,8 +100,9 @@ uint32_t names_known_function(const names *n, FunctionID function);
 uint32_t names_of_class(names *n, ClassID class_id);
 
 /* A frame by address. `caller`: the address is a return address, so the call lies before it.
- * An address that is no managed code becomes the synthetic frame (unknown). */
-uint32_t names_frame_at(names *n, uintptr_t address, bool caller);
+ * `callee`: an address in what was called, which tells the very call; 0 = not known. An address
+ * that is no managed code becomes the synthetic frame (unknown). */
+uint32_t names_frame_at(names *n, uintptr_t address, bool caller, uintptr_t callee);
 /* The same for an instruction whose code compiled_find has found. */
 uint32_t names_frame_in(names *n, FunctionID function, const compiled_piece *piece,
                         uintptr_t inside);

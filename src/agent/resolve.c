@@ -82,22 +82,39 @@ uint32_t names_of_class(names *n, ClassID class_id)
     return id;
 }
 
-uint32_t names_frame_in(names *n, FunctionID function, const compiled_piece *piece,
-                        uintptr_t inside)
+static uint32_t frame_of(names *n, FunctionID function, uint32_t il_offset_plus_1)
 {
     uint32_t method = function != 0 ? names_of_function(n, function) : 0;
 
-    if (method == 0)
-        return names_frame_synthetic(n, "(unknown)");
-    return names_frame_managed(n, method,
-                               piece != NULL ? compiled_il_offset(&n->code, piece, inside) : 0);
+    return method == 0 ? names_frame_synthetic(n, "(unknown)")
+                       : names_frame_managed(n, method, il_offset_plus_1);
 }
 
-uint32_t names_frame_at(names *n, uintptr_t address, bool caller)
+uint32_t names_frame_in(names *n, FunctionID function, const compiled_piece *piece,
+                        uintptr_t inside)
+{
+    return frame_of(n, function,
+                    piece != NULL ? compiled_place_at(&n->code, piece, inside).il_offset : 0);
+}
+
+/* The frame that has called the one at `callee`; code of a rewritten body has a map of its own. */
+static uint32_t calling_frame(names *n, uintptr_t inside, uintptr_t callee)
+{
+    compiled_piece *piece;
+    FunctionID function = compiled_find(&n->code, inside, &piece);
+    compiled_place place;
+
+    if (piece == NULL || piece->rejit != 0 || callee == 0)
+        return names_frame_in(n, function, piece, inside);
+    place = compiled_place_at(&n->code, piece, inside);
+    return frame_of(n, function,
+                    call_site_find(n->info, &n->body, function,
+                                   compiled_find(&n->code, callee, &piece), &place));
+}
+
+uint32_t names_frame_at(names *n, uintptr_t address, bool caller, uintptr_t callee)
 {
     uintptr_t inside = caller ? address - 1 : address;
-    compiled_piece *piece;
-    FunctionID function;
     uint64_t known;
     uint32_t frame;
 
@@ -105,8 +122,7 @@ uint32_t names_frame_at(names *n, uintptr_t address, bool caller)
         return (uint32_t)known;
     if (n->address_ids.count >= MAXIMUM_ADDRESSES)
         table_u64_free(&n->address_ids);
-    function = compiled_find(&n->code, inside, &piece);
-    frame = names_frame_in(n, function, piece, inside);
+    frame = calling_frame(n, inside, callee);
     table_u64_put(&n->address_ids, (uint64_t)inside, frame);
     return frame;
 }

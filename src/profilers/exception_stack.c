@@ -41,31 +41,61 @@ bool exception_follows_call(uintptr_t ip)
 #endif
 }
 
-bool exception_correct_leaf(const clr_info *info, snapshot *s, uintptr_t top)
+/* Which of the frames from `first` on has this return address; count when none has. */
+static size_t frame_with(const snapshot *s, size_t first, uintptr_t address)
+{
+    while (first < s->count && s->addresses[first] != address)
+        first++;
+    return first;
+}
+
+static FunctionID function_around(const clr_info *info, uintptr_t address)
+{
+    FunctionID function = 0;
+
+    return clr_info_get_function_from_ip(info, (const uint8_t *)address, &function) == S_OK
+               ? function
+               : 0;
+}
+
+/* Whether the return address is one of the method that frame `at` names, in a handler of its. Where
+ * a method has called itself nothing is said: the old frame of one that was replaced while it ran
+ * leaves an address of it behind. */
+static bool is_in_handler(const clr_info *info, const snapshot *s, size_t at, uintptr_t address)
+{
+    FunctionID function = function_around(info, address);
+
+    return function != 0 && function == function_around(info, s->addresses[at]) &&
+           (at == 0 || function != function_around(info, s->addresses[at - 1]));
+}
+
+bool exception_correct_stack(const clr_info *info, snapshot *s, uintptr_t top)
 {
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+    bool leaf_is_call = false;
+    size_t at = 0; /* the first frame not met yet */
 
-    for (int i = 0; i < MAXIMUM_NATIVE_FRAMES; i++) {
+    for (int strangers = 0; at < s->count && strangers < MAXIMUM_NATIVE_FRAMES;) {
         uintptr_t link[2];
-        FunctionID function = 0;
+        size_t found;
 
         if ((frame & 7) != 0 || frame >= top || top - frame < sizeof link)
-            return false;
+            break;
         memcpy(link, (const void *)frame, sizeof link);
-        if (s->count > 1 && link[1] == s->addresses[1])
-            return false;
-        if (clr_info_get_function_from_ip(info, (const uint8_t *)link[1], &function) == S_OK &&
-            function == s->leaf) {
-            if (link[1] == s->addresses[0])
-                return false;
-            s->addresses[0] = link[1];
-            return true;
+        found = frame_with(s, at, link[1]);
+        if (found < s->count) {
+            at = found + 1;
+        } else if (is_in_handler(info, s, at, link[1])) {
+            leaf_is_call |= at == 0;
+            s->addresses[at++] = link[1];
+        } else {
+            strangers++;
         }
         if (link[0] <= frame)
-            return false;
+            break;
         frame = link[0];
     }
-    return false;
+    return leaf_is_call;
 }
 
 /* Field 28 of /proc/self/stat. */

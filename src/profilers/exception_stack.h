@@ -11,11 +11,11 @@
  * processor (a null reference, say) has the faulting instruction itself as its address. The code
  * must not go away meanwhile: on the throwing thread it does not. */
 bool exception_follows_call(uintptr_t ip);
-/* A throw inside a catch or finally block: the runtime's walk names the method but gives the place
- * in its try block. The real place is the method's nearest return address above us, which the
- * chain of frame pointers leads to; true when it was put into s->addresses[0]. Only loads between
- * here and `top`, where this thread's stack begins. */
-bool exception_correct_leaf(const clr_info *info, snapshot *s, uintptr_t top);
+/* Frames inside a catch or finally block: the runtime's walk names the method but gives the place
+ * in its try block. The real place is the method's own return address above us, which the chain of
+ * frame pointers leads to; it is put into s->addresses. True when that was done to the leaf, which
+ * is then a call. Only loads between here and `top`, where this thread's stack begins. */
+bool exception_correct_stack(const clr_info *info, snapshot *s, uintptr_t top);
 /* Whether the function has a catch or filter clause; true when that cannot be told. */
 bool exception_may_be_caught_in(const clr_info *info, FunctionID function);
 /* Where the main thread's stack begins; 0 when not known. */

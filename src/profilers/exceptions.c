@@ -172,7 +172,7 @@ static void put_stack(agent *a, exceptions_state *s, uintptr_t thread, exception
     record->leaf_is_call = 0;
     if (stack->count != 0) {
         record->leaf_is_call = exception_follows_call(stack->addresses[0]);
-        if (exception_correct_leaf(&a->info, stack, top))
+        if (exception_correct_stack(&a->info, stack, top))
             record->leaf_is_call = 1;
     }
 }

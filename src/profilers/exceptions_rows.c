@@ -235,7 +235,7 @@ static uint32_t catching_method(agent *a, const exception_caught *record)
 
     if (method != 0 || record->address == 0)
         return method;
-    frame = names_get_frame(&a->names, names_frame_at(&a->names, record->address, true));
+    frame = names_get_frame(&a->names, names_frame_at(&a->names, record->address, true, 0));
     return frame != NULL && frame->kind == RECORDING_FRAME_MANAGED ? frame->a : 0;
 }
 

@@ -104,6 +104,21 @@ def test_stacks_name_the_throwing_line_and_the_catcher(runtime, sample_command, 
     assert generic["message"] == 'zurückgewiesen: 数量 <0> & "5 €"'
 
 
+def test_callers_have_the_line_that_the_compiler_knows(runtime, sample_command, clarinet):
+    """Code that was replaced while it ran has lost statements from the runtime's map, and the
+    runtime's walk takes a frame in a handler for one in the try block."""
+    command = sample_command("Lines")
+    done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--", *command)
+    assert done.code == 0, done
+    truth = re.findall(r"^called (\S+) (\d+)$", done.out, re.M)
+    assert len(truth) == 12, done
+    table = exceptions(report(clarinet, "out.clarinet"))
+    callers = {p["message"]: p["stack"][1] for p in table["places"] if len(p["stack"]) > 1}
+    for name, line in truth:
+        assert callers[name]["name"] == f"Lines.Shapes.{name}", callers[name]
+        assert callers[name]["line"] == int(line), callers[name]
+
+
 def test_a_running_process_is_recorded(runtime, sample, clarinet):
     with sample("ExceptionStorm", "--rate", 50) as patient:
         done = clarinet("record", "-p", "exceptions", "-d", "1s", "-o", "out.clarinet", patient.pid)

@@ -76,14 +76,15 @@ static HRESULT CLR_CALL il_map(ICorProfilerInfo15 *self, uintptr_t start, uint32
                                uint32_t *count, COR_DEBUG_IL_TO_NATIVE_MAP *map)
 {
     (void)self;
-    assert_true(capacity >= 4);
+    assert_true(capacity >= 5);
     now.maps++;
     /* a prologue, two places, and (offset 0x110: 0x10 into the cold part) a third */
     map[0] = (COR_DEBUG_IL_TO_NATIVE_MAP){0xfffffffe, 0, 0x10};
     map[1] = (COR_DEBUG_IL_TO_NATIVE_MAP){start == 0x1000 ? 5 : 6, 0x10, 0x40};
     map[2] = (COR_DEBUG_IL_TO_NATIVE_MAP){20, 0x40, 0x100};
     map[3] = (COR_DEBUG_IL_TO_NATIVE_MAP){30, 0x110, 0x180};
-    *count = 4;
+    map[4] = (COR_DEBUG_IL_TO_NATIVE_MAP){0xffffffff, 0x80, 0x100}; /* of no place */
+    *count = 5;
     return S_OK;
 }
 
@@ -102,7 +103,7 @@ static uint32_t offset_at(compiled *c, uintptr_t address)
 
     assert_true(compiled_find(c, address, &piece) != 0);
     assert_non_null(piece);
-    return compiled_il_offset(c, piece, address);
+    return compiled_place_at(c, piece, address).il_offset;
 }
 
 static void each_piece_is_asked_for_once(void **state)
@@ -155,11 +156,37 @@ static void code_in_the_place_of_other_code_is_told_apart(void **state)
     compiled_free(&c);
 }
 
+static void a_place_says_how_sure_it_is(void **state)
+{
+    ICorProfilerInfo15 object = {&TABLE};
+    clr_info info = {.com = &object, .version = 15};
+    compiled_place place;
+    compiled_piece *piece;
+    compiled c;
+
+    (void)state;
+    memset(&now, 0, sizeof now);
+    now.at_1000 = 0x77;
+    compiled_init(&c, &info);
+    assert_int_equal(compiled_find(&c, 0x1020, &piece), 0x77);
+    place = compiled_place_at(&c, piece, 0x1020);
+    assert_int_equal(place.il_offset, 5 + 1);
+    assert_int_equal(place.il_end, 20);
+    assert_true(place.is_exact);
+    place = compiled_place_at(&c, piece, 0x1080); /* from here on the map has nothing */
+    assert_int_equal(place.il_offset, 20 + 1);
+    assert_int_equal(place.il_end, 30);
+    assert_false(place.is_exact);
+    assert_false(compiled_place_at(&c, piece, 0x1000).is_exact);
+    compiled_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_piece_is_asked_for_once),
         cmocka_unit_test(code_in_the_place_of_other_code_is_told_apart),
+        cmocka_unit_test(a_place_says_how_sure_it_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
