@@ -37,14 +37,7 @@ endfunction()
 set(recording_format_sources ${recording_sources})
 list(FILTER recording_format_sources EXCLUDE REGEX "/recording/(writer|file)\\.c$")
 
-# What runs rarely, or on the agent's own thread only, is made small: the library has a size to keep.
 if(agent_sources)
-  set(rare_sources ${agent_sources} ${profilers_sources})
-  list(FILTER rare_sources INCLUDE REGEX
-    "/(client|endpoint|lifecycle|names|resolve|spell|thread|thread_names|heap_statics|heap_walk|\
-monitors|output|gc|heap|threads|pauses|jit|counters|http|trace_(plan|output|rewrite|select|wanted|\
-registry|async|failures))\\.c$")
-  set_source_files_properties(${rare_sources} PROPERTIES COMPILE_OPTIONS -Os)
   target_library(clarinet_agent clarinet base clr cil stackwalk catalogue control recording_format
                  agent profilers)
   # Its size is bounded (tools/check-agent.py): small code but for what runs at every sample, event,
@@ -53,7 +46,7 @@ registry|async|failures))\\.c$")
   set(agent_hot_sources ${agent_sources} ${profilers_sources} ${stackwalk_sources} ${base_sources}
       ${recording_format_sources})
   list(FILTER agent_hot_sources INCLUDE REGEX
-       "/(stackwalk/.*|agent/(arena|compiled|events|heap_|monitors|ring|sampling|snapshot|tally|thread)[a-z_]*|base/(buffer|table|memory)|recording/encode|profilers/(contention|exception|gc|trace_(async|capture|clock|counters|exceptions|memory|spans|tree|values))[a-z_]*)\\.c$")
+       "/(stackwalk/.*|agent/(arena|compiled|events|heap_|monitors|ring|sampling|snapshot|tally|thread)[a-z_]*|base/(buffer|table|memory)|recording/encode|profilers/(allocations|contention|exception|gc|trace_(async|capture|clock|counters|exceptions|memory|spans|tree|values))[a-z_]*)\\.c$")
   set_source_files_properties(${agent_hot_sources} PROPERTIES
     COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo,Release>:-O2>")
 endif()

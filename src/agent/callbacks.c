@@ -123,6 +123,11 @@ static void on_thread_suspended(void *context, ThreadID thread)
     FORWARD(on_thread_suspended, thread);
 }
 
+static void on_object_allocated(void *context, ObjectID object, ClassID class_id)
+{
+    FORWARD(on_object_allocated, object, class_id);
+}
+
 static void on_suspend_finished(void *context)
 {
     agent *a = context;
@@ -207,4 +212,5 @@ const clr_profiler_callbacks AGENT_CALLBACKS = {
     .runtime_suspend_finished = on_suspend_finished,
     .runtime_resume_finished = on_resume_finished,
     .runtime_thread_suspended = on_thread_suspended,
+    .object_allocated = on_object_allocated,
 };

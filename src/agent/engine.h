@@ -22,7 +22,8 @@
 
 /* Every profiler, in the order of their start. X(name) stands for an `engine ENGINE_name`. */
 #define ENGINE_LIST(X)                                                                             \
-    X(cpu) X(wall) X(exceptions) X(gc) X(trace) X(threads) X(contention) X(heap) X(pauses)
+    X(cpu)                                                                                         \
+    X(wall) X(exceptions) X(gc) X(trace) X(threads) X(contention) X(heap) X(pauses) X(allocations)
 
 enum {
 #define X(name) ENGINE_INDEX_##name,
@@ -92,6 +93,7 @@ typedef struct {
     void (*on_suspend_finished)(agent *a);
     void (*on_resume_finished)(agent *a);
     void (*on_thread_suspended)(agent *a, ThreadID thread);
+    void (*on_object_allocated)(agent *a, ObjectID object, ClassID class_id);
     void (*on_module_loaded)(agent *a, ModuleID module);
     void (*on_module_unloading)(agent *a);
     /* Also while no session uses the engine: what was asked of the runtime may come late. */

@@ -99,6 +99,13 @@ static const catalogue_parameter PAUSES[] = {
     END_OF_PARAMETERS,
 };
 
+static const catalogue_parameter ALLOCATIONS[] = {
+    {"rate", CATALOGUE_NUMBER, "2000", 10, 100000, NULL,
+     "samples a second at most; beyond it a random part is kept and weighs more"},
+    {"depth", CATALOGUE_NUMBER, "64", 1, 512, NULL, "frames kept of each stack"},
+    END_OF_PARAMETERS,
+};
+
 const catalogue_profiler CATALOGUE[] = {
     {"cpu", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a02",
      "where processor time goes: stacks with lines, native code and the runtime included",
@@ -136,5 +143,9 @@ const catalogue_profiler CATALOGUE[] = {
      "every moment the runtime stands still: reason, length, and who was slow to stop",
      "under a microsecond per pause and thread",
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, PAUSES},
+    {"allocations", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a12",
+     "what is allocated, by type and stack: estimated from samples; large objects exactly",
+     "about 2 us per 100 KB allocated, and per large object",
+     CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, ALLOCATIONS},
     {NULL, NULL, NULL, NULL, 0, false, NULL},
 };

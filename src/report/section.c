@@ -19,6 +19,7 @@ const report_section REPORT_SECTIONS[] = {
     {"heap_types", NULL, section_heap_markdown, section_heap_json},
     {"heap_functions", NULL, section_nothing_markdown, section_nothing_json},
     {"heap_statics", NULL, section_nothing_markdown, section_nothing_json},
+    {"allocations", NULL, section_allocations_markdown, section_allocations_json},
     {"pauses", NULL, section_pauses_markdown, section_pauses_json},
     {NULL, has_stacks, section_profile_markdown, section_profile_json},
     {NULL, NULL, section_rows_markdown, section_rows_json},

@@ -48,6 +48,8 @@ int section_heap_json(const section *s, json *j);
 /* Of tables that another section uses. */
 int section_nothing_markdown(const section *s);
 int section_nothing_json(const section *s, json *j);
+int section_allocations_markdown(const section *s);
+int section_allocations_json(const section *s, json *j);
 int section_pauses_markdown(const section *s);
 int section_pauses_json(const section *s, json *j);
 int section_rows_markdown(const section *s);

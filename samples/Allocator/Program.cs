@@ -1,0 +1,81 @@
+// Sick: allocates known numbers of objects at known places, all garbage at once. One round makes
+// 20,000 tickets of 48 bytes, 1,000 buffers of 1,024 bytes and 4 large ones of 200,024 bytes.
+// Prints how many rounds it made.
+// Options: --rate R rounds a second (50; 0 = as fast as it can), --rounds N (0 = until the end),
+// --seconds S, --thrifty 1 does the same work with objects it made once (healthy).
+using System;
+using System.Runtime.CompilerServices;
+using Clarinet.Samples;
+
+namespace Allocator
+{
+    public static class Program
+    {
+        public static int Main(string[] args)
+        {
+            Patient patient = new Patient(args);
+            int rate = patient.Number("rate", 50);
+            int limit = patient.Number("rounds", 0);
+            bool thrifty = patient.Number("thrifty", 0) != 0;
+            long start = Environment.TickCount64;
+            long rounds = 0;
+
+            patient.Ready();
+            while (!patient.IsOver && (limit == 0 || rounds < limit))
+            {
+                if (!thrifty || rounds == 0)
+                {
+                    Maker.MakeTickets(20000);
+                    Maker.MakeBuffers(1000);
+                    Maker.MakeLarge(4);
+                }
+                rounds++;
+                if (rate > 0)
+                {
+                    int wait = (int)(start + rounds * 1000 / rate - Environment.TickCount64);
+
+                    if (wait > 0)
+                        patient.Over.WaitHandle.WaitOne(wait);
+                }
+            }
+            Console.WriteLine($"made {rounds} rounds");
+            return 0;
+        }
+    }
+
+    public sealed class Ticket
+    {
+        public long Number;
+        public long Price;
+        public long Row;
+        public long Seat;
+    }
+
+    public static class Maker
+    {
+        private static object? last;
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void MakeTickets(int count)
+        {
+            for (int i = 0; i < count; i++)
+                last = new Ticket { Number = i };
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void MakeBuffers(int count)
+        {
+            for (int i = 0; i < count; i++)
+                last = new byte[1000];
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void MakeLarge(int count)
+        {
+            for (int i = 0; i < count; i++)
+                last = new byte[200000];
+        }
+
+        public static bool HasMade => last != null;
+    }
+}

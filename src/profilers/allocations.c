@@ -1,0 +1,299 @@
+/*
+ * allocations: what the program allocates, by type and stack.
+ *
+ * Small objects are sampled by the runtime. From .NET 10 on every byte has the same chance, so an
+ * object of n bytes is seen with the chance 1 - exp(-n / 102400) and stands for one over that
+ * chance. Before, the runtime tells of the object that passes each 100 KiB or so; it stands for the
+ * bytes since the last one. Large objects are told one by one, by another callback, and counted
+ * exactly.
+ *
+ * When more samples come than `rate`, a random part of them is kept, and each stands for as many
+ * more: the estimate stays without bias. The own thread halves or doubles that part as it sees how
+ * many come.
+ *
+ * Thread rules: engine.h. What callbacks share is atomic; the rest belongs to the own thread.
+ */
+#include "agent/agent.h"
+#include "agent/snapshot.h"
+#include "base/memory.h"
+#include "base/os.h"
+
+enum {
+    SELF = ENGINE_INDEX_allocations,
+    LOSS_RING = 0,
+    LOSS_NO_STACK = 1,
+    EVENT_TICK = 10,
+    EVENT_SAMPLED = 303,
+    HEAP_LARGE = 1,
+    KIND_SAMPLED = 0,
+    KIND_TICK = 1,
+    KIND_LARGE = 2,
+    MOST_SHIFT = 20,
+    SAMPLING_MAJOR = 10, /* the first .NET that samples by itself */
+};
+#define MEAN_DISTANCE 102400.0
+
+enum { TIME, THREAD, STACK, TYPE, BYTES, SIZE, KIND, COLUMNS };
+
+static const recording_column ALLOCATION_COLUMNS[COLUMNS] = {
+    [TIME] = {RECORDING_TIME, "time", ""},       [THREAD] = {RECORDING_THREAD_ID, "thread", ""},
+    [STACK] = {RECORDING_STACK_ID, "stack", ""}, [TYPE] = {RECORDING_STRING_ID, "type", ""},
+    [BYTES] = {RECORDING_U64, "bytes", "bytes"}, [SIZE] = {RECORDING_U64, "size", "bytes"},
+    [KIND] = {RECORDING_U64, "kind", ""},
+};
+static const recording_table TABLES[] = {
+    {"allocations", "allocations", ALLOCATION_COLUMNS, COLUMNS}};
+static const char *const LOSSES[] = {"ring full", "stack not available"};
+static const events_wish WISHES[] = {
+    {EVENTS_RUNTIME, EVENTS_KEYWORD_ALLOCATION_SAMPLING, 4, NULL},
+    {EVENTS_RUNTIME, EVENTS_KEYWORD_GC, 5, NULL}, /* before .NET 10 */
+};
+
+/* In the ring; `frames` addresses follow. */
+typedef struct {
+    uint64_t time;
+    uintptr_t type;
+    uint64_t size;
+    uint64_t amount; /* of a tick: bytes since the last one */
+    uint32_t thread;
+    uint16_t frames;
+    uint8_t cut;
+    uint8_t shift; /* one of 2^shift was kept */
+} allocation;
+
+typedef struct {
+    atomic_uint depth;
+    atomic_uint shift;
+    atomic_uint_fast64_t seen; /* samples so far; also what the random part is drawn from */
+    /* own thread */
+    uint64_t rate;
+    uint64_t seen_before;
+    uint64_t looked_ns;
+    bool ticks;
+} state;
+
+static state *state_of(agent *a)
+{
+    return a->engines[SELF].state;
+}
+
+/* ---- on the target's threads ---- */
+
+static void put(agent *a, state *s, unsigned kind, const allocation *what)
+{
+    uint32_t depth = atomic_load_explicit(&s->depth, memory_order_relaxed);
+    size_t reserved = sizeof(allocation) + depth * sizeof(uintptr_t);
+    allocation *record = agent_reserve(a, SELF, reserved);
+    bool cut = false;
+
+    if (record == NULL)
+        return;
+    *record = *what;
+    record->time = os_monotonic_ns();
+    record->thread = (uint32_t)os_thread_id();
+    record->frames = (uint16_t)snapshot_take(&a->info, (uintptr_t *)(record + 1), depth, &cut);
+    record->cut = cut;
+    agent_commit(a, SELF, record, reserved, kind,
+                 sizeof *record + record->frames * sizeof(uintptr_t));
+}
+
+/* Whether this sample is among the random part that is kept. */
+static bool is_kept(state *s, unsigned shift)
+{
+    uint64_t number = atomic_fetch_add_explicit(&s->seen, 1, memory_order_relaxed);
+
+    return (table_hash_u64(number + 1) >> 8 & ((UINT64_C(1) << shift) - 1)) == 0;
+}
+
+static void on_event(agent *a, const events_event *event)
+{
+    state *s = state_of(a);
+    reader r = event->data;
+    allocation what = {0};
+    uint32_t heap;
+    size_t units;
+
+    if (event->provider != EVENTS_RUNTIME ||
+        (event->id != EVENT_TICK && event->id != EVENT_SAMPLED))
+        return;
+    if (event->id == EVENT_TICK)
+        reader_u32(&r);
+    heap = reader_u32(&r);
+    what.shift = (uint8_t)atomic_load_explicit(&s->shift, memory_order_relaxed);
+    if (heap == HEAP_LARGE || !is_kept(s, what.shift))
+        return;
+    reader_u16(&r);
+    if (event->id == EVENT_TICK)
+        what.amount = reader_u64(&r);
+    what.type = (uintptr_t)reader_u64(&r);
+    events_read_text(&r, &units);
+    if (event->id == EVENT_TICK)
+        reader_u32(&r);
+    reader_u64(&r); /* the object's place */
+    what.size = reader_u64(&r);
+    if (!reader_failed(&r))
+        put(a, s, event->id == EVENT_TICK ? KIND_TICK : KIND_SAMPLED, &what);
+}
+
+static void on_object_allocated(agent *a, ObjectID object, ClassID class_id)
+{
+    allocation what = {.type = class_id};
+    size_t size = 0;
+
+    if (CLR_OK(clr_info_get_object_size2(&a->info, object, &size)))
+        what.size = size;
+    put(a, state_of(a), KIND_LARGE, &what);
+}
+
+/* ---- on the own thread ---- */
+
+/* 1 - exp(-x) for x >= 0, to about 1e-12: a series near 0, and what halves there is squared. */
+static double chance(double x)
+{
+    unsigned halvings = 0;
+    double term;
+    double sum = 0; /* of 1 - exp(-x) */
+
+    for (; x > 0.25; x /= 2)
+        halvings++;
+    term = x;
+    for (unsigned i = 2; i < 14; i++) {
+        sum += term;
+        term *= -x / i;
+    }
+    for (; halvings > 0; halvings--)
+        sum = sum * (2 - sum); /* 1 - (1 - p)^2 */
+    return sum;
+}
+
+static uint64_t bytes_of(unsigned kind, const allocation *record)
+{
+    if (kind == KIND_LARGE || record->size == 0)
+        return record->size;
+    if (kind == KIND_TICK)
+        return record->amount << record->shift;
+    return (uint64_t)((double)record->size * (double)(UINT64_C(1) << record->shift) /
+                          chance((double)record->size / MEAN_DISTANCE) +
+                      0.5);
+}
+
+static void take_record(agent *a, unsigned kind, const void *payload, size_t length)
+{
+    const allocation *record = payload;
+    uint64_t cells[COLUMNS] = {0};
+
+    (void)length;
+    cells[TIME] = record->time;
+    cells[THREAD] = record->thread;
+    cells[BYTES] = bytes_of(kind, record);
+    cells[SIZE] = record->size;
+    cells[KIND] = kind;
+    if (record->type != 0)
+        cells[TYPE] = names_of_class(&a->names, record->type);
+    if (record->frames == 0)
+        agent_lose(a, SELF, LOSS_NO_STACK, 1);
+    else
+        cells[STACK] = names_stack_of(&a->names, (const uintptr_t *)(record + 1), record->frames,
+                                      true, record->cut != 0);
+    agent_row(a, SELF, 0, cells);
+}
+
+/* Keeps a larger or smaller part of the samples, by how many came since the last look. */
+static void drain(agent *a, bool last)
+{
+    enum { LOOK_NS = 100000000 };
+    state *s = state_of(a);
+    uint64_t now = os_monotonic_ns();
+    uint64_t seen = atomic_load(&s->seen);
+    uint64_t per_second;
+    unsigned shift = 0;
+
+    if (last || now - s->looked_ns < LOOK_NS)
+        return;
+    per_second = (seen - s->seen_before) * 1000000000 / (now - s->looked_ns);
+    while (shift < MOST_SHIFT && per_second >> shift > s->rate)
+        shift++;
+    atomic_store(&s->shift, shift);
+    s->seen_before = seen;
+    s->looked_ns = now;
+}
+
+static int start(agent *a, error *e)
+{
+    state *s = state_of(a);
+    clr_runtime runtime;
+
+    if (s == NULL)
+        s = memory_allocate_array(1, sizeof *s);
+    if (s == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory for the profiler 'allocations'");
+    a->engines[SELF].state = s;
+    s->ticks = clr_get_runtime(&a->info, &runtime) != S_OK || runtime.major < SAMPLING_MAJOR;
+    s->looked_ns = os_monotonic_ns();
+    s->seen_before = atomic_load(&s->seen);
+    atomic_store(&s->shift, 0);
+    return 0;
+}
+
+static void configure(agent *a)
+{
+    state *s = state_of(a);
+    const catalogue_selected *user;
+    uint64_t depth = 1;
+    size_t position = 0;
+
+    s->rate = 1;
+    while ((user = agent_user(a, SELF, &position)) != NULL) {
+        uint64_t rate = catalogue_number(user, "rate");
+        uint64_t frames = catalogue_number(user, "depth");
+
+        s->rate = rate > s->rate ? rate : s->rate;
+        depth = frames > depth ? frames : depth;
+    }
+    atomic_store(&s->depth, (unsigned)depth);
+}
+
+static size_t count_wishes(agent *a)
+{
+    return state_of(a)->ticks ? 2 : 1;
+}
+
+static const char *note(agent *a)
+{
+    return state_of(a)->ticks ? "sampled by the runtime's ticks: rough for types that come in step "
+                                "with them (.NET 10 and later sample at random)"
+                              : "";
+}
+
+static void stop(agent *a)
+{
+    (void)a;
+}
+
+static void destroy(agent *a)
+{
+    memory_free(state_of(a));
+    a->engines[SELF].state = NULL;
+}
+
+const engine ENGINE_allocations = {
+    .name = "allocations",
+    .mask_low = COR_PRF_ENABLE_STACK_SNAPSHOT,
+    .mask_high = COR_PRF_HIGH_MONITOR_EVENT_PIPE | COR_PRF_HIGH_MONITOR_LARGEOBJECT_ALLOCATED,
+    .wishes = WISHES,
+    .wish_count = sizeof WISHES / sizeof *WISHES,
+    .count_wishes = count_wishes,
+    .tables = TABLES,
+    .table_count = 1,
+    .losses = LOSSES,
+    .loss_count = sizeof LOSSES / sizeof *LOSSES,
+    .start = start,
+    .stop = stop,
+    .configure = configure,
+    .record = take_record,
+    .drain = drain,
+    .destroy = destroy,
+    .note = note,
+    .on_event = on_event,
+    .on_object_allocated = on_object_allocated,
+};

@@ -1,0 +1,136 @@
+/* section_allocations: what was allocated and where, in words and as data. */
+#include <math.h>
+
+#include "analysis/allocations.h"
+#include "report/section.h"
+
+enum { TOP_TYPES = 20, TOP_PLACES = 10, STACK_FRAMES = 12 };
+
+static const char *type_name(const section *s, uint32_t type)
+{
+    const char *name = model_text(s->m, type);
+
+    return name[0] == '\0' ? "(type not known)" : name;
+}
+
+static uint64_t per_second(const allocations *x)
+{
+    return x->watched_ns == 0 ? 0 : (uint64_t)((double)x->all.bytes * 1e9 / (double)x->watched_ns);
+}
+
+/* " ± 12 %", "" for what is exact. */
+static void put_error(const section *s, const allocations_group *group)
+{
+    if (group->variance > 0)
+        sink_format(s->out, " ± %.*f %%", allocations_error_percent(group) < 10 ? 1 : 0,
+                    allocations_error_percent(group));
+}
+
+static void put_types(const section *s, const allocations *x)
+{
+    sink_text(s->out, "| bytes | % | objects | type |\n|---:|---:|---:|---|\n");
+    for (size_t i = 0; i < x->types.count && i < section_top(s, TOP_TYPES); i++) {
+        const allocations_group *type = &x->types.items[i];
+        char bytes[REPORT_AMOUNT_SIZE];
+
+        sink_format(s->out, "| %s", report_amount(type->bytes, "bytes", bytes));
+        put_error(s, type);
+        sink_format(s->out, " | %.1f | %.0f | ", report_percent(type->bytes, x->all.bytes),
+                    type->objects);
+        markdown_cell(s->out, type_name(s, type->type));
+        sink_text(s->out, " |\n");
+    }
+    sink_char(s->out, '\n');
+}
+
+static void put_places(const section *s, const allocations *x)
+{
+    sink_text(s->out, "### Allocated at\n\n");
+    for (size_t i = 0; i < x->places.count && i < section_top(s, TOP_PLACES); i++) {
+        const allocations_group *place = &x->places.items[i];
+        char bytes[REPORT_AMOUNT_SIZE];
+
+        sink_format(s->out, "%s", report_amount(place->bytes, "bytes", bytes));
+        put_error(s, place);
+        sink_text(s->out, " of ");
+        markdown_code(s->out, type_name(s, place->type));
+        sink_text(s->out, "\n\n");
+        markdown_stack(s->out, s->m, s->process, place->stack, STACK_FRAMES);
+        sink_char(s->out, '\n');
+    }
+}
+
+int section_allocations_markdown(const section *s)
+{
+    char bytes[REPORT_AMOUNT_SIZE];
+    char rate[REPORT_AMOUNT_SIZE];
+    allocations x;
+    int code = allocations_summarise(s->m, s->process, s->table, &x, s->e);
+
+    if (code != 0)
+        return code;
+    sink_format(s->out, "## Allocations\n\nAbout %s, %s a second",
+                report_amount(x.all.bytes, "bytes", bytes),
+                report_amount(per_second(&x), "bytes", rate));
+    if (x.large.rows != 0)
+        sink_format(s->out, "; of it %llu large objects with %s, counted exactly",
+                    (unsigned long long)x.large.rows, report_amount(x.large.bytes, "bytes", bytes));
+    sink_text(s->out, ". The rest is estimated from samples; ± is how far off an estimate is at "
+                      "most, 19 times of 20");
+    if (x.ticks != 0)
+        sink_text(s->out, ", and more where a type comes in step with the runtime's ticks (before "
+                          ".NET 10)");
+    sink_text(s->out, ".\n\n");
+    if (x.all.rows != 0) {
+        put_types(s, &x);
+        put_places(s, &x);
+    }
+    allocations_free(&x);
+    return 0;
+}
+
+static void json_group(json *j, const allocations_group *group)
+{
+    json_put_u64(j, "bytes", group->bytes);
+    json_put_u64(j, "objects", (uint64_t)llround(group->objects));
+    json_put_u64(j, "rows", group->rows);
+    json_put_f64(j, "error_percent", allocations_error_percent(group));
+}
+
+int section_allocations_json(const section *s, json *j)
+{
+    allocations x;
+    int code = allocations_summarise(s->m, s->process, s->table, &x, s->e);
+
+    if (code != 0)
+        return code;
+    json_put_u64(j, "watched_ns", x.watched_ns);
+    json_put_u64(j, "bytes_per_second", per_second(&x));
+    json_put_text(j, "sampling", x.ticks != 0 ? "ticks" : "random");
+    json_begin_object_at(j, "all");
+    json_group(j, &x.all);
+    json_end_object(j);
+    json_begin_object_at(j, "large");
+    json_group(j, &x.large);
+    json_end_object(j);
+    json_begin_array_at(j, "types");
+    for (size_t i = 0; i < x.types.count && i < section_top(s, 1000); i++) {
+        json_begin_object(j);
+        json_put_text(j, "type", model_text(s->m, x.types.items[i].type));
+        json_group(j, &x.types.items[i]);
+        json_end_object(j);
+    }
+    json_end_array(j);
+    json_begin_array_at(j, "places");
+    for (size_t i = 0; i < x.places.count && i < section_top(s, 1000); i++) {
+        json_begin_object(j);
+        json_put_text(j, "type", model_text(s->m, x.places.items[i].type));
+        json_group(j, &x.places.items[i]);
+        json_key(j, "stack");
+        json_stack(j, s->m, s->process, x.places.items[i].stack, MODEL_MAXIMUM_DEPTH);
+        json_end_object(j);
+    }
+    json_end_array(j);
+    allocations_free(&x);
+    return 0;
+}
