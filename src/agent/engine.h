@@ -23,7 +23,8 @@
 /* Every profiler, in the order of their start. X(name) stands for an `engine ENGINE_name`. */
 #define ENGINE_LIST(X)                                                                             \
     X(cpu)                                                                                         \
-    X(wall) X(exceptions) X(gc) X(trace) X(threads) X(contention) X(heap) X(pauses) X(allocations)
+    X(wall)                                                                                        \
+    X(exceptions) X(gc) X(trace) X(threads) X(contention) X(heap) X(pauses) X(allocations) X(jit)
 
 enum {
 #define X(name) ENGINE_INDEX_##name,

@@ -147,5 +147,9 @@ const catalogue_profiler CATALOGUE[] = {
      "what is allocated, by type and stack: estimated from samples; large objects exactly",
      "about 2 us per 100 KB allocated, and per large object",
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, ALLOCATIONS},
+    {"jit", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a13",
+     "what is compiled while the program runs: methods, tiers, time, sizes",
+     "a few microseconds per compiled method",
+     CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, NULL},
     {NULL, NULL, NULL, NULL, 0, false, NULL},
 };

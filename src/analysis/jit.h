@@ -1,0 +1,31 @@
+/*
+ * jit: compilations put together: by tier and by method, and how much of them kept the program's
+ * own threads busy. Works on the table `compilations`; columns that are missing count as 0.
+ */
+#ifndef CLARINET_ANALYSIS_JIT_H
+#define CLARINET_ANALYSIS_JIT_H
+
+#include "analysis/groups.h"
+
+typedef struct {
+    uint64_t total;
+    uint64_t spent_ns;
+    uint64_t waited_ns;       /* of it, while the program waited: all but the background tiers */
+    uint64_t first_second_ns; /* of waited_ns, in the first second of the recording */
+    uint64_t il_bytes;
+    uint64_t code_bytes;
+    groups_list tiers;   /* key: tier; sum: ns */
+    groups_list methods; /* key: method (0 = made at run time), name then; sum: ns */
+    groups_list again;   /* the same, most compilations first */
+} jit;
+
+int jit_summarise(const model *m, const model_process *process, const model_table *table,
+                  jit *result, error *e);
+void jit_free(jit *result);
+
+/* "quick", "optimized after many calls", … */
+const char *jit_tier_name(uint64_t tier);
+/* The name of a group of `methods` or `again`. */
+const char *jit_method_name(const model *m, const model_process *process, const groups_item *item);
+
+#endif

@@ -1,0 +1,257 @@
+/*
+ * jit: every method the runtime compiles while the program runs: its tier, how long that took, the
+ * size of its CIL and of the code.
+ *
+ * A compilation begins and ends with an event on the compiling thread. Both go into the ring; the
+ * own thread pairs them. Compiling may need other methods compiled first, so a thread can have
+ * several under way: a row has the time without those inside of it.
+ *
+ * Methods made at run time (DynamicMethod, stubs) may be gone when the own thread looks: their name
+ * is taken from the event. Others are named as everywhere.
+ *
+ * Thread rules: engine.h. State is the own thread's.
+ */
+#include <string.h>
+
+#include "agent/agent.h"
+#include "base/memory.h"
+#include "base/os.h"
+#include "base/text.h"
+
+enum {
+    SELF = ENGINE_INDEX_jit,
+    LOSS_RING = 0,
+    LOSS_NO_BEGIN = 1,
+    RECORD_BEGIN = 0,
+    RECORD_END = 1,
+    EVENT_LOADED = 143,
+    EVENT_COMPILING = 145,
+    FLAG_DYNAMIC = 1,
+    FLAG_COMPILED = 8,
+    TIER_SHIFT = 7,
+    TIER_MASK = 7,
+    MOST_NAME = 160, /* units of a dynamic method's name */
+    UNDER_WAY = 256,
+};
+
+enum { TIME, THREAD, METHOD, NAME, WEIGHT, TIER, IL_SIZE, CODE_SIZE, COLUMNS };
+
+static const recording_column COMPILATION_COLUMNS[COLUMNS] = {
+    [TIME] = {RECORDING_TIME, "time", ""},
+    [THREAD] = {RECORDING_THREAD_ID, "thread", ""},
+    [METHOD] = {RECORDING_METHOD_ID, "method", ""},
+    [NAME] = {RECORDING_STRING_ID, "name", ""},
+    [WEIGHT] = {RECORDING_DURATION, "weight", ""},
+    [TIER] = {RECORDING_U64, "tier", ""},
+    [IL_SIZE] = {RECORDING_U64, "il_size", "bytes"},
+    [CODE_SIZE] = {RECORDING_U64, "code_size", "bytes"},
+};
+static const recording_table TABLES[] = {{"compilations", "jit", COMPILATION_COLUMNS, COLUMNS}};
+static const char *const LOSSES[] = {"ring full", "compilation not timed: its begin was not seen"};
+static const events_wish WISHES[] = {{EVENTS_RUNTIME, EVENTS_KEYWORD_JIT, 5, NULL}};
+
+/* In the ring; of a dynamic method's end `units` of its name follow. */
+typedef struct {
+    uint64_t time;
+    uintptr_t method;
+    uint32_t thread;
+    uint32_t size;
+    uint32_t flags;
+    uint32_t units;
+} compilation;
+
+typedef struct {
+    uint64_t time;
+    uintptr_t method;
+    uint64_t inside; /* of other compilations */
+    uint32_t thread;
+    uint32_t il_size;
+} begun;
+
+typedef struct {
+    begun under_way[UNDER_WAY]; /* oldest first */
+    size_t count;
+} state;
+
+static state *state_of(agent *a)
+{
+    return a->engines[SELF].state;
+}
+
+/* ---- on the target's threads ---- */
+
+static void put(agent *a, unsigned kind, const compilation *what, const uint8_t *name)
+{
+    size_t length = sizeof *what + 2 * (size_t)what->units;
+    compilation *record = agent_reserve(a, SELF, length);
+
+    if (record == NULL)
+        return;
+    *record = *what;
+    memcpy(record + 1, name, 2 * (size_t)what->units);
+    agent_commit(a, SELF, record, length, kind, length);
+}
+
+static void on_event(agent *a, const events_event *event)
+{
+    compilation what = {.time = os_monotonic_ns(), .thread = (uint32_t)os_thread_id()};
+    const uint8_t *name = NULL;
+    reader r = event->data;
+    size_t units;
+
+    if (event->provider != EVENTS_RUNTIME ||
+        (event->id != EVENT_COMPILING && event->id != EVENT_LOADED))
+        return;
+    what.method = (uintptr_t)reader_u64(&r);
+    reader_u64(&r); /* module */
+    if (event->id == EVENT_COMPILING) {
+        reader_u32(&r); /* token */
+        what.size = reader_u32(&r);
+        if (!reader_failed(&r))
+            put(a, RECORD_BEGIN, &what, (const uint8_t *)"");
+        return;
+    }
+    reader_u64(&r); /* the code */
+    what.size = reader_u32(&r);
+    reader_u32(&r); /* token */
+    what.flags = reader_u32(&r);
+    events_read_text(&r, &units); /* type */
+    name = events_read_text(&r, &units);
+    if (reader_failed(&r) || (what.flags & FLAG_COMPILED) == 0)
+        return;
+    if ((what.flags & FLAG_DYNAMIC) != 0)
+        what.units = (uint32_t)(units < MOST_NAME ? units : MOST_NAME);
+    put(a, RECORD_END, &what, name);
+}
+
+/* ---- on the own thread ---- */
+
+static void drop(state *s, size_t index)
+{
+    s->count--;
+    memmove(&s->under_way[index], &s->under_way[index + 1],
+            (s->count - index) * sizeof *s->under_way);
+}
+
+static void take_begin(state *s, const compilation *record)
+{
+    if (s->count == UNDER_WAY)
+        drop(s, 0); /* it failed, or its end was lost */
+    s->under_way[s->count++] =
+        (begun){record->time, record->method, 0, record->thread, record->size};
+}
+
+/* Takes the begin of this compilation out; what the thread began after it never ended. */
+static bool take_begun(state *s, const compilation *record, begun *found)
+{
+    for (size_t i = s->count; i > 0; i--) {
+        if (s->under_way[i - 1].thread != record->thread)
+            continue;
+        *found = s->under_way[i - 1];
+        if (found->method == record->method) {
+            drop(s, i - 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The compilation that needed this one. */
+static void add_inside(state *s, uint32_t thread, uint64_t length)
+{
+    for (size_t i = s->count; i > 0; i--) {
+        if (s->under_way[i - 1].thread == thread) {
+            s->under_way[i - 1].inside += length;
+            return;
+        }
+    }
+}
+
+static uint32_t intern_name(agent *a, const compilation *record)
+{
+    char memory[3 * MOST_NAME + 16];
+    buffer text;
+
+    buffer_fix(&text, memory, sizeof memory);
+    text_append_utf16_bytes(&text, (const uint8_t *)(record + 1), record->units);
+    return names_intern_text(&a->names, buffer_text(&text));
+}
+
+static void take_end(agent *a, state *s, const compilation *record)
+{
+    uint64_t cells[COLUMNS] = {0};
+    begun begin;
+
+    cells[TIME] = record->time;
+    cells[THREAD] = record->thread;
+    cells[TIER] = record->flags >> TIER_SHIFT & TIER_MASK;
+    cells[CODE_SIZE] = record->size;
+    if (take_begun(s, record, &begin)) {
+        uint64_t length = record->time - begin.time;
+
+        cells[TIME] = begin.time;
+        cells[WEIGHT] = length > begin.inside ? length - begin.inside : 0;
+        cells[IL_SIZE] = begin.il_size;
+        add_inside(s, record->thread, length);
+    } else {
+        agent_lose(a, SELF, LOSS_NO_BEGIN, 1);
+    }
+    if ((record->flags & FLAG_DYNAMIC) != 0)
+        cells[NAME] = intern_name(a, record);
+    else if (agent_enter_runtime(a))
+        cells[METHOD] = names_of_function(&a->names, record->method);
+    agent_row(a, SELF, 0, cells);
+}
+
+static void take_record(agent *a, unsigned kind, const void *payload, size_t length)
+{
+    (void)length;
+    if (kind == RECORD_BEGIN)
+        take_begin(state_of(a), payload);
+    else
+        take_end(a, state_of(a), payload);
+}
+
+static void drain(agent *a, bool last)
+{
+    (void)a;
+    (void)last;
+}
+
+static int start(agent *a, error *e)
+{
+    if (state_of(a) == NULL)
+        a->engines[SELF].state = memory_allocate_array(1, sizeof(state));
+    if (state_of(a) == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory for the profiler 'jit'");
+    state_of(a)->count = 0;
+    return 0;
+}
+
+static void stop(agent *a)
+{
+    (void)a;
+}
+
+static void destroy(agent *a)
+{
+    memory_free(state_of(a));
+    a->engines[SELF].state = NULL;
+}
+
+const engine ENGINE_jit = {
+    .name = "jit",
+    .mask_high = COR_PRF_HIGH_MONITOR_EVENT_PIPE,
+    .wishes = WISHES,
+    .wish_count = sizeof WISHES / sizeof *WISHES,
+    .tables = TABLES,
+    .table_count = 1,
+    .losses = LOSSES,
+    .loss_count = sizeof LOSSES / sizeof *LOSSES,
+    .start = start,
+    .stop = stop,
+    .record = take_record,
+    .drain = drain,
+    .destroy = destroy,
+    .on_event = on_event,
+};
