@@ -2,11 +2,9 @@
 #include "agent/heap_statics.h"
 
 #include <string.h>
-#include <sys/uio.h>
 
-#include "base/memory.h"
-#include "base/os.h"
-#include "base/text.h"
+#include "agent/heap_fields.h"
+#include "agent/own_memory.h"
 
 enum {
     MODULE_WORDS = 256, /* of a module that are looked at */
@@ -33,15 +31,6 @@ typedef struct {
     ClassID class_id;
 } search;
 
-static bool copy(uint64_t address, void *out, size_t size)
-{
-    struct iovec here = {out, size};
-    struct iovec there = {(void *)(uintptr_t)address, size};
-
-    return address >= 4096 &&
-           process_vm_readv(os_process_id(), &here, 1, &there, 1, 0) == (ssize_t)size;
-}
-
 /* A plain class: no array, no instance of a generic type. */
 static bool describe(const clr_info *info, ClassID class_id, ModuleID *module, mdTypeDef *token)
 {
@@ -58,11 +47,11 @@ static void vote(ModuleID module, mdTypeDef token, ClassID class_id, unsigned *v
     uint64_t words[MODULE_WORDS];
     uint64_t entry;
 
-    if (!copy(module, words, sizeof words))
+    if (!own_memory_read(module, words, sizeof words))
         return;
     for (size_t i = 0; i < MODULE_WORDS; i++)
         if ((words[i] & 7) == 0 && words[i] != 0 &&
-            copy(words[i] + 8ull * (token & 0xffffff), &entry, sizeof entry) &&
+            own_memory_read(words[i] + 8ull * (token & 0xffffff), &entry, sizeof entry) &&
             (entry & ~7ull) == class_id)
             votes[i]++;
 }
@@ -74,8 +63,8 @@ static size_t find_word(search *s)
     unsigned voters = 0;
     size_t best = 0, second = 0;
 
-    for (size_t i = 0; i < s->walk->type_count && voters < VOTERS; i++) {
-        ClassID class_id = s->walk->types[i].class_id;
+    for (size_t i = 0; i < s->walk->record.type_count && voters < VOTERS; i++) {
+        ClassID class_id = s->walk->record.types[i].class_id;
         ModuleID module;
         mdTypeDef token;
 
@@ -93,17 +82,6 @@ static size_t find_word(search *s)
         }
     }
     return votes[best] >= FEWEST_VOTES && votes[best] > 3 * votes[second] ? best : 0;
-}
-
-/* `<Name>k__BackingField` is what the compiler makes of a property. */
-static void append_field(buffer *out, const char *name)
-{
-    const char *end = strchr(name, '>');
-
-    if (name[0] == '<' && end != NULL && text_equal(end, ">k__BackingField"))
-        buffer_append(out, name + 1, (size_t)(end - name) - 1);
-    else
-        buffer_append_text(out, name);
 }
 
 static int visit_field(void *context, mdToken token)
@@ -126,7 +104,7 @@ static int visit_field(void *context, mdToken token)
         return 1;
     clr_append_class(s->walk->info, s->class_id, &whole);
     buffer_append_text(&whole, ".");
-    append_field(&whole, buffer_text(&name));
+    heap_fields_append_name(&whole, buffer_text(&name));
     if (!buffer_failed(&whole))
         s->found(s->context, slot, names_intern(s->names, buffer_text(&whole), whole.length));
     buffer_free(&whole);
@@ -154,7 +132,7 @@ static void search_map(search *s, uint64_t table, uint32_t count)
     for (uint32_t at = 0; at < count && s->left > 0; at += BATCH) {
         uint32_t length = count - at < BATCH ? count - at : BATCH;
 
-        if (!copy(table + 8ull * at, entries, 8ull * length))
+        if (!own_memory_read(table + 8ull * at, entries, 8ull * length))
             return;
         for (uint32_t i = 0; i < length && s->left > 0; i++)
             if (at + i != 0 && (entries[i] & ~7ull) != 0)
@@ -169,7 +147,7 @@ static int visit_module(void *context, uintptr_t module)
     uint32_t domains = 0;
 
     s->module = module;
-    if (!copy(module + 8 * s->word, map, sizeof map) || (uint32_t)map[1] > MOST_TYPES ||
+    if (!own_memory_read(module + 8 * s->word, map, sizeof map) || (uint32_t)map[1] > MOST_TYPES ||
         clr_info_get_appdomains_containing_module(s->walk->info, module, 1, &domains, &s->domain) !=
             S_OK ||
         domains == 0 || clr_open_import(s->walk->info, module, &s->import) != S_OK)

@@ -43,7 +43,8 @@ void heap_stream_close(heap_stream *s);
 
 /* ---- the writer ---- */
 
-/* Room for `bytes` (at most 256) in a block of this section and attempt; NULL: abandoned. */
+/* Room for `bytes` (far less than a block) in a block of this section and attempt; NULL: abandoned.
+ */
 uint8_t *heap_stream_room(heap_stream *s, unsigned section, uint64_t attempt, size_t bytes);
 /* Hands over the block in hand. */
 void heap_stream_flush(heap_stream *s);

@@ -26,6 +26,7 @@ void heap_free(heap *h)
 {
     memory_free(h->first);
     memory_free(h->targets);
+    memory_free(h->places);
     memory_free(h->type);
     memory_free(h->own);
     memory_free(h->retained);
@@ -34,6 +35,8 @@ void heap_free(heap *h)
     table_u64_free(&h->root_of);
     table_u64_free(&h->functions);
     table_u64_free(&h->statics);
+    table_u64_free(&h->fields);
+    memory_free(h->classes);
     memory_free(h->types);
     memory_free(h->holders);
     memset(h, 0, sizeof *h);
@@ -73,60 +76,118 @@ static uint32_t add_type(heap *h, table_u64 *by_name, uint32_t name)
     return (uint32_t)*at;
 }
 
-/* number -> type, number -> size; types of the same name are one. */
-static bool load_types(heap *h, table_u64 *numbers, table_u64 *sizes)
+static uint64_t cell_of(const model_column *column, size_t row)
+{
+    return column == NULL ? 0 : model_cell(column, row);
+}
+
+/* Classes by their numbers; types of the same name are one. */
+static bool load_types(heap *h)
 {
     const model_table *t = model_find_table(h->m, h->p, "heap_types", "heap");
-    const model_column *number = t == NULL ? NULL : model_find_column(h->m, t, "number");
-    const model_column *size = t == NULL ? NULL : model_find_column(h->m, t, "size");
-    const model_column *name = t == NULL ? NULL : model_find_column(h->m, t, "name");
+    static const char *const NAMES[] = {"number",   "name",    "size", "flags",
+                                        "assembly", "element", "data"};
+    const model_column *columns[7] = {0};
     table_u64 by_name;
-    bool good = true;
+    bool good;
 
+    for (size_t i = 0; t != NULL && i < 7; i++)
+        columns[i] = model_find_column(h->m, t, NAMES[i]);
     table_u64_init(&by_name);
-    good = add_type(h, &by_name, 0) == 0; /* what has no name */
-    for (size_t i = 0; good && number != NULL && size != NULL && name != NULL && i < t->rows; i++) {
-        uint32_t type =
-            add_type(h, &by_name, name->u32 == NULL ? 0 : (uint32_t)model_cell(name, i));
+    good =
+        add_type(h, &by_name, 0) == 0 && /* what has no name */
+        array_reserve(&h->classes, &h->class_capacity, t == NULL ? 1 : t->rows, sizeof *h->classes);
+    h->class_count = good && t != NULL ? t->rows : 0;
+    for (size_t i = 0; good && columns[0] != NULL && columns[1] != NULL && i < t->rows; i++) {
+        uint64_t number = model_cell(columns[0], i);
+        uint32_t type = add_type(h, &by_name,
+                                 columns[1]->u32 == NULL ? 0 : (uint32_t)model_cell(columns[1], i));
 
-        good = type != UINT32_MAX && table_u64_put(numbers, model_cell(number, i), type) &&
-               table_u64_put(sizes, model_cell(number, i), model_cell(size, i));
+        good = type != UINT32_MAX;
+        if (good && number < h->class_count)
+            h->classes[number] = (heap_class){.type = type,
+                                              .size = cell_of(columns[2], i),
+                                              .flags = (uint32_t)cell_of(columns[3], i),
+                                              .assembly = (uint32_t)cell_of(columns[4], i),
+                                              .element = (uint32_t)cell_of(columns[5], i),
+                                              .data = (uint32_t)cell_of(columns[6], i)};
     }
     table_u64_free(&by_name);
     return good;
 }
 
-static bool fill_objects(heap *h)
+static bool load_fields(heap *h)
+{
+    const model_table *t = model_find_table(h->m, h->p, "heap_fields", "heap");
+    const model_column *type = t == NULL ? NULL : model_find_column(h->m, t, "type");
+    const model_column *place = t == NULL ? NULL : model_find_column(h->m, t, "place");
+    const model_column *name = t == NULL ? NULL : model_find_column(h->m, t, "name");
+    bool good = true;
+
+    for (size_t i = 0; good && type != NULL && place != NULL && name != NULL && i < t->rows; i++)
+        good = table_u64_put(&h->fields, model_cell(type, i) << 32 | (uint32_t)model_cell(place, i),
+                             model_cell(name, i));
+    return good;
+}
+
+static void fill_objects(heap *h)
 {
     const model_heap *s = h->snapshot;
-    table_u64 numbers, sizes;
-    bool good;
 
-    table_u64_init(&numbers);
-    table_u64_init(&sizes);
-    good = load_types(h, &numbers, &sizes);
-    for (size_t i = 0; good && i < s->object_count; i++) {
-        uint64_t type = 0, size = s->sizes[i];
-        heap_type *t;
+    for (size_t i = 0; i < s->object_count; i++) {
+        const heap_class *class = heap_class_of(h, (uint32_t)i + 1);
+        uint64_t size = s->sizes[i] == 0 ? class->size : s->sizes[i];
+        heap_type *t = &h->types[class->type];
 
-        table_u64_get(&numbers, s->types[i], &type);
-        if (size == 0)
-            table_u64_get(&sizes, s->types[i], &size);
         if (size < HEAP_LEAST_SIZE)
             size = HEAP_LEAST_SIZE;
-        h->type[i + 1] = (uint32_t)type;
+        h->type[i + 1] = class->type;
         h->own[i + 1] = size;
-        t = &h->types[type];
         t->count++;
         t->bytes += size;
+        t->in_generation[s->generations[i]] += size;
         if (size > t->largest)
             t->largest = size;
         h->bytes += size;
+        h->in_generation[s->generations[i]] += size;
     }
     h->objects = s->object_count;
-    table_u64_free(&numbers);
-    table_u64_free(&sizes);
-    return good;
+}
+
+/* ---- fields ---- */
+
+const char *heap_generation_name(uint32_t generation)
+{
+    static const char *const NAMES[MODEL_HEAP_GENERATIONS] = {"gen0",  "gen1",   "gen2",
+                                                              "large", "pinned", "frozen"};
+
+    return generation < MODEL_HEAP_GENERATIONS ? NAMES[generation] : "";
+}
+
+heap_field heap_field_at(const heap *h, uint32_t node, uint32_t place)
+{
+    uint64_t number = h->snapshot->shapes[h->snapshot->shape_of[node - 1]].type;
+    const heap_class *class = &h->classes[number];
+    uint64_t name = 0;
+
+    if (place == 0)
+        return 0;
+    if (class->element != 0) {
+        uint32_t inside = place < class->data ? 0 : (place - class->data) % class->element;
+
+        table_u64_get(&h->fields, number << 32 | inside, &name);
+        return HEAP_ELEMENT | (uint32_t)name;
+    }
+    table_u64_get(&h->fields, number << 32 | place, &name);
+    return (uint32_t)name;
+}
+
+void heap_field_text(const heap *h, heap_field field, buffer *out)
+{
+    if ((field & HEAP_ELEMENT) != 0)
+        buffer_append_text(out, (field & ~HEAP_ELEMENT) != 0 ? "[]." : "[]");
+    if ((field & ~HEAP_ELEMENT) != 0)
+        buffer_append_text(out, model_text(h->m, field & ~HEAP_ELEMENT));
 }
 
 /* ---- retained by type ---- */
@@ -236,9 +297,9 @@ static int analyse(heap *h, error *e)
     h->own = memory_allocate_array(h->nodes, sizeof *h->own);
     h->retained = memory_allocate_array(h->nodes, sizeof *h->retained);
     h->towards_root = memory_allocate_array(h->nodes, sizeof *h->towards_root);
-    if (h->type == NULL || h->own == NULL || h->retained == NULL || h->towards_root == NULL ||
-        !fill_objects(h))
+    if (h->type == NULL || h->own == NULL || h->retained == NULL || h->towards_root == NULL)
         return no_memory(e);
+    fill_objects(h);
     graph = (dominators_graph){h->nodes, h->first, h->targets};
     code = dominators_compute(&graph, &h->tree, e);
     if (code != 0)
@@ -254,6 +315,15 @@ static int analyse(heap *h, error *e)
         }
     }
     return sum_types(h) && find_holders(h) ? 0 : no_memory(e);
+}
+
+/* Every object's type has its row. */
+static int check_types(const heap *h, error *e)
+{
+    for (size_t i = 0; i < h->snapshot->shape_count; i++)
+        if (h->snapshot->shapes[i].type >= h->class_count)
+            return error_set(e, ERROR_CORRUPT, "the heap snapshot is not whole: types are missing");
+    return 0;
 }
 
 int heap_build(const model *m, const model_process *p, heap *h, error *e)
@@ -277,11 +347,14 @@ int heap_build(const model *m, const model_process *p, heap *h, error *e)
     h->p = p;
     h->snapshot = s;
     if (!load_names(h, "heap_functions", "function", "method", &h->functions) ||
-        !load_names(h, "heap_statics", "slot", "name", &h->statics)) {
+        !load_names(h, "heap_statics", "slot", "name", &h->statics) || !load_types(h) ||
+        !load_fields(h)) {
         heap_free(h);
         return no_memory(e);
     }
-    code = heap_graph_build(h, e);
+    code = check_types(h, e);
+    if (code == 0)
+        code = heap_graph_build(h, e);
     if (code == 0)
         code = analyse(h, e);
     if (code != 0)

@@ -13,6 +13,7 @@
 
 #include "analysis/dominators.h"
 #include "analysis/model.h"
+#include "analysis/model_heap.h"
 #include "base/table.h"
 
 enum { HEAP_LEAST_SIZE = 24 }; /* of an object, whatever the events say of an empty string */
@@ -23,7 +24,22 @@ typedef struct {
     uint64_t bytes;
     uint64_t retained; /* what goes when all of them go, each object counted once */
     uint64_t largest;
+    uint64_t in_generation[MODEL_HEAP_GENERATIONS]; /* bytes */
 } heap_type;
+
+/* A type as the runtime has it; several of them may have one name. */
+typedef struct {
+    uint32_t type;          /* index into types */
+    uint32_t flags;         /* RECORDING_TYPE_… */
+    uint32_t assembly;      /* string */
+    uint32_t element, data; /* of an array: bytes of an element; where the first one is */
+    uint64_t size;
+} heap_class;
+
+/* Where an object keeps a reference: a string, or HEAP_ELEMENT and the string of a field inside an
+ * array's element. 0 = not known. */
+typedef uint32_t heap_field;
+#define HEAP_ELEMENT UINT32_C(0x80000000)
 
 /* Objects that nothing but a root keeps alive, by that root. */
 typedef struct {
@@ -42,14 +58,18 @@ typedef struct {
     uint32_t nodes;
     uint64_t *first; /* nodes + 1 */
     uint32_t *targets;
-    uint32_t *type; /* by node; index into types */
+    uint32_t *places; /* of the targets, in bytes from the object's start */
+    uint32_t *type;   /* by node; index into types */
     uint64_t *own;
     uint64_t *retained;
     uint32_t *towards_root;
     dominators tree;
     table_u64 root_of;            /* node to the most telling root */
-    table_u64 functions, statics; /* id to string + 1 */
-    heap_type *types;             /* not sorted */
+    table_u64 functions, statics; /* id to string */
+    table_u64 fields;             /* number of a class and place to string */
+    heap_class *classes;          /* by number */
+    size_t class_count, class_capacity;
+    heap_type *types; /* not sorted */
     size_t type_count, type_capacity;
     heap_holder *holders; /* by retained bytes */
     size_t holder_count, holder_capacity;
@@ -58,6 +78,7 @@ typedef struct {
     uint64_t unreachable, unreachable_bytes;
     uint64_t root_counts[RECORDING_ROOT_KINDS];
     uint64_t weak_roots;
+    uint64_t in_generation[MODEL_HEAP_GENERATIONS]; /* bytes */
 } heap;
 
 /* The process of the recording with a snapshot, NULL when there is none. */
@@ -74,19 +95,33 @@ static inline const char *heap_type_name(const heap *h, uint32_t type)
     return model_text(h->m, h->types[type].name);
 }
 
+/* "gen0" to "gen2", "large", "pinned", "frozen". */
+const char *heap_generation_name(uint32_t generation);
+
+/* The class of an object. */
+static inline const heap_class *heap_class_of(const heap *h, uint32_t node)
+{
+    return &h->classes[h->snapshot->shapes[h->snapshot->shape_of[node - 1]].type];
+}
+heap_field heap_field_at(const heap *h, uint32_t node, uint32_t place);
+/* "items", "[]", "[].value", or nothing. */
+void heap_field_text(const heap *h, heap_field field, buffer *out);
+
 typedef enum { HEAP_BY_RETAINED, HEAP_BY_BYTES, HEAP_BY_COUNT } heap_order;
 /* The types in order, largest first; to be freed. NULL without memory. */
 uint32_t *heap_sorted_types(const heap *h, heap_order order);
 
 /* The shortest ways from roots to the objects of some types, merged by the types on the way. */
 typedef struct {
-    uint32_t parent; /* 0 = a root */
-    uint32_t type;   /* of the objects on this step */
-    uint32_t root;   /* of a first step; else 0 */
-    bool repeated;   /* several of the type in a row */
-    uint64_t count;  /* objects asked for that end here */
-    uint64_t bytes;  /* theirs */
-    uint64_t below;  /* objects asked for that end here or further on */
+    uint32_t parent;        /* 0 = a root */
+    uint32_t type;          /* of the objects on this step */
+    uint32_t root;          /* of a first step; else 0 */
+    heap_field field;       /* of the object before that keeps this one; 0 of a first step */
+    bool repeated;          /* several of the type in a row */
+    heap_field repeated_by; /* the field that leads from one to the next */
+    uint64_t count;         /* objects asked for that end here */
+    uint64_t bytes;         /* theirs */
+    uint64_t below;         /* objects asked for that end here or further on */
     uint64_t bytes_below;
 } heap_step;
 

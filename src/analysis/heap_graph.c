@@ -239,10 +239,12 @@ static void fill_edges(heap *h, places *p, const edge *edges, size_t count)
              k < (node == s->object_count ? s->target_count : s->first[node]); k++) {
             uint32_t target = node_at(p, s->targets[k]);
 
-            if (target == 0)
+            if (target == 0) {
                 h->unknown_references++;
-            else
+            } else {
+                h->places[at] = s->places[k];
                 h->targets[at++] = target;
+            }
         }
     }
     h->first[h->nodes] = at;
@@ -260,8 +262,10 @@ int heap_graph_build(heap *h, error *e)
     h->nodes = (uint32_t)s->object_count + 1;
     h->first = memory_allocate_array((size_t)h->nodes + 1, sizeof *h->first);
     h->targets = memory_allocate_array(s->target_count + s->root_count + 1, sizeof *h->targets);
+    h->places = memory_allocate_array(s->target_count + s->root_count + 1, sizeof *h->places);
     edges = memory_allocate_array(s->root_count + 1, sizeof *edges);
-    if (!places_init(&p, s) || h->first == NULL || h->targets == NULL || edges == NULL)
+    if (!places_init(&p, s) || h->first == NULL || h->targets == NULL || h->places == NULL ||
+        edges == NULL)
         code = no_memory(e);
     if (code == 0)
         code = collect_edges(h, &p, edges, &count, e);

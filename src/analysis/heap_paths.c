@@ -15,15 +15,16 @@ typedef struct {
     const heap *h;
     heap_paths *paths;
     uint32_t *step_of; /* by node; 0 = not known yet */
+    uint32_t *via;     /* by node: the place of the reference that its way takes */
     uint8_t *depths;   /* by step */
     size_t depth_capacity;
     table_text known; /* parent, type and root to step */
 } work;
 
-static uint32_t step_at(work *w, uint32_t parent, uint32_t type, uint32_t root)
+static uint32_t step_at(work *w, uint32_t parent, uint32_t type, uint32_t root, heap_field field)
 {
     heap_paths *p = w->paths;
-    uint32_t key[3] = {parent, type, root};
+    uint32_t key[4] = {parent, type, root, field};
     uint64_t *at = table_text_at(&w->known, (const char *)key, sizeof key, p->count);
 
     if (at == NULL || (*at == p->count &&
@@ -31,7 +32,8 @@ static uint32_t step_at(work *w, uint32_t parent, uint32_t type, uint32_t root)
                         !array_reserve(&w->depths, &w->depth_capacity, p->count + 1, 1))))
         return 0;
     if (*at == p->count) {
-        p->steps[p->count] = (heap_step){.parent = parent, .type = type, .root = root};
+        p->steps[p->count] =
+            (heap_step){.parent = parent, .type = type, .root = root, .field = field};
         w->depths[p->count] = (uint8_t)(w->depths[parent] + 1);
         p->count++;
     }
@@ -67,21 +69,35 @@ static bool find_step(work *w, table_text *texts, uint32_t node, uint32_t *stack
         uint32_t one = stack[--depth];
         uint32_t before = h->towards_root[one];
         uint32_t parent = before == 0 ? 0 : w->step_of[before];
+        heap_field field = before == 0 ? 0 : heap_field_at(h, before, w->via[one]);
         uint32_t step;
 
         if (before != 0 && w->paths->steps[parent].type == h->type[one]) {
             w->paths->steps[parent].repeated = true;
+            w->paths->steps[parent].repeated_by = field;
             step = parent;
         } else if (w->depths[parent] >= DEEPEST) {
             step = parent;
         } else {
-            step = step_at(w, parent, h->type[one], before == 0 ? same_root(w, texts, one) : 0);
+            step =
+                step_at(w, parent, h->type[one], before == 0 ? same_root(w, texts, one) : 0, field);
         }
         if (step == 0)
             return false;
         w->step_of[one] = step;
     }
     return true;
+}
+
+/* Which reference each way takes: the first one that leads there. */
+static void find_places(work *w)
+{
+    const heap *h = w->h;
+
+    for (uint32_t node = 1; node < h->nodes; node++)
+        for (uint64_t k = h->first[node]; k < h->first[node + 1]; k++)
+            if (h->towards_root[h->targets[k]] == node && w->via[h->targets[k]] == 0)
+                w->via[h->targets[k]] = h->places[k];
 }
 
 static bool find_all(work *w, const uint8_t *wanted)
@@ -123,12 +139,14 @@ int heap_find_paths(const heap *h, const uint8_t *wanted, heap_paths *paths, err
     memset(paths, 0, sizeof *paths);
     table_text_init(&w.known);
     w.step_of = memory_allocate_array(h->nodes, sizeof *w.step_of);
-    good = w.step_of != NULL &&
+    w.via = memory_allocate_array(h->nodes, sizeof *w.via);
+    good = w.step_of != NULL && w.via != NULL &&
            array_reserve(&paths->steps, &paths->capacity, 1, sizeof(heap_step)) &&
            array_reserve(&w.depths, &w.depth_capacity, 1, 1);
     if (good) {
         paths->count = 1;
         paths->steps[0].type = UINT32_MAX;
+        find_places(&w);
         good = find_all(&w, wanted);
     }
     for (size_t i = paths->count; good && i-- > 1;) {
@@ -140,6 +158,7 @@ int heap_find_paths(const heap *h, const uint8_t *wanted, heap_paths *paths, err
         paths->steps[step->parent].bytes_below += step->bytes_below;
     }
     memory_free(w.step_of);
+    memory_free(w.via);
     memory_free(w.depths);
     table_text_free(&w.known);
     if (good)

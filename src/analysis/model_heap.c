@@ -8,7 +8,13 @@ void model_heap_free(model_heap *heap)
     if (heap == NULL)
         return;
     memory_free(heap->addresses);
-    memory_free(heap->types);
+    memory_free(heap->shape_of);
+    memory_free(heap->generations);
+    memory_free(heap->places);
+    memory_free(heap->shapes);
+    memory_free(heap->shape_places);
+    memory_free(heap->strings);
+    memory_free(heap->texts);
     memory_free(heap->sizes);
     memory_free(heap->first);
     memory_free(heap->targets);
@@ -16,60 +22,160 @@ void model_heap_free(model_heap *heap)
     memory_free(heap);
 }
 
-static bool begin_object(model *m, model_heap *h, reader *r)
-{
-    uint64_t type;
-    uint64_t size = 0;
-    size_t n = h->object_count;
+enum {
+    FIRST_PLACE = 1, /* in words; the element before an array's first */
+    NEW_STRING = 0,
+    NOT_COMPARED = 1,
+    FIRST_NUMBER = 2,
+    MOST_PLACES = 1 << 16, /* of a shape */
+};
 
-    h->previous += (uint64_t)reader_zigzag(r) * 8;
-    type = reader_varint(r);
-    if ((type & 1) != 0)
-        size = reader_varint(r);
+/* The first object of a shape says what it is. */
+static bool load_shape(model *m, model_heap *h, reader *r)
+{
+    model_heap_shape shape = {.first = h->shape_place_count};
+    uint64_t type = reader_varint(r), flags = reader_varint(r), count = reader_varint(r);
+    int64_t place = 0;
+
+    if (type > UINT32_MAX || count > MOST_PLACES)
+        r->failed = true;
+    shape.type = (uint32_t)type;
+    shape.flags = (uint32_t)flags;
+    shape.count = (uint32_t)count;
+    for (uint64_t i = 0; i < count && !reader_failed(r); i++) {
+        place += reader_zigzag(r);
+        if (!MODEL_GROW(m, h->shape_places, h->shape_place_count, h->shape_place_capacity))
+            return false;
+        h->shape_places[h->shape_place_count++] = (uint32_t)((uint64_t)place * 8);
+    }
     if (reader_failed(r))
         return true;
-    if (n >= UINT32_MAX - 2 || type >> 1 > UINT32_MAX) {
-        r->failed = true;
-        return true;
-    }
-    if (!MODEL_GROW(m, h->addresses, n, h->address_capacity) ||
-        !MODEL_GROW(m, h->types, n, h->type_capacity) ||
-        !MODEL_GROW(m, h->sizes, n, h->size_capacity) ||
-        !MODEL_GROW(m, h->first, n, h->first_capacity))
+    if (!MODEL_GROW(m, h->shapes, h->shape_count, h->shape_capacity))
         return false;
-    h->addresses[n] = h->previous;
-    h->types[n] = (uint32_t)(type >> 1);
-    h->sizes[n] = size;
-    h->first[n] = h->target_count;
-    h->object_count++;
-    h->in_object = true;
+    h->shapes[h->shape_count++] = shape;
     return true;
 }
 
-/* A run of numbers that may be cut between any two chunks. */
+static bool load_string(model *m, model_heap *h, reader *r)
+{
+    uint64_t code = reader_varint(r);
+    uint32_t number = MODEL_HEAP_NOT_COMPARED;
+
+    if (code == NEW_STRING)
+        number = h->next_string++;
+    else if (code >= FIRST_NUMBER && code / 2 - 1 < h->next_string)
+        number = (uint32_t)(code / 2 - 1);
+    if (code >= FIRST_NUMBER && (code & 1) != 0) {
+        recording_text text;
+        model_heap_text one = {number, 0};
+
+        text.bytes = (const char *)reader_blob(r, &text.length);
+        if (reader_failed(r))
+            return true;
+        if (!model_add_string(m, text, &one.text) ||
+            !MODEL_GROW(m, h->texts, h->text_count, h->text_capacity))
+            return false;
+        h->texts[h->text_count++] = one;
+    }
+    if (!MODEL_GROW(m, h->strings, h->string_count, h->string_capacity))
+        return false;
+    h->strings[h->string_count++] = (model_heap_string){(uint32_t)h->object_count - 1, number};
+    return true;
+}
+
+static bool add_reference(model *m, model_heap *h, uint64_t number, uint32_t place)
+{
+    if (!MODEL_GROW(m, h->targets, h->target_count, h->target_capacity) ||
+        !MODEL_GROW(m, h->places, h->target_count, h->place_capacity))
+        return false;
+    h->places[h->target_count] = place;
+    h->targets[h->target_count++] = h->previous + (number >> 1 ^ (0 - (number & 1))) * 8;
+    return true;
+}
+
+static bool add_object(model *m, model_heap *h, uint32_t shape, uint64_t size)
+{
+    size_t n = h->object_count;
+
+    if (!MODEL_GROW(m, h->addresses, n, h->address_capacity) ||
+        !MODEL_GROW(m, h->shape_of, n, h->shape_of_capacity) ||
+        !MODEL_GROW(m, h->sizes, n, h->size_capacity) ||
+        !MODEL_GROW(m, h->first, n, h->first_capacity) ||
+        !MODEL_GROW(m, h->generations, n, h->generation_capacity))
+        return false;
+    h->addresses[n] = h->previous;
+    h->shape_of[n] = shape;
+    h->sizes[n] = size;
+    h->first[n] = h->target_count;
+    h->generations[n] = h->generation;
+    h->object_count++;
+    return true;
+}
+
+static bool load_object(model *m, model_heap *h, reader *r)
+{
+    const model_heap_shape *shape;
+    uint64_t number, size = 0;
+
+    h->previous += (uint64_t)reader_zigzag(r) * 8;
+    number = reader_varint(r);
+    if (number == 0) {
+        uint64_t generation = reader_varint(r);
+
+        h->generation = (uint8_t)(generation < MODEL_HEAP_GENERATIONS ? generation
+                                                                      : MODEL_HEAP_GENERATIONS - 1);
+        number = reader_varint(r);
+    }
+    if (number == h->shape_count + 1 && !reader_failed(r) && !load_shape(m, h, r))
+        return false;
+    if (number == 0 || number > h->shape_count || h->object_count >= UINT32_MAX - 2)
+        r->failed = true;
+    if (reader_failed(r))
+        return true;
+    shape = &h->shapes[number - 1];
+    if ((shape->flags & RECORDING_SHAPE_SIZED) != 0)
+        size = reader_varint(r);
+    if (!add_object(m, h, (uint32_t)number - 1, size))
+        return false;
+    for (uint32_t i = 0; i < shape->count && !reader_failed(r); i++)
+        if (!add_reference(m, h, reader_varint(r), h->shape_places[shape->first + i]))
+            return false;
+    h->in_object = (shape->flags & RECORDING_SHAPE_LISTED) != 0;
+    h->place = FIRST_PLACE;
+    h->step = h->step_before = 1;
+    return (shape->flags & RECORDING_SHAPE_STRING) == 0 || load_string(m, h, r);
+}
+
+/* One reference of an object that lists them, or its end. */
+static bool load_listed(model *m, model_heap *h, reader *r)
+{
+    uint64_t number = reader_varint(r);
+    int64_t step = h->step_before;
+
+    if (reader_failed(r))
+        return true;
+    if (number == 0) {
+        h->in_object = false;
+        return true;
+    }
+    number--;
+    if ((number & 1) != 0)
+        step = reader_zigzag(r);
+    h->step_before = h->step;
+    h->step = step;
+    h->place = (int64_t)((uint64_t)h->place + (uint64_t)step);
+    return reader_failed(r) || add_reference(m, h, number >> 1, (uint32_t)((uint64_t)h->place * 8));
+}
+
+/* Records may be cut between two chunks only where an object ends, or between references that are
+ * listed. */
 static bool load_objects(model *m, model_heap *h, reader *r)
 {
-    while (!reader_at_end(r)) {
-        uint64_t step;
+    bool good = true;
 
-        if (!h->in_object) {
-            if (!begin_object(m, h, r))
-                return false;
-            continue;
-        }
-        step = reader_varint(r);
-        if (reader_failed(r))
-            break;
-        if (step == 0) {
-            h->in_object = false;
-            continue;
-        }
-        if (!MODEL_GROW(m, h->targets, h->target_count, h->target_capacity))
-            return false;
-        step--;
-        h->targets[h->target_count++] = h->previous + (step >> 1 ^ (0 - (step & 1))) * 8;
-    }
-    return true;
+    while (good && !reader_at_end(r) && !reader_failed(r))
+        good = h->in_object ? load_listed(m, h, r) : load_object(m, h, r);
+    return good;
 }
 
 static bool load_roots(model *m, model_heap *h, reader *r)
@@ -111,6 +217,10 @@ static bool load_end(model *m, model_heap *h, reader *r)
     trouble.bytes = (const char *)reader_blob(r, &trouble.length);
     if (reader_failed(r))
         return true;
+    if (!reader_at_end(r)) {
+        h->flags = reader_varint(r);
+        h->strings_forgotten = reader_varint(r);
+    }
     h->ended = true;
     h->trouble = 0;
     if (status == 0 && h->objects_said == h->object_count && h->references_said == h->target_count)
@@ -136,7 +246,10 @@ bool model_load_heap(model *m, model_process *p, reader *r)
     if (attempt != h->attempt) {
         h->attempt = attempt;
         h->object_count = h->target_count = h->root_count = 0;
+        h->shape_count = h->shape_place_count = h->string_count = h->text_count = 0;
         h->previous = 0;
+        h->next_string = 0;
+        h->generation = 0;
         h->in_object = false;
     }
     switch (section) {

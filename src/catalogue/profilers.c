@@ -84,6 +84,12 @@ static const catalogue_parameter THREADS[] = {
     END_OF_PARAMETERS,
 };
 
+static const catalogue_parameter HEAP[] = {
+    {"strings", CATALOGUE_BOOLEAN, "true", 0, 1, NULL,
+     "compare the texts of strings and keep those that repeat; off keeps their lengths only"},
+    END_OF_PARAMETERS,
+};
+
 static const catalogue_parameter CONTENTION[] = {
     {"stacks", CATALOGUE_NUMBER, "100", 1, 100000, NULL,
      "stacks per second and thread for each lock type; the rest is counted and timed without one"},
@@ -138,7 +144,7 @@ const catalogue_profiler CATALOGUE[] = {
     {"heap", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a06",
      "one snapshot of the heap: every object, its type and references, and what keeps it alive",
      "one full garbage collection and a pause of about 0.1 s per million objects",
-     CATALOGUE_ATTACH | CATALOGUE_BESIDE, true, NULL},
+     CATALOGUE_ATTACH | CATALOGUE_BESIDE, true, HEAP},
     {"pauses", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a11",
      "every moment the runtime stands still: reason, length, and who was slow to stop",
      "under a microsecond per pause and thread",

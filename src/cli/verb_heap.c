@@ -20,7 +20,7 @@
 #include "report/report.h"
 #include "session/session.h"
 
-enum { ROWS = 25 };
+enum { ROWS = 25, TEXTS = 10, TEXT_SIZE = 48 };
 
 typedef struct {
     heap_report_options report;
@@ -29,6 +29,7 @@ typedef struct {
     const char *names[2]; /* PID, process or file; two files with diff */
     char file[512];       /* the recording; "" = a temporary one */
     bool temporary;
+    bool strings_off, strings_said;
     catalogue_selection selection;
     session_options session;
     buffer library;
@@ -55,6 +56,22 @@ static int take_order(const char *value, heap_order *order, error *e)
     return error_set(e, ERROR_USAGE, "--by wants retained, bytes or count, not '%s'", value);
 }
 
+/* --strings 20, --strings off: how many are shown; off keeps them out of a snapshot too. */
+static int take_strings(request *q, const char *value, error *e)
+{
+    uint64_t count;
+
+    q->strings_off = text_equal(value, "off");
+    if (q->strings_off)
+        return 0;
+    if (!text_to_u64(value, &count) || count > 1000000)
+        return error_set(e, ERROR_USAGE, "--strings wants a number up to 1000000, or off, not '%s'",
+                         value);
+    q->report.texts = (size_t)count;
+    q->strings_said = true;
+    return 0;
+}
+
 static int take_option(request *q, int option, const char *name, error *e)
 {
     uint64_t top;
@@ -75,6 +92,8 @@ static int take_option(request *q, int option, const char *name, error *e)
     case 'y':
         q->report.type = optarg;
         return 0;
+    case 's':
+        return take_strings(q, optarg, e);
     case 'p':
         q->report.paths = true;
         return 0;
@@ -89,13 +108,11 @@ static int take_option(request *q, int option, const char *name, error *e)
 
 static int parse(int argc, char **argv, request *q, error *e)
 {
-    static const struct option OPTIONS[] = {{"output", required_argument, NULL, 'o'},
-                                            {"top", required_argument, NULL, 't'},
-                                            {"by", required_argument, NULL, 'b'},
-                                            {"type", required_argument, NULL, 'y'},
-                                            {"paths", no_argument, NULL, 'p'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option OPTIONS[] = {
+        {"output", required_argument, NULL, 'o'}, {"top", required_argument, NULL, 't'},
+        {"by", required_argument, NULL, 'b'},     {"type", required_argument, NULL, 'y'},
+        {"paths", no_argument, NULL, 'p'},        {"strings", required_argument, NULL, 's'},
+        {"json", no_argument, NULL, 'j'},         {NULL, 0, NULL, 0}};
     int option;
     int count;
 
@@ -109,6 +126,9 @@ static int parse(int argc, char **argv, request *q, error *e)
     }
     if (q->report.top == 0)
         q->report.top = q->json ? 1000000 : ROWS;
+    if (!q->strings_said && !q->strings_off)
+        q->report.texts = TEXTS;
+    q->report.text_size = q->json ? 0 : TEXT_SIZE;
     q->diff = optind < argc && text_equal(argv[optind], "diff");
     if (q->diff)
         optind++;
@@ -266,6 +286,8 @@ static int take_and_show(request *q, int argc, char **argv, error *e)
 
     if (code == 0)
         code = catalogue_add(&q->selection, "heap", e);
+    if (code == 0 && q->strings_off)
+        code = catalogue_set(&q->selection, "heap", "strings", "off", e);
     if (code == 0)
         code = choose_file(q, e);
     if (code != 0)

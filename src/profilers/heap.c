@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 
 #include "agent/agent.h"
+#include "agent/heap_fields.h"
 #include "agent/heap_statics.h"
 #include "agent/heap_walk.h"
 #include "base/memory.h"
@@ -32,6 +33,7 @@ enum {
     TABLE_TYPES = 0,
     TABLE_FUNCTIONS,
     TABLE_STATICS,
+    TABLE_FIELDS,
     QUIET_MS = 50,       /* without an event: a second walk is over */
     LONGEST_QUIET = 100, /* times QUIET_MS */
     EVENT_LEVEL = 5,
@@ -44,15 +46,16 @@ typedef struct {
     heap_walk walk;
     agent *agent;
     bool wanted; /* the session waits for its snapshot */
+    bool strings;
     HRESULT result;
     uint64_t session_ns; /* how long the runtime took to make the session, and the dump in it */
 } heap;
 
 static const recording_column TYPE_COLUMNS[] = {
-    {RECORDING_U64, "number", ""},
-    {RECORDING_U64, "class", ""},
-    {RECORDING_U64, "size", "bytes"},
-    {RECORDING_STRING_ID, "name", ""},
+    {RECORDING_U64, "number", ""},         {RECORDING_U64, "class", ""},
+    {RECORDING_U64, "size", "bytes"},      {RECORDING_STRING_ID, "name", ""},
+    {RECORDING_STRING_ID, "assembly", ""}, {RECORDING_U64, "flags", ""},
+    {RECORDING_U64, "element", "bytes"},   {RECORDING_U64, "data", "bytes"},
 };
 static const recording_column FUNCTION_COLUMNS[] = {
     {RECORDING_U64, "function", ""},
@@ -62,10 +65,16 @@ static const recording_column STATIC_COLUMNS[] = {
     {RECORDING_U64, "slot", ""},
     {RECORDING_STRING_ID, "name", ""},
 };
+static const recording_column FIELD_COLUMNS[] = {
+    {RECORDING_U64, "type", ""},
+    {RECORDING_U64, "place", "bytes"},
+    {RECORDING_STRING_ID, "name", ""},
+};
 static const recording_table TABLES[] = {
-    {"heap_types", "heap", TYPE_COLUMNS, 4},
+    {"heap_types", "heap", TYPE_COLUMNS, 8},
     {"heap_functions", "heap", FUNCTION_COLUMNS, 2},
     {"heap_statics", "heap", STATIC_COLUMNS, 2},
+    {"heap_fields", "heap", FIELD_COLUMNS, 3},
 };
 static const char *const LOSSES[] = {
     "ring full",
@@ -80,7 +89,7 @@ static void wait_until_quiet(heap *h)
 {
     uint64_t before;
 
-    if (h->walk.attempt < 2)
+    if (h->walk.record.attempt < 2)
         return;
     for (int i = 0; i < LONGEST_QUIET; i++) {
         before = h->walk.event_count;
@@ -112,7 +121,7 @@ static void *run_session(void *context)
     }
     atomic_store(&h->walk.is_open, false);
     lock_take(&h->walk.guard);
-    heap_stream_finish(&h->walk.stream);
+    heap_stream_finish(&h->walk.record.stream);
     lock_give(&h->walk.guard);
     return NULL;
 }
@@ -158,7 +167,7 @@ static bool send_pending(client *c)
 
 static void pump(heap *h, client *c)
 {
-    heap_stream *s = &h->walk.stream;
+    heap_stream *s = &h->walk.record.stream;
 
     while (!heap_stream_is_over(s)) {
         size_t length;
@@ -175,12 +184,41 @@ static void pump(heap *h, client *c)
     }
 }
 
+/* The assembly of a class, or of an array's element. */
+static uint32_t assembly_of(agent *a, ClassID class_id)
+{
+    ClassID element = class_id, parent;
+    ModuleID module = 0;
+    CorElementType kind;
+    mdTypeDef token;
+    uint32_t rank, id;
+
+    for (int i = 0; i < 8 && element != 0 &&
+                    clr_info_is_array_class(&a->info, class_id, &kind, &element, &rank) == S_OK;
+         i++)
+        class_id = element;
+    if (!CLR_OK(clr_info_get_class_id_info2(&a->info, class_id, &module, &token, &parent, 0, NULL,
+                                            NULL)) ||
+        module == 0)
+        return 0;
+    id = names_of_module(&a->names, module);
+    return id == 0 ? 0 : names_get_module(&a->names, id)->name;
+}
+
 static void name_types(agent *a, heap *h)
 {
-    for (size_t i = 0; i < h->walk.type_count; i++) {
-        const heap_walk_type *type = &h->walk.types[i];
-        uint64_t cells[4] = {i, type->class_id, type->size,
-                             names_of_class(&a->names, type->class_id)};
+    const heap_record *r = &h->walk.record;
+
+    for (size_t i = 0; i < r->type_count; i++) {
+        const heap_record_type *type = &r->types[i];
+        uint64_t cells[8] = {i,
+                             type->class_id,
+                             type->size,
+                             names_of_class(&a->names, type->class_id),
+                             assembly_of(a, type->class_id),
+                             heap_fields_flags(r, (uint32_t)i),
+                             type->element,
+                             type->base >= 8 ? type->base - 8 : 0};
 
         agent_row(a, SELF, TABLE_TYPES, cells);
     }
@@ -203,26 +241,36 @@ static void put_static(void *context, uint64_t slot, uint32_t name)
     agent_row(context, SELF, TABLE_STATICS, cells);
 }
 
+static void put_field(void *context, uint32_t type, uint32_t place, uint32_t name)
+{
+    uint64_t cells[3] = {type, place, name};
+
+    agent_row(context, SELF, TABLE_FIELDS, cells);
+}
+
 static void put_end(client *c, const heap *h, const char *trouble)
 {
     buffer *out = &c->out.pending;
     size_t chunk = recording_begin_chunk(out, RECORDING_HEAP, 0);
 
     buffer_append_varint(out, RECORDING_HEAP_END);
-    buffer_append_varint(out, h->walk.attempt);
+    buffer_append_varint(out, h->walk.record.attempt);
     buffer_append_varint(out, trouble[0] == '\0' ? 0 : 1);
-    buffer_append_varint(out, h->walk.objects);
-    buffer_append_varint(out, h->walk.references);
+    buffer_append_varint(out, h->walk.record.objects);
+    buffer_append_varint(out, h->walk.record.references);
     buffer_append_varint(out, h->walk.roots);
     buffer_append_varint(out, h->walk.last_ns - h->walk.first_ns);
     buffer_append_varint(out, h->session_ns);
     buffer_append_blob(out, trouble, strlen(trouble));
+    buffer_append_varint(out, h->strings ? RECORDING_HEAP_STRINGS : 0);
+    buffer_append_varint(out, h->walk.record.strings.forgotten);
     recording_end_chunk(out, chunk);
 }
 
 static void name_all(agent *a, heap *h)
 {
     name_types(a, h);
+    heap_fields_name(&a->names, &h->walk.record, put_field, a);
     heap_statics_name(&a->names, &h->walk, put_static, a);
 }
 
@@ -230,11 +278,11 @@ static const char *trouble_of(heap *h, char *text)
 {
     if (h->result != S_OK)
         return clr_hresult_name(h->result, text);
-    if (h->walk.failed)
+    if (h->walk.record.failed)
         return "the agent has no memory left";
-    if (atomic_load(&h->walk.stream.abandoned) != 0)
+    if (atomic_load(&h->walk.record.stream.abandoned) != 0)
         return "the records could not be sent fast enough";
-    if (h->walk.attempt == 0 || !h->walk.has_nodes)
+    if (h->walk.record.attempt == 0 || !h->walk.has_nodes)
         return "the runtime sent no objects";
     return "";
 }
@@ -260,7 +308,7 @@ static void take_snapshot(agent *a, heap *h, client *c)
     h->agent = a;
     h->result = E_FAIL;
     h->session_ns = 0;
-    if (!heap_walk_open(&h->walk, &a->info)) {
+    if (!heap_walk_open(&h->walk, &a->info, h->strings)) {
         put_end(c, h, "the agent has no memory left");
         return;
     }
@@ -269,7 +317,7 @@ static void take_snapshot(agent *a, heap *h, client *c)
         pthread_join(thread, NULL);
     }
     trouble = trouble_of(h, text);
-    agent_lose(a, SELF, LOSS_REFERENCES, h->walk.bad_references);
+    agent_lose(a, SELF, LOSS_REFERENCES, h->walk.record.bad_references);
     if (trouble[0] != '\0')
         agent_lose(a, SELF, LOSS_ABANDONED, 1);
     else
@@ -277,6 +325,15 @@ static void take_snapshot(agent *a, heap *h, client *c)
     output_gather(&c->out);
     put_end(c, h, trouble);
     heap_walk_close(&h->walk);
+}
+
+/* One session at a time: what it asked for. */
+static void configure(agent *a, heap *h)
+{
+    size_t position = 0;
+    const catalogue_selected *user = agent_user(a, SELF, &position);
+
+    h->strings = user == NULL || catalogue_number(user, "strings") != 0;
 }
 
 static void drain(agent *a, bool last)
@@ -291,6 +348,7 @@ static void drain(agent *a, bool last)
         if ((c->engines & 1ull << SELF) == 0 || c->state != CLIENT_RECORDING)
             continue;
         h->wanted = false;
+        configure(a, h);
         if (send_pending(c))
             take_snapshot(a, h, c);
     }
@@ -340,7 +398,7 @@ const engine ENGINE_heap = {
     .name = "heap",
     .mask_high = COR_PRF_HIGH_MONITOR_EVENT_PIPE,
     .tables = TABLES,
-    .table_count = 3,
+    .table_count = 4,
     .losses = LOSSES,
     .loss_count = 3,
     .start = start,

@@ -52,7 +52,24 @@ typedef enum {
 } recording_kind;
 
 /* What a HEAP chunk holds: its first number. */
-enum { RECORDING_HEAP_OBJECTS = 1, RECORDING_HEAP_ROOTS = 2, RECORDING_HEAP_END = 3 };
+enum { RECORDING_HEAP_ROOTS = 2, RECORDING_HEAP_END = 3, RECORDING_HEAP_OBJECTS = 4 };
+/* Flags of a shape: objects of one type whose references are at the same places. */
+enum {
+    RECORDING_SHAPE_SIZED = 1,     /* each object says its size */
+    RECORDING_SHAPE_LISTED = 2,    /* each object lists its references with their places */
+    RECORDING_SHAPE_STRING = 4,    /* each object says which text it has */
+    RECORDING_SHAPE_FINALIZED = 8, /* its finalizer was suppressed or has run */
+};
+/* Flags of the table heap_types. */
+enum {
+    RECORDING_TYPE_BOXED = 1, /* a value type */
+    RECORDING_TYPE_ARRAY = 2,
+    RECORDING_TYPE_FINALIZABLE = 4,
+    RECORDING_TYPE_DELEGATE = 8,
+    RECORDING_TYPE_STRING = 16,
+};
+/* What a snapshot is, in its END. */
+enum { RECORDING_HEAP_QUICK = 1, RECORDING_HEAP_STRINGS = 2 };
 /* Kinds of heap roots, and their flags. */
 enum {
     RECORDING_ROOT_STACK = 0,

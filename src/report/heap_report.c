@@ -159,6 +159,15 @@ static void tree_free(path_tree *t)
     memory_free(t->first);
 }
 
+static void put_field(const heap *h, heap_field field, sink *out)
+{
+    buffer text = BUFFER_EMPTY;
+
+    heap_field_text(h, field, &text);
+    put_clean(out, buffer_text(&text));
+    buffer_free(&text);
+}
+
 /* Depth is bounded by heap_paths (64 steps). */
 static void put_step(const heap *h, const path_tree *t, uint32_t step, size_t depth, size_t top,
                      sink *out)
@@ -172,8 +181,22 @@ static void put_step(const heap *h, const path_tree *t, uint32_t step, size_t de
         put_clean(out, buffer_text(&root));
         sink_text(out, " -> ");
     }
+    if (s->field != 0) {
+        if ((s->field & HEAP_ELEMENT) == 0)
+            sink_char(out, '.');
+        put_field(h, s->field, out);
+        sink_text(out, " -> ");
+    }
     put_clean(out, name_of(h, s->type));
-    sink_text(out, s->repeated ? " (several in a row)\n" : "\n");
+    if (s->repeated) {
+        sink_text(out, " (several in a row");
+        if (s->repeated_by != 0) {
+            sink_text(out, ", by ");
+            put_field(h, s->repeated_by, out);
+        }
+        sink_char(out, ')');
+    }
+    sink_char(out, '\n');
     buffer_free(&root);
     for (uint32_t i = t->first[step], shown = 0; i < t->first[step + 1] && shown < top;
          i++, shown++)
@@ -228,8 +251,14 @@ int heap_report_text(const heap *h, const heap_report_options *o, sink *out, err
     put_verdict(h, out);
     put_types(h, o, sorted, out);
     memory_free(sorted);
-    if (o->type == NULL)
+    if (o->type == NULL) {
+        int code;
+
         put_holders(h, o, out);
+        code = heap_report_strings(h, o, out, e);
+        if (code != 0)
+            return code;
+    }
     return o->paths ? put_paths(h, o, out, e) : 0;
 }
 
@@ -278,7 +307,7 @@ int heap_report_markdown(const heap *h, const heap_report_options *o, sink *out,
         buffer_free(&root);
     }
     sink_char(out, '\n');
-    return 0;
+    return heap_report_strings_markdown(h, o, out, e);
 }
 
 /* ---- data ---- */
@@ -290,6 +319,15 @@ static void json_root(const heap *h, uint32_t root, json *j)
     heap_root_text(h, root, &text);
     json_put_text(j, "root", buffer_text(&text));
     buffer_free(&text);
+}
+
+static void json_generations(const uint64_t *bytes, json *j)
+{
+    json_begin_object_at(j, "generations");
+    for (uint32_t i = 0; i < MODEL_HEAP_GENERATIONS; i++)
+        if (bytes[i] != 0)
+            json_put_u64(j, heap_generation_name(i), bytes[i]);
+    json_end_object(j);
 }
 
 static void json_types(const heap *h, const heap_report_options *o, const uint32_t *sorted, json *j)
@@ -307,6 +345,7 @@ static void json_types(const heap *h, const heap_report_options *o, const uint32
         json_put_u64(j, "bytes", t->bytes);
         json_put_u64(j, "retained", t->retained);
         json_put_u64(j, "largest", t->largest);
+        json_generations(t->in_generation, j);
         json_end_object(j);
     }
     json_end_array(j);
@@ -338,6 +377,16 @@ static void json_roots(const heap *h, const heap_report_options *o, json *j)
     json_end_array(j);
 }
 
+static void json_field(const heap *h, const char *key, heap_field field, json *j)
+{
+    buffer text = BUFFER_EMPTY;
+
+    heap_field_text(h, field, &text);
+    if (text.length != 0)
+        json_put_text(j, key, buffer_text(&text));
+    buffer_free(&text);
+}
+
 static void json_step(const heap *h, const path_tree *t, uint32_t step, size_t depth, json *j)
 {
     const heap_step *s = &t->paths->steps[step];
@@ -345,8 +394,11 @@ static void json_step(const heap *h, const path_tree *t, uint32_t step, size_t d
     json_begin_object(j);
     if (depth == 0)
         json_root(h, s->root, j);
+    json_field(h, "field", s->field, j);
     json_put_text(j, "type", name_of(h, s->type));
     json_put_bool(j, "repeated", s->repeated);
+    if (s->repeated)
+        json_field(h, "repeated_by", s->repeated_by, j);
     json_put_u64(j, "objects", s->below);
     json_put_u64(j, "bytes", s->bytes_below);
     json_begin_array_at(j, "next");
@@ -378,6 +430,7 @@ static int json_paths(const heap *h, const heap_report_options *o, json *j, erro
 int heap_report_json(const heap *h, const heap_report_options *o, json *j, error *e)
 {
     uint32_t *sorted = heap_sorted_types(h, o->order);
+    int code;
 
     if (sorted == NULL)
         return no_memory(e);
@@ -389,8 +442,12 @@ int heap_report_json(const heap *h, const heap_report_options *o, json *j, error
     json_put_u64(j, "unreachable_bytes", h->unreachable_bytes);
     json_put_u64(j, "walk_ns", h->snapshot->walk_ns);
     json_put_u64(j, "session_ns", h->snapshot->session_ns);
+    json_generations(h->in_generation, j);
     json_types(h, o, sorted, j);
     memory_free(sorted);
     json_roots(h, o, j);
+    code = heap_report_strings_json(h, o, j, e);
+    if (code != 0)
+        return code;
     return o->paths ? json_paths(h, o, j, e) : 0;
 }

@@ -11,6 +11,8 @@ typedef struct {
     heap_order order;
     const char *type; /* only types of this name (* and ? understood); NULL = all */
     bool paths;       /* of these types */
+    size_t texts;     /* duplicated strings; 0 = none */
+    size_t text_size; /* characters of a string that are shown; 0 = as many as there are */
 } heap_report_options;
 
 /* For a terminal: the verdict, types, paths. */
@@ -19,6 +21,11 @@ int heap_report_text(const heap *h, const heap_report_options *o, sink *out, err
 int heap_report_markdown(const heap *h, const heap_report_options *o, sink *out, error *e);
 /* Members of an object that is open. */
 int heap_report_json(const heap *h, const heap_report_options *o, json *j, error *e);
+
+/* Strings that say the same. */
+int heap_report_strings(const heap *h, const heap_report_options *o, sink *out, error *e);
+int heap_report_strings_markdown(const heap *h, const heap_report_options *o, sink *out, error *e);
+int heap_report_strings_json(const heap *h, const heap_report_options *o, json *j, error *e);
 
 /* Growth by type from a to b. */
 int heap_report_diff(const heap *a, const heap *b, size_t top, sink *out, error *e);

@@ -4,7 +4,10 @@
 
 static heap_report_options options_of(const section *s)
 {
-    return (heap_report_options){.top = section_top(s, 30), .order = HEAP_BY_RETAINED};
+    return (heap_report_options){.top = section_top(s, 30),
+                                 .order = HEAP_BY_RETAINED,
+                                 .texts = section_top(s, 30),
+                                 .text_size = 64};
 }
 
 int section_heap_markdown(const section *s)

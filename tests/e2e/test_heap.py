@@ -161,3 +161,83 @@ def test_a_cut_snapshot_is_said(sample, clarinet, newest_runtime, tmp_path):
     done = clarinet("heap", cut)
     assert done.code == 1, done
     assert "heap snapshot" in done.err, done
+
+
+ITEMS = 500
+LIST = "System.Collections.Generic.List<Hoarder."
+# type, how many, and the way that keeps most of them: root, then (field, type) step by step
+WAYS = [
+    ("ListItem", ITEMS, "static field Hoarder.Store.List", ["_items", "[]"]),
+    ("CacheItem", ITEMS, "static field Hoarder.Store.Cache", ["_entries", "[].value"]),
+    ("Subscriber", ITEMS, "static field Hoarder.Store.Publisher",
+     ["Changed", "_invocationList", "[]", "_target"]),
+    ("ClosureItem", ITEMS, "static field Hoarder.Store.Closures",
+     ["_items", "[]", "_target", "captured"]),
+    ("PairItem", ITEMS, "static field Hoarder.Store.Pairs", ["[].First"]),
+    ("Named", ITEMS, "static field Hoarder.Store.Names", ["_items", "[]"]),
+    ("Blocked", ITEMS - 1, "finalizer queue", []),
+]
+
+
+def fields_of(step):
+    """The fields along the way that most objects take."""
+    fields = []
+    while step["next"]:
+        step = max(step["next"], key=lambda one: one["objects"])
+        fields.append(step.get("field"))
+    return fields
+
+
+def test_ways_have_field_names(sample, clarinet, runtime, tmp_path):
+    file = tmp_path / "hoard.clarinet"
+    with sample("Hoarder", "--items", ITEMS) as patient:
+        assert clarinet("heap", "-o", file, patient.pid).code == 0
+    assert patient.process.returncode == 0, patient
+    for name, count, root, fields in WAYS:
+        done = clarinet("heap", file, "--json", "--type", f"Hoarder.{name}", "--paths")
+        assert done.code == 0, done
+        way = max(done.json["paths"], key=lambda one: one["objects"])
+        assert (way["root"], fields_of(way)) == (root, fields), (name, way)
+        assert way["objects"] >= count, (name, way)
+    chain = clarinet("heap", file, "--json", "--type", "Hoarder.Node", "--paths").json["paths"][0]
+    assert (chain["root"], chain["repeated_by"]) == ("static field Hoarder.Store.Chain", "Next")
+    values = clarinet("heap", file, "--json", "--type", "Hoarder.TableItem", "--paths").json["paths"]
+    # the value of a conditional weak table is held by its key
+    assert values[0]["root"] == "static field Hoarder.Store.Keys", values
+    timers = clarinet("heap", file, "--json", "--type", "Hoarder.TimerItem", "--paths").json["paths"]
+    assert fields_of(timers[0])[-3:] == ["_timerCallback", "_target", "ticking"], timers
+
+
+def test_equal_strings(sample, clarinet, runtime, tmp_path):
+    file = tmp_path / "hoard.clarinet"
+    with sample("Hoarder", "--items", ITEMS) as patient:
+        done = clarinet("heap", "--json", "-o", file, patient.pid)
+        off = clarinet("heap", "--json", "--strings", "off", "-o", tmp_path / "off.clarinet",
+                       patient.pid)
+    assert done.code == 0 and off.code == 0, (done, off)
+    name = "the same name in every order"
+    first = done.json["duplicates"][0]
+    # the copies, and the literal they were made of
+    assert (first["value"], first["length"], first["count"]) == (name, len(name), ITEMS + 1)
+    assert first["wasted"] == ITEMS * (22 + 2 * len(name)), first
+    assert first["holders"][0] == {"holder": "Hoarder.Named.Name", "references": ITEMS}, first
+    assert name in clarinet("heap", file).out
+    assert name in clarinet("report", file, "-f", "md").out
+    # off: no text leaves the program, sizes do
+    assert off.json["duplicates"] == []
+    sizes = [{row["type"]: row["bytes"] for row in one.json["types"]}["string"]
+             for one in (done, off)]
+    assert sizes[1] >= ITEMS * (22 + 2 * len(name)), sizes
+    assert name not in clarinet("heap", tmp_path / "off.clarinet").out
+
+
+def test_generations(sample, clarinet, runtime):
+    with sample("Hoarder", "--items", ITEMS) as patient:
+        done = clarinet("heap", "--json", patient.pid)
+    rows = types(done)
+    parts = done.json["generations"]
+    assert sum(parts.values()) == done.json["bytes"]
+    assert rows["byte[]"]["generations"]["large"] == 20 * (24 + 100000)
+    assert set(rows["Hoarder.ListItem"]["generations"]) <= {"gen1", "gen2"}
+    assert sum(rows["Hoarder.ListItem"]["generations"].values()) == ITEMS * 24
+    assert parts["frozen"] > 0 and parts["pinned"] > 0

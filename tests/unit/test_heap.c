@@ -74,26 +74,55 @@ static size_t begin(buffer *b, unsigned section, uint64_t attempt)
     return chunk;
 }
 
+/* The shape of an object: one per type and size, listed when it has references. */
+static uint64_t put_head(buffer *b, const object *o, uint64_t *known)
+{
+    unsigned listed = o->references[0] != 0;
+    unsigned key = o->type * 4u + (o->size != 0) * 2u + listed;
+    uint64_t flags = (o->size != 0 || listed ? RECORDING_SHAPE_SIZED : 0u) |
+                     (listed ? RECORDING_SHAPE_LISTED : 0u);
+
+    if (known[key + 1] != 0) {
+        buffer_append_varint(b, known[key + 1]);
+    } else {
+        known[key + 1] = ++known[0];
+        buffer_append_varint(b, known[key + 1]);
+        buffer_append_varint(b, o->type);
+        buffer_append_varint(b, flags);
+        buffer_append_varint(b, 0);
+    }
+    if (flags != 0)
+        buffer_append_varint(b, o->size != 0 ? o->size : SIZES[o->type]);
+    return listed;
+}
+
 static uint64_t put_objects(buffer *b, uint64_t attempt)
 {
     size_t chunk = begin(b, RECORDING_HEAP_OBJECTS, attempt);
+    uint64_t known[TYPES * 4 + 1] = {0};
     uint64_t previous = 0, references = 0;
 
     for (size_t i = 0; i < COUNT; i++) {
         const object *o = &OBJECTS[i];
 
         buffer_append_zigzag(b, (int64_t)(o->address - previous) / 8);
-        buffer_append_varint(b, o->type * 2u + (o->size != 0));
-        if (o->size != 0)
-            buffer_append_varint(b, o->size);
+        if (o->address == 0x90000) { /* a generation of its own */
+            buffer_append_varint(b, 0);
+            buffer_append_varint(b, 3);
+        }
         previous = o->address;
+        if (!put_head(b, o, known))
+            continue;
         for (size_t k = 0; o->references[k] != 0; k++) {
             int64_t step = (int64_t)(o->references[k] - o->address) / 8;
+            uint64_t number = ((uint64_t)step << 1 ^ (uint64_t)(step >> 63)) << 1;
 
-            /* every chunk may end in the middle of an object */
+            /* a chunk may end between any two references */
             recording_end_chunk(b, chunk);
             chunk = begin(b, RECORDING_HEAP_OBJECTS, attempt);
-            buffer_append_varint(b, ((uint64_t)step << 1 ^ (uint64_t)(step >> 63)) + 1);
+            buffer_append_varint(b, (number | (k == 0)) + 1);
+            if (k == 0)
+                buffer_append_zigzag(b, 0); /* the first place is 8 */
             references++;
         }
         buffer_append_varint(b, 0);
@@ -169,6 +198,9 @@ static void check_graph(const heap *h)
     assert_int_equal(type_named(h, "Shop.Node")->retained, kept - 24);
     assert_int_equal(h->holder_count, 1);
     assert_int_equal(h->holders[0].retained, kept);
+    assert_int_equal(h->in_generation[0], 24 + 2 * 32 + 3 * 40);
+    assert_int_equal(h->in_generation[3], 100000 + 32);
+    assert_int_equal(type_named(h, "Shop.Leaf")->in_generation[3], 100000);
 }
 
 static void the_answers_are_right(void **state)
@@ -274,7 +306,7 @@ static void wild_bytes_do_no_harm(void **state)
 
         recording_put_file_header(&b);
         put_types(&b);
-        for (unsigned section = 1; section <= 3; section++) {
+        for (unsigned section = 2; section <= 4; section++) {
             size_t chunk = begin(&b, section, 1);
 
             for (int i = 0; i < 40; i++) {

@@ -1,0 +1,224 @@
+// One of each way to keep memory for nothing. Each holds --items N (500) objects of a type of its
+// own, so that a snapshot can be held against what is known: a static list, an event, a cache, timers,
+// closures, a thread static, a finalizer that blocks, equal strings, a conditional weak table, a
+// static of a generic class, pairs in structs, lists that are mostly empty, boxed numbers, objects
+// that nobody disposed, and holes between large objects.
+using System;
+using System.Collections.Generic;
+using System.Runtime.CompilerServices;
+using System.Threading;
+using Clarinet.Samples;
+
+namespace Hoarder
+{
+    public sealed class ListItem { }
+
+    public sealed class CacheItem { }
+
+    public sealed class TimerItem
+    {
+        public int Ticks;
+
+        public void Tick()
+        {
+            Ticks++;
+        }
+    }
+
+    public sealed class ClosureItem
+    {
+        public int Number;
+    }
+
+    public sealed class ThreadItem { }
+
+    public sealed class TableItem { }
+
+    public sealed class GenericItem { }
+
+    public sealed class PairItem { }
+
+    public sealed class SparseItem { }
+
+    public sealed class Named
+    {
+        public string Name = "";
+    }
+
+    public sealed class Subscriber
+    {
+        public int Calls;
+
+        public void OnChanged(object? sender, EventArgs e)
+        {
+            Calls++;
+        }
+    }
+
+    public sealed class Publisher
+    {
+        public event EventHandler? Changed;
+
+        public void Raise()
+        {
+            Changed?.Invoke(this, EventArgs.Empty);
+        }
+    }
+
+    public struct Pair
+    {
+        public int Number;
+        public PairItem? First;
+        public PairItem? Second;
+    }
+
+    public sealed class Blocked
+    {
+        public static readonly ManualResetEventSlim Started = new ManualResetEventSlim();
+        public static readonly ManualResetEventSlim Go = new ManualResetEventSlim();
+
+        ~Blocked()
+        {
+            Started.Set();
+            Go.Wait();
+        }
+    }
+
+    public sealed class Undisposed : IDisposable
+    {
+        public void Dispose()
+        {
+            GC.SuppressFinalize(this);
+        }
+
+        ~Undisposed()
+        {
+        }
+    }
+
+    public sealed class Node
+    {
+        public Node? Next;
+    }
+
+    public static class Kept<T>
+    {
+        public static List<T> Items = new List<T>();
+    }
+
+    public static class Store
+    {
+        public static readonly List<ListItem> List = new List<ListItem>();
+        public static readonly Dictionary<string, CacheItem> Cache = new Dictionary<string, CacheItem>();
+        public static readonly Publisher Publisher = new Publisher();
+        public static readonly List<Func<int>> Closures = new List<Func<int>>();
+        public static readonly List<Named> Names = new List<Named>();
+        public static readonly List<Undisposed> Undisposed = new List<Undisposed>();
+        public static readonly ConditionalWeakTable<object, TableItem> Table =
+            new ConditionalWeakTable<object, TableItem>();
+        public static readonly List<object> Keys = new List<object>();
+        public static readonly List<List<SparseItem>> Sparse = new List<List<SparseItem>>();
+        public static Pair[] Pairs = Array.Empty<Pair>();
+        public static object[] Boxes = Array.Empty<object>();
+        public static readonly List<byte[]> Large = new List<byte[]>();
+        public static Node? Chain;
+
+        [ThreadStatic]
+        public static List<ThreadItem>? PerThread;
+    }
+
+    public static class Program
+    {
+        public static int Main(string[] args)
+        {
+            Patient patient = new Patient(args);
+            int count = patient.Number("items", 500);
+
+            Fill(count);
+            FillMore(count);
+            Kept<GenericItem>.Items = Many<GenericItem>(count);
+            Store.PerThread = Many<ThreadItem>(count);
+            DropBlocked(count);
+            GC.Collect();
+            Blocked.Started.Wait();
+            Console.WriteLine($"items {count}");
+            patient.Ready();
+            patient.WaitForEnd();
+            Blocked.Go.Set();
+            Store.Publisher.Raise();
+            Console.WriteLine($"kept {Store.List.Count + Store.PerThread.Count}");
+            return 0;
+        }
+
+        private static List<T> Many<T>(int count) where T : new()
+        {
+            List<T> list = new List<T>();
+
+            for (int i = 0; i < count; i++)
+                list.Add(new T());
+            return list;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Fill(int count)
+        {
+            for (int i = 0; i < count; i++)
+            {
+                object key = new object();
+
+                Store.List.Add(new ListItem());
+                Store.Cache["order " + i] = new CacheItem();
+                Store.Publisher.Changed += new Subscriber().OnChanged;
+                Store.Closures.Add(Capture(new ClosureItem { Number = i }));
+                StartTimer(new TimerItem());
+                Store.Keys.Add(key);
+                Store.Table.Add(key, new TableItem());
+            }
+        }
+
+        private static Func<int> Capture(ClosureItem captured)
+        {
+            return () => captured.Number;
+        }
+
+        private static void StartTimer(TimerItem ticking)
+        {
+            new Timer(_ => ticking.Tick()).Change(TimeSpan.FromHours(5), TimeSpan.FromHours(5));
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void FillMore(int count)
+        {
+            char[] name = "the same name in every order".ToCharArray();
+
+            Store.Pairs = new Pair[count];
+            Store.Boxes = new object[count];
+            for (int i = 0; i < count; i++)
+            {
+                Undisposed one = new Undisposed();
+
+                Store.Names.Add(new Named { Name = new string(name) });
+                Store.Pairs[i].First = new PairItem();
+                Store.Pairs[i].Second = i % 2 == 0 ? new PairItem() : null;
+                Store.Boxes[i] = i;
+                Store.Undisposed.Add(one);
+                if (i % 5 == 0)
+                    one.Dispose();
+                Store.Chain = new Node { Next = Store.Chain };
+            }
+            for (int i = 0; i < 20; i++)
+            {
+                Store.Sparse.Add(new List<SparseItem>(1000) { new SparseItem(), new SparseItem() });
+                Store.Large.Add(new byte[100000]);
+                _ = new byte[200000];
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void DropBlocked(int count)
+        {
+            for (int i = 0; i < count; i++)
+                _ = new Blocked();
+        }
+    }
+}

@@ -1,0 +1,229 @@
+/*
+ * heap_fields: see heap_fields.h. A place is found by the layout of the class and of each one it
+ * derives from: the field with the greatest offset that is not beyond it. The runtime reorders
+ * fields, so nothing is assumed of their order.
+ */
+#include "agent/heap_fields.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "cil/compressed.h"
+#include "recording/encode.h"
+
+enum {
+    MOST_FIELDS = 1024, /* of one class */
+    MOST_ARGUMENTS = 8,
+    DEEPEST = 4, /* structs in structs */
+    BOX_HEAD = 8,
+    FIELD_SIGNATURE = 0x06,
+    IS_VALUE_TYPE = 0x11,
+    IS_PARAMETER = 0x13,
+    MODIFIER_REQUIRED = 0x1f,
+    MODIFIER_OPTIONAL = 0x20,
+    TYPE_DEF = 0x02000000,
+};
+
+typedef struct {
+    const clr_info *info;
+    COR_FIELD_OFFSET *fields;
+} search;
+
+/* A class with what it is made of. */
+typedef struct {
+    ModuleID module;
+    mdTypeDef token;
+    ClassID parent;
+    uint32_t count;
+    ClassID arguments[MOST_ARGUMENTS];
+} description;
+
+void heap_fields_append_name(buffer *out, const char *name)
+{
+    const char *end = strchr(name, '>');
+
+    if (name[0] == '<' && end != NULL && text_equal(end, ">k__BackingField"))
+        buffer_append(out, name + 1, (size_t)(end - name) - 1);
+    else
+        buffer_append_text(out, name);
+}
+
+static bool describe(const clr_info *info, ClassID class_id, description *d)
+{
+    memset(d, 0, sizeof *d);
+    return CLR_OK(clr_info_get_class_id_info2(info, class_id, &d->module, &d->token, &d->parent,
+                                              MOST_ARGUMENTS, &d->count, d->arguments)) &&
+           d->module != 0;
+}
+
+static bool is_value_type(const clr_info *info, ClassID class_id)
+{
+    uint32_t offset;
+
+    return class_id != 0 && clr_info_get_box_class_layout(info, class_id, &offset) == S_OK;
+}
+
+/* The class of a field that is a struct; 0 when it is none, or not to be had without loading. */
+static ClassID struct_of(const clr_info *info, const description *d, IMetaDataImport2 *import,
+                         mdFieldDef field)
+{
+    const uint8_t *signature;
+    uint32_t size, token;
+    ClassID found = 0;
+    uint8_t element;
+    reader r;
+
+    if (!CLR_OK(clr_get_signature(import, field, &signature, &size)))
+        return 0;
+    r = reader_of(signature, size);
+    if (reader_u8(&r) != FIELD_SIGNATURE)
+        return 0;
+    while ((element = reader_u8(&r)) == MODIFIER_REQUIRED || element == MODIFIER_OPTIONAL)
+        cil_read_compressed_token(&r);
+    token = element == IS_VALUE_TYPE ? cil_read_compressed_token(&r) : cil_read_compressed(&r);
+    if (reader_failed(&r))
+        return 0;
+    /* a struct of the same module is loaded with the class that has it */
+    if (element == IS_VALUE_TYPE && (token & 0xff000000) == TYPE_DEF &&
+        clr_info_get_class_from_token(info, d->module, token, &found) != S_OK)
+        return 0;
+    if (element == IS_PARAMETER && token < d->count && token < MOST_ARGUMENTS)
+        found = d->arguments[token];
+    return is_value_type(info, found) ? found : 0;
+}
+
+/* The field at or before the offset, of the class itself. */
+static bool find_field(search *s, ClassID class_id, uint32_t offset, COR_FIELD_OFFSET *best)
+{
+    uint32_t count = 0, size = 0;
+    bool found = false;
+
+    if (!CLR_OK(
+            clr_info_get_class_layout(s->info, class_id, s->fields, MOST_FIELDS, &count, &size)))
+        return false;
+    for (uint32_t i = 0; i < count && i < MOST_FIELDS; i++) {
+        if (s->fields[i].ulOffset <= offset && (!found || s->fields[i].ulOffset > best->ulOffset)) {
+            *best = s->fields[i];
+            found = true;
+        }
+    }
+    return found;
+}
+
+static bool append_place(search *s, ClassID class_id, uint32_t offset, unsigned depth, buffer *out)
+{
+    COR_FIELD_OFFSET best = {0, 0}, one = {0, 0};
+    description d, owner = {0};
+    IMetaDataImport2 *import = NULL;
+    ClassID inside;
+    char memory[256];
+    buffer name;
+    bool found = false;
+
+    for (int level = 0; class_id != 0 && level < 64 && describe(s->info, class_id, &d); level++) {
+        if (find_field(s, class_id, offset, &one) && (!found || one.ulOffset > best.ulOffset)) {
+            best = one;
+            owner = d;
+            found = true;
+        }
+        class_id = d.parent;
+    }
+    if (!found || clr_open_import(s->info, owner.module, &import) != S_OK)
+        return false;
+    buffer_fix(&name, memory, sizeof memory);
+    if (CLR_OK(clr_get_field(import, best.ridOfField, &name, NULL, NULL)))
+        heap_fields_append_name(out, buffer_text(&name));
+    inside = struct_of(s->info, &owner, import, best.ridOfField);
+    clr_release(import);
+    if (inside != 0 && depth < DEEPEST) {
+        size_t before = out->length;
+
+        buffer_append_char(out, '.');
+        if (!append_place(s, inside, offset - best.ulOffset, depth + 1, out))
+            out->length = before;
+    }
+    return true;
+}
+
+static uint32_t name_of(search *s, names *n, ClassID class_id, uint32_t offset)
+{
+    char memory[512];
+    buffer text;
+
+    buffer_fix(&text, memory, sizeof memory);
+    if (!append_place(s, class_id, offset, 0, &text) || text.length == 0 || buffer_failed(&text))
+        return 0;
+    return names_intern(n, (const char *)text.data, text.length);
+}
+
+/* Whatever place in an element may hold a reference. */
+static void name_elements(search *s, names *n, const heap_record_type *type, uint32_t number,
+                          heap_fields_found *found, void *context)
+{
+    ClassID element = 0;
+    CorElementType kind;
+    uint32_t rank;
+
+    if (clr_info_is_array_class(s->info, type->class_id, &kind, &element, &rank) != S_OK ||
+        !is_value_type(s->info, element))
+        return;
+    for (uint32_t offset = 0; offset + 8 <= type->element; offset += 8) {
+        uint32_t name = name_of(s, n, element, offset);
+
+        if (name != 0)
+            found(context, number, offset, name);
+    }
+}
+
+void heap_fields_name(names *n, const heap_record *r, heap_fields_found *found, void *context)
+{
+    search s = {r->info, memory_allocate_array(MOST_FIELDS, sizeof(COR_FIELD_OFFSET))};
+    table_u64 done;
+
+    table_u64_init(&done);
+    for (size_t i = 0; s.fields != NULL && i < r->shape_count; i++) {
+        const heap_record_shape *one = &r->shapes[i];
+        const heap_record_type *type = &r->types[one->type];
+        bool boxed = one->count != 0 && is_value_type(r->info, type->class_id);
+
+        if ((one->flags & RECORDING_SHAPE_LISTED) != 0 && type->element != 0)
+            name_elements(&s, n, type, one->type, found, context);
+        for (uint32_t k = 0; k < one->count; k++) {
+            uint32_t place = r->places[one->first + k];
+            size_t before = done.count;
+            uint32_t name;
+
+            if (place == 0 || table_u64_at(&done, (uint64_t)one->type << 16 | place, 0) == NULL ||
+                done.count == before)
+                continue;
+            name = name_of(&s, n, type->class_id, place * 8 - (boxed ? BOX_HEAD : 0));
+            if (name != 0)
+                found(context, one->type, place * 8, name);
+        }
+    }
+    table_u64_free(&done);
+    memory_free(s.fields);
+}
+
+uint32_t heap_fields_flags(const heap_record *r, uint32_t number)
+{
+    const heap_record_type *type = &r->types[number];
+    uint32_t flags = type->is_finalizable ? RECORDING_TYPE_FINALIZABLE : 0;
+    char memory[64];
+    buffer name;
+    description d;
+
+    if (type->is_string)
+        return flags | RECORDING_TYPE_STRING;
+    if (type->element != 0)
+        return flags | RECORDING_TYPE_ARRAY;
+    if (is_value_type(r->info, type->class_id))
+        return flags | RECORDING_TYPE_BOXED;
+    buffer_fix(&name, memory, sizeof memory);
+    if (describe(r->info, type->class_id, &d) && d.parent != 0 &&
+        CLR_OK(clr_append_class(r->info, d.parent, &name)) &&
+        text_equal(buffer_text(&name), "System.MulticastDelegate"))
+        flags |= RECORDING_TYPE_DELEGATE;
+    return flags;
+}

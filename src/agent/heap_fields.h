@@ -1,0 +1,22 @@
+/*
+ * heap_fields: names for the places where objects keep references: "items", "pair.first" for a
+ * field of a struct inside. Each type and place that was met is named once.
+ *
+ * Thread rules: the agent's own thread, while the program runs.
+ */
+#ifndef CLARINET_AGENT_HEAP_FIELDS_H
+#define CLARINET_AGENT_HEAP_FIELDS_H
+
+#include "agent/heap_record.h"
+#include "agent/names.h"
+
+/* Called for each place: the type's number, bytes from the object's start (of an array: from the
+ * start of the element), a string id. */
+typedef void heap_fields_found(void *context, uint32_t type, uint32_t place, uint32_t name);
+void heap_fields_name(names *n, const heap_record *r, heap_fields_found *found, void *context);
+/* RECORDING_TYPE_… of a type that was met. */
+uint32_t heap_fields_flags(const heap_record *r, uint32_t type);
+/* A field's name; what the compiler made of a property is called like it. */
+void heap_fields_append_name(buffer *out, const char *name);
+
+#endif

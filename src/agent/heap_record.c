@@ -1,0 +1,438 @@
+/* heap_record: see heap_record.h. */
+#include "agent/heap_record.h"
+
+#include <string.h>
+
+#include "agent/own_memory.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "recording/encode.h"
+
+enum {
+    MOST_SHAPES = 32768,
+    MOST_PLACES = 1 << 19,
+    LONGEST_PLACE = 0xffff,
+    HEAD_ROOM = 128, /* of a record without its references and text */
+    RECORD_ROOM = HEAD_ROOM + HEAP_RECORD_SLOTS * 13,
+    REFERENCE_ROOM = 24,
+    STRING_BASE = 22, /* no other type with elements is that small */
+    STRING_LENGTH = 8,
+    STRING_TEXT = 12,
+    HAS_ELEMENTS = INT32_MIN, /* flags of a class */
+    IS_FINALIZABLE = 0x00100000,
+    FINALIZER_DONE = 0x40000000, /* in the header before an object */
+    FIRST_ELEMENT = 16,
+};
+
+bool heap_record_open(heap_record *r, const clr_info *info, bool strings)
+{
+    memset(r, 0, sizeof *r);
+    r->info = info;
+    table_u64_init(&r->type_numbers);
+    table_u64_init(&r->shape_numbers);
+    heap_strings_open(&r->strings, strings);
+    return heap_stream_open(&r->stream);
+}
+
+void heap_record_close(heap_record *r)
+{
+    heap_stream_close(&r->stream);
+    heap_strings_close(&r->strings);
+    memory_free(r->types);
+    memory_free(r->shapes);
+    memory_free(r->places);
+    table_u64_free(&r->type_numbers);
+    table_u64_free(&r->shape_numbers);
+    r->types = NULL;
+    r->shapes = NULL;
+    r->places = NULL;
+    r->type_count = r->shape_count = 0;
+}
+
+void heap_record_begin(heap_record *r)
+{
+    r->attempt++;
+    r->previous = r->range_size = 0;
+    r->generation_said = UINT32_MAX;
+    r->objects = r->references = r->bad_references = 0;
+    r->shape_count = r->place_count = 0;
+    table_u64_free(&r->shape_numbers);
+    table_u64_init(&r->shape_numbers);
+    heap_strings_clear(&r->strings);
+    for (size_t i = 0; i < r->type_count; i++)
+        r->types[i].last_shape = r->types[i].sized = r->types[i].listed = 0;
+}
+
+static void give_up(heap_record *r)
+{
+    r->failed = true;
+    heap_stream_abandon(&r->stream);
+}
+
+/* ---- types ---- */
+
+static heap_record_type *add_type(heap_record *r, ClassID class_id)
+{
+    heap_record_type *type;
+    uint32_t words[2]; /* flags and, in the low half, bytes of an element; bytes of an instance */
+
+    if (r->type_count == r->type_capacity) {
+        size_t capacity = r->type_capacity == 0 ? 1024 : r->type_capacity * 2;
+        heap_record_type *grown = memory_resize(r->types, capacity * sizeof *grown);
+
+        if (grown == NULL)
+            return NULL;
+        r->types = grown;
+        r->type_capacity = capacity;
+    }
+    type = &r->types[r->type_count];
+    memset(type, 0, sizeof *type);
+    type->class_id = class_id;
+    if (own_memory_read(class_id, words, sizeof words)) {
+        type->base = words[1];
+        type->element = (words[0] & (uint32_t)HAS_ELEMENTS) != 0 ? words[0] & 0xffff : 0;
+        type->is_string = type->element == 2 && type->base == STRING_BASE;
+        type->is_finalizable = (words[0] & IS_FINALIZABLE) != 0;
+    }
+    return type;
+}
+
+/* The type's number, made when it is new. */
+static uint32_t number_of(heap_record *r, ClassID class_id)
+{
+    size_t place = (class_id >> 3 ^ class_id >> 13) % HEAP_RECORD_CACHE;
+    uint64_t number;
+
+    if (r->cache[place].class_id == class_id)
+        return r->cache[place].number;
+    if (!table_u64_get(&r->type_numbers, class_id, &number)) {
+        number = r->type_count;
+        if (add_type(r, class_id) == NULL || !table_u64_put(&r->type_numbers, class_id, number)) {
+            give_up(r);
+            return 0;
+        }
+        r->type_count++;
+    }
+    r->cache[place].class_id = class_id;
+    r->cache[place].number = (uint32_t)number;
+    return (uint32_t)number;
+}
+
+uint64_t heap_record_size_of(heap_record *r, uint64_t address, ClassID class_id)
+{
+    uint32_t number = number_of(r, class_id);
+    const heap_record_type *type = &r->types[number];
+
+    if (r->failed)
+        return 0;
+    return type->base +
+           (uint64_t)type->element *
+               (type->element == 0 ? 0 : *(const uint32_t *)(uintptr_t)(address + STRING_LENGTH));
+}
+
+/* ---- shapes ---- */
+
+static bool reserve(void **items, size_t *capacity, size_t count, size_t size)
+{
+    size_t wanted = *capacity == 0 ? 1024 : *capacity * 2;
+    void *grown;
+
+    if (count <= *capacity)
+        return true;
+    while (wanted < count)
+        wanted *= 2;
+    grown = memory_resize(*items, wanted * size);
+    if (grown == NULL)
+        return false;
+    *items = grown;
+    *capacity = wanted;
+    return true;
+}
+
+static bool is_same(const heap_record *r, uint32_t number, uint32_t flags)
+{
+    const heap_record_shape *shape = &r->shapes[number - 1];
+
+    return shape->type == r->number && shape->flags == flags && shape->count == r->count &&
+           (r->count == 0 || memcmp(r->places + shape->first, r->slots, r->count * 2) == 0);
+}
+
+/* A new shape of the object in hand; 0 when there is no room for it. */
+static uint32_t add_shape(heap_record *r, uint32_t flags, uint32_t count)
+{
+    heap_record_shape *shape;
+
+    if (r->shape_count >= MOST_SHAPES || r->place_count + count > MOST_PLACES ||
+        !reserve((void **)&r->shapes, &r->shape_capacity, r->shape_count + 1, sizeof *shape) ||
+        !reserve((void **)&r->places, &r->place_capacity, r->place_count + count + 1, 2))
+        return 0;
+    shape = &r->shapes[r->shape_count++];
+    *shape = (heap_record_shape){r->number, flags, (uint32_t)r->place_count, count};
+    memcpy(r->places + r->place_count, r->slots, count * 2);
+    r->place_count += count;
+    return (uint32_t)r->shape_count;
+}
+
+/* The shape with the places of the object in hand; 0: it has to list them. */
+static uint32_t shape_of(heap_record *r, uint32_t flags)
+{
+    heap_record_type *type = &r->types[r->number];
+    uint64_t hash = table_hash_u64((uint64_t)r->number << 8 | flags);
+    uint64_t number;
+
+    if (type->last_shape != 0 && is_same(r, type->last_shape, flags))
+        return type->last_shape;
+    for (uint32_t i = 0; i < r->count; i++)
+        hash = table_hash_u64(hash ^ r->slots[i]);
+    if (table_u64_get(&r->shape_numbers, hash, &number)) {
+        if (!is_same(r, (uint32_t)number, flags))
+            return 0;
+    } else {
+        number = add_shape(r, flags, r->count);
+        if (number == 0 || !table_u64_put(&r->shape_numbers, hash, number))
+            return 0;
+    }
+    type->last_shape = (uint32_t)number;
+    return (uint32_t)number;
+}
+
+/* ---- one object ---- */
+
+static void find_generation(heap_record *r, uint64_t address)
+{
+    COR_PRF_GC_GENERATION_RANGE range;
+
+    if (address - r->range_start < r->range_size)
+        return;
+    r->range_start = address;
+    r->range_size = 1;
+    r->generation = HEAP_RECORD_FROZEN;
+    if (clr_info_get_object_generation(r->info, (ObjectID)address, &range) != S_OK)
+        return;
+    r->generation = range.generation;
+    if (address - range.rangeStart < range.rangeLength) {
+        r->range_start = range.rangeStart;
+        r->range_size = range.rangeLength;
+    }
+}
+
+/* The record's begin: address, generation, shape. `known`: shapes there were before. */
+static uint8_t *put_head(heap_record *r, uint8_t *at, uint32_t shape, size_t known)
+{
+    const heap_record_shape *s = &r->shapes[shape - 1];
+    uint64_t before = 0;
+
+    find_generation(r, r->object);
+    at = heap_stream_put_varint(at, heap_stream_zigzag((int64_t)(r->object - r->previous) / 8));
+    if (r->generation != r->generation_said) {
+        at = heap_stream_put_varint(at, 0);
+        at = heap_stream_put_varint(at, r->generation);
+        r->generation_said = r->generation;
+    }
+    at = heap_stream_put_varint(at, shape);
+    if (shape > known) {
+        at = heap_stream_put_varint(at, s->type);
+        at = heap_stream_put_varint(at, s->flags);
+        at = heap_stream_put_varint(at, s->count);
+        for (uint32_t i = 0; i < s->count; i++) {
+            uint64_t place = r->places[s->first + i];
+
+            at = heap_stream_put_varint(at, heap_stream_zigzag((int64_t)(place - before)));
+            before = place;
+        }
+    }
+    if ((s->flags & RECORDING_SHAPE_SIZED) != 0)
+        at = heap_stream_put_varint(at, r->size);
+    r->previous = r->object;
+    return at;
+}
+
+/* A shape without places, made once a type and set of flags. */
+static uint32_t plain_shape(heap_record *r, uint32_t *kept, uint32_t flags)
+{
+    if (*kept == 0 || r->shapes[*kept - 1].flags != flags) {
+        *kept = add_shape(r, flags, 0);
+        if (*kept == 0)
+            give_up(r);
+    }
+    return *kept;
+}
+
+static bool begin_listing(heap_record *r, uint32_t flags)
+{
+    size_t known = r->shape_count;
+    uint32_t shape = plain_shape(r, &r->types[r->number].listed,
+                                 flags | RECORDING_SHAPE_SIZED | RECORDING_SHAPE_LISTED);
+    uint8_t *at = heap_stream_room(&r->stream, RECORDING_HEAP_OBJECTS, r->attempt, HEAD_ROOM);
+
+    if (shape == 0 || at == NULL)
+        return false;
+    r->stream.at = put_head(r, at, shape, known);
+    r->listing = true;
+    r->place = FIRST_ELEMENT / 8 - 1;
+    r->step = r->step_before = 1;
+    return true;
+}
+
+/* One reference of an object that lists them. The step from place to place is what it was two
+ * references before, unless it is said. */
+static bool list_reference(heap_record *r, uint64_t place, uint64_t target)
+{
+    uint8_t *at = heap_stream_room(&r->stream, RECORDING_HEAP_OBJECTS, r->attempt, REFERENCE_ROOM);
+    uint64_t step = place - r->place;
+    uint64_t number = heap_stream_zigzag((int64_t)(target - r->object) / 8) << 1;
+
+    if (at == NULL)
+        return false;
+    at = heap_stream_put_varint(at, (number | (step != r->step_before ? 1 : 0)) + 1);
+    if (step != r->step_before)
+        at = heap_stream_put_varint(at, heap_stream_zigzag((int64_t)step));
+    r->stream.at = at;
+    r->step_before = r->step;
+    r->step = step;
+    r->place = place;
+    r->references++;
+    return true;
+}
+
+static bool list_kept(heap_record *r, uint32_t flags)
+{
+    bool good = begin_listing(r, flags);
+
+    for (uint32_t i = 0; good && i < r->count; i++)
+        good = list_reference(r, r->slots[i], r->targets[i]);
+    return good;
+}
+
+static uint32_t flags_of(const heap_record *r)
+{
+    const heap_record_type *type = &r->types[r->number];
+
+    return type->is_finalizable &&
+                   (*(const uint32_t *)(uintptr_t)(r->object - 4) & FINALIZER_DONE) != 0
+               ? RECORDING_SHAPE_FINALIZED
+               : 0;
+}
+
+static BOOL CLR_CALL take_reference(ObjectID root, ObjectID *reference, void *context)
+{
+    heap_record *r = context;
+    uint64_t target = reference == NULL ? 0 : *reference;
+    uint64_t place = (uintptr_t)reference - r->object;
+
+    (void)root;
+    if (target == 0)
+        return 1;
+    if ((target & 7) != 0) {
+        r->bad_references++;
+        return 1;
+    }
+    place = place >= r->size ? 0 : place / 8; /* a collectible type's allocator is kept elsewhere */
+    if (!r->listing && (r->count == HEAP_RECORD_SLOTS || place > LONGEST_PLACE) &&
+        !list_kept(r, flags_of(r)))
+        return 0;
+    if (r->listing)
+        return list_reference(r, place, target);
+    r->slots[r->count] = (uint16_t)place;
+    r->targets[r->count++] = target;
+    return 1;
+}
+
+/* The beginning of a text as UTF-8 with its length before it. */
+static uint8_t *put_text(uint8_t *at, const uint16_t *text, uint32_t length)
+{
+    uint8_t memory[HEAP_STRINGS_TEXT * 3 + 1];
+    buffer bytes;
+
+    buffer_fix(&bytes, memory, sizeof memory);
+    text_append_utf16(&bytes, text, length < HEAP_STRINGS_TEXT ? length : HEAP_STRINGS_TEXT);
+    at = heap_stream_put_varint(at, bytes.length);
+    memcpy(at, memory, bytes.length);
+    return at + bytes.length;
+}
+
+static bool put_string(heap_record *r)
+{
+    const uint16_t *text = (const uint16_t *)(uintptr_t)(r->object + STRING_TEXT);
+    uint32_t length = *(const uint32_t *)(uintptr_t)(r->object + STRING_LENGTH);
+    size_t known = r->shape_count;
+    uint32_t shape =
+        plain_shape(r, &r->types[r->number].sized, RECORDING_SHAPE_SIZED | RECORDING_SHAPE_STRING);
+    uint8_t *at = heap_stream_room(&r->stream, RECORDING_HEAP_OBJECTS, r->attempt,
+                                   HEAD_ROOM + HEAP_STRINGS_TEXT * 3);
+    uint64_t code;
+
+    if (shape == 0 || at == NULL)
+        return false;
+    /* a length that does not fit its size is not believed */
+    code = (uint64_t)length * 2 + STRING_BASE == r->size
+               ? heap_strings_code(&r->strings, text, length)
+               : HEAP_STRINGS_NOT_COMPARED;
+    at = put_head(r, at, shape, known);
+    at = heap_stream_put_varint(at, code);
+    if (code >= HEAP_STRINGS_FIRST && (code & 1) != 0)
+        at = put_text(at, text, length);
+    r->stream.at = at;
+    return true;
+}
+
+/* The references are kept: all of the record at once. */
+static bool put_whole(heap_record *r)
+{
+    const heap_record_type *type = &r->types[r->number];
+    uint32_t flags = flags_of(r) | (type->size != r->size ? RECORDING_SHAPE_SIZED : 0);
+    size_t known = r->shape_count;
+    uint32_t shape = shape_of(r, flags);
+    uint8_t *at;
+
+    if (shape == 0) {
+        if (!list_kept(r, flags_of(r)))
+            return false;
+        at = heap_stream_room(&r->stream, RECORDING_HEAP_OBJECTS, r->attempt, REFERENCE_ROOM);
+        if (at != NULL)
+            r->stream.at = heap_stream_put_varint(at, 0);
+        return at != NULL;
+    }
+    at = heap_stream_room(&r->stream, RECORDING_HEAP_OBJECTS, r->attempt, RECORD_ROOM);
+    if (at == NULL)
+        return false;
+    at = put_head(r, at, shape, known);
+    for (uint32_t i = 0; i < r->count; i++)
+        at = heap_stream_put_varint(at,
+                                    heap_stream_zigzag((int64_t)(r->targets[i] - r->object) / 8));
+    r->stream.at = at;
+    r->references += r->count;
+    return true;
+}
+
+bool heap_record_put(heap_record *r, uint64_t address, uint64_t size, ClassID class_id,
+                     bool has_references)
+{
+    heap_record_type *type;
+    uint8_t *at;
+
+    r->number = number_of(r, class_id);
+    if (r->failed)
+        return false;
+    type = &r->types[r->number];
+    if (type->size == 0)
+        type->size = size;
+    r->object = address;
+    r->size = size;
+    r->count = 0;
+    r->listing = false;
+    r->objects++;
+    if (type->is_string)
+        return put_string(r);
+    if (has_references && type->element != 0 && !begin_listing(r, 0))
+        return false;
+    if (has_references)
+        clr_info_enumerate_object_references(r->info, (ObjectID)address, take_reference, r);
+    if (!r->listing)
+        return put_whole(r);
+    at = heap_stream_room(&r->stream, RECORDING_HEAP_OBJECTS, r->attempt, REFERENCE_ROOM);
+    if (at == NULL)
+        return false;
+    r->stream.at = heap_stream_put_varint(at, 0);
+    return true;
+}

@@ -1,0 +1,89 @@
+/*
+ * heap_record: one object at a time into the records of a snapshot (docs/recording.md): its shape,
+ * generation, size, references with the places they are kept at, and what a string says.
+ *
+ * A shape is a type with the places of its references that are not null. Objects of one type have
+ * few shapes, so a shape's number says type, number of references and places in one or two bytes.
+ * Arrays, and objects beyond the limits, list the places one by one.
+ *
+ * Thread rules: one thread at a time, while the program stands still (memory of objects is read in
+ * place); the tables may be read later by the agent's own thread.
+ */
+#ifndef CLARINET_AGENT_HEAP_RECORD_H
+#define CLARINET_AGENT_HEAP_RECORD_H
+
+#include "agent/heap_stream.h"
+#include "agent/heap_strings.h"
+#include "base/table.h"
+#include "clarinet/clarinet.h"
+
+enum {
+    HEAP_RECORD_CACHE = 1024,
+    HEAP_RECORD_SLOTS = 64, /* references of an object that has a shape */
+    HEAP_RECORD_FROZEN = 5, /* generation */
+};
+
+typedef struct {
+    ClassID class_id;
+    uint64_t size;          /* of the first instance met; others of another size say theirs */
+    uint32_t base;          /* bytes without elements, as the runtime has it */
+    uint32_t element;       /* bytes of an element of an array or string; 0 = neither */
+    uint32_t last_shape;    /* met last, of those with places; 0 = none */
+    uint32_t sized, listed; /* shapes without places; 0 = none yet */
+    bool is_string;
+    bool is_finalizable;
+} heap_record_type;
+
+typedef struct {
+    uint32_t type;
+    uint32_t flags; /* RECORDING_SHAPE_… */
+    uint32_t first; /* place in `places` */
+    uint32_t count;
+} heap_record_shape;
+
+typedef struct {
+    const clr_info *info;
+    heap_stream stream;
+    heap_strings strings;
+    uint64_t attempt;
+    bool failed; /* no memory */
+    /* types, numbered as they are met; over all attempts */
+    heap_record_type *types;
+    size_t type_count, type_capacity;
+    table_u64 type_numbers;
+    struct {
+        ClassID class_id;
+        uint32_t number;
+    } cache[HEAP_RECORD_CACHE];
+    /* shapes of the attempt, numbered from 1 */
+    heap_record_shape *shapes;
+    size_t shape_count, shape_capacity;
+    uint16_t *places; /* in words of 8 bytes from the object's start */
+    size_t place_count, place_capacity;
+    table_u64 shape_numbers; /* by hash */
+    /* the walk under way */
+    uint64_t previous;                /* address of the last object */
+    uint64_t range_start, range_size; /* of the addresses whose generation is known */
+    uint32_t generation, generation_said;
+    uint64_t objects, references, bad_references;
+    /* the object in hand */
+    uint64_t object, size;
+    uint32_t number; /* of its type */
+    bool listing;
+    uint32_t count;                    /* references kept so far */
+    uint64_t place, step, step_before; /* of the reference before, when listing */
+    uint16_t slots[HEAP_RECORD_SLOTS];
+    uint64_t targets[HEAP_RECORD_SLOTS];
+} heap_record;
+
+bool heap_record_open(heap_record *r, const clr_info *info, bool strings);
+void heap_record_close(heap_record *r);
+/* A walk begins anew. */
+void heap_record_begin(heap_record *r);
+/* One object; false: given up. `has_references`: they are worth asking for. */
+bool heap_record_put(heap_record *r, uint64_t address, uint64_t size, ClassID class_id,
+                     bool has_references);
+/* Bytes of an object by its class, as the runtime counts them. */
+uint64_t heap_record_size_of(heap_record *r, uint64_t address, ClassID class_id);
+
+#endif

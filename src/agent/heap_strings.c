@@ -1,0 +1,120 @@
+/* heap_strings: see heap_strings.h. */
+#include "agent/heap_strings.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/table.h"
+
+enum {
+    SMALLEST = 4096,
+    LARGEST = 1 << 19, /* slots of 16 bytes: 8 MB, and as much again while it is made anew */
+};
+#define REPEATED UINT64_C(1)
+
+void heap_strings_open(heap_strings *s, bool is_on)
+{
+    memset(s, 0, sizeof *s);
+    s->is_on = is_on;
+}
+
+void heap_strings_close(heap_strings *s)
+{
+    memory_free(s->slots);
+    s->slots = NULL;
+    s->capacity = s->count = 0;
+}
+
+void heap_strings_clear(heap_strings *s)
+{
+    heap_strings_close(s);
+    s->next = s->forgotten = 0;
+    s->is_full = false;
+}
+
+/* A word at a time: strings are most of what many heaps hold. */
+static uint64_t hash_of(const uint16_t *text, uint32_t length)
+{
+    const uint8_t *at = (const uint8_t *)text;
+    size_t left = (size_t)length * 2;
+    uint64_t hash = 0x9e3779b97f4a7c15u ^ length;
+    uint64_t word;
+
+    for (; left >= 8; at += 8, left -= 8) {
+        memcpy(&word, at, 8);
+        hash = (hash ^ word) * 0xff51afd7ed558ccdu;
+        hash ^= hash >> 32;
+    }
+    word = 0;
+    memcpy(&word, at, left);
+    hash = table_hash_u64(hash ^ word);
+    return hash == 0 ? 1 : hash;
+}
+
+/* Makes room: a larger table or, when it is as large as it may be, one without what did not
+ * repeat. */
+static bool grow(heap_strings *s)
+{
+    size_t capacity = s->capacity == 0 ? SMALLEST : s->capacity * 2;
+    bool full = capacity > LARGEST;
+    heap_strings_slot *old = s->slots;
+    size_t old_capacity = s->capacity;
+    heap_strings_slot *slots;
+
+    if (full)
+        capacity = LARGEST;
+    slots = memory_allocate_array(capacity, sizeof *slots);
+    if (slots == NULL)
+        return false;
+    s->slots = slots;
+    s->capacity = capacity;
+    s->count = 0;
+    for (size_t i = 0; i < old_capacity; i++) {
+        size_t at = (size_t)old[i].hash & (capacity - 1);
+
+        if (old[i].hash == 0)
+            continue;
+        if (full && (old[i].value & REPEATED) == 0) {
+            s->forgotten++;
+            continue;
+        }
+        while (slots[at].hash != 0)
+            at = (at + 1) & (capacity - 1);
+        slots[at] = old[i];
+        s->count++;
+    }
+    memory_free(old);
+    return s->count * 2 < s->capacity;
+}
+
+uint64_t heap_strings_code(heap_strings *s, const uint16_t *text, uint32_t length)
+{
+    uint64_t hash, code;
+    size_t at;
+
+    if (!s->is_on)
+        return HEAP_STRINGS_NOT_COMPARED;
+    hash = hash_of(text, length);
+    if (s->count * 3 >= s->capacity * 2 && !grow(s))
+        s->is_full = s->is_full || s->count * 3 >= s->capacity * 2;
+    if (s->capacity == 0)
+        return HEAP_STRINGS_NOT_COMPARED;
+    for (at = (size_t)hash & (s->capacity - 1); s->slots[at].hash != 0;
+         at = (at + 1) & (s->capacity - 1)) {
+        if (s->slots[at].hash != hash)
+            continue;
+        code = (s->slots[at].value & ~REPEATED) + HEAP_STRINGS_FIRST;
+        if ((s->slots[at].value & REPEATED) == 0) {
+            s->slots[at].value |= REPEATED;
+            code |= 1;
+        }
+        return code;
+    }
+    if (s->is_full) {
+        s->forgotten++;
+        return HEAP_STRINGS_NOT_COMPARED;
+    }
+    s->slots[at] = (heap_strings_slot){hash, s->next++ << 1};
+    s->count++;
+    return HEAP_STRINGS_NEW;
+}

@@ -1,0 +1,176 @@
+/* heap_strings: strings that say the same, in the reports; see heap_report.h. */
+#include <string.h>
+
+#include "analysis/heap_strings.h"
+#include "base/text.h"
+#include "report/heap_report.h"
+#include "report/report.h"
+#include "report/section.h"
+
+/* The text for one line: control characters as spaces, cut with a mark. */
+static void text_of(const heap *h, const heap_duplicate *d, size_t limit, buffer *out)
+{
+    const char *text = model_text(h->m, d->text);
+    size_t characters = 0;
+    size_t at = 0;
+
+    for (; text[at] != '\0' && (limit == 0 || characters < limit); characters++) {
+        size_t length = 1;
+
+        while (((unsigned char)text[at + length] & 0xc0) == 0x80)
+            length++;
+        if ((unsigned char)text[at] < 0x20 || text[at] == 0x7f)
+            buffer_append_char(out, ' ');
+        else
+            buffer_append(out, text + at, length);
+        at += length;
+    }
+    if (text[at] != '\0' || d->length > characters)
+        buffer_append_text(out, "…");
+}
+
+/* "Shop.Order.name"; an array's name ends with [] already. */
+static void append_holder(const heap *h, const heap_string_holder *holder, buffer *out)
+{
+    bool is_element = (holder->field & HEAP_ELEMENT) != 0;
+
+    buffer_append_text(out, heap_type_name(h, holder->type));
+    if ((holder->field & ~HEAP_ELEMENT) != 0)
+        buffer_append_char(out, '.');
+    heap_field_text(h, is_element ? holder->field & ~HEAP_ELEMENT : holder->field, out);
+}
+
+static void append_holders(const heap *h, const heap_duplicate *d, buffer *out)
+{
+    for (size_t i = 0; i < HEAP_STRINGS_HOLDERS && d->holders[i].count != 0; i++) {
+        if (i != 0)
+            buffer_append_text(out, ", ");
+        append_holder(h, &d->holders[i], out);
+    }
+}
+
+static void put_verdict(const heap *h, const heap_duplicates *all, sink *out)
+{
+    char text[REPORT_AMOUNT_SIZE];
+
+    sink_format(out, "%llu text%s stored more than once: %s could be spared",
+                (unsigned long long)all->texts, all->texts == 1 ? " is" : "s are",
+                report_amount(all->wasted, "bytes", text));
+    if (h->snapshot->strings_forgotten != 0)
+        sink_format(out, " (at least: %llu strings were not compared with all others)",
+                    (unsigned long long)h->snapshot->strings_forgotten);
+}
+
+int heap_report_strings(const heap *h, const heap_report_options *o, sink *out, error *e)
+{
+    heap_duplicates all;
+    int code;
+
+    if (o->texts == 0 || (h->snapshot->flags & RECORDING_HEAP_STRINGS) == 0)
+        return 0;
+    code = heap_find_duplicates(h, o->texts, &all, e);
+    if (code != 0)
+        return code;
+    if (all.count != 0) {
+        sink_char(out, '\n');
+        put_verdict(h, &all, out);
+        sink_format(out, "\n%12s %11s %10s  %s\n", "wasted", "strings", "length", "text, held by");
+    }
+    for (size_t i = 0; i < all.count; i++) {
+        const heap_duplicate *d = &all.items[i];
+        buffer text = BUFFER_EMPTY;
+        char wasted[REPORT_AMOUNT_SIZE];
+
+        buffer_append_char(&text, '"');
+        text_of(h, d, o->text_size, &text);
+        buffer_append_text(&text, "\", ");
+        append_holders(h, d, &text);
+        sink_format(out, "%12s %11llu %10llu  %s\n", report_amount(d->wasted, "bytes", wasted),
+                    (unsigned long long)d->count, (unsigned long long)d->length,
+                    buffer_text(&text));
+        buffer_free(&text);
+    }
+    heap_duplicates_free(&all);
+    return 0;
+}
+
+int heap_report_strings_markdown(const heap *h, const heap_report_options *o, sink *out, error *e)
+{
+    heap_duplicates all;
+    int code;
+
+    if (o->texts == 0 || (h->snapshot->flags & RECORDING_HEAP_STRINGS) == 0)
+        return 0;
+    code = heap_find_duplicates(h, o->texts, &all, e);
+    if (code != 0)
+        return code;
+    if (all.count != 0) {
+        sink_text(out, "### Equal strings\n\n");
+        put_verdict(h, &all, out);
+        sink_text(out, ".\n\n| wasted | strings | length | text | held by |\n"
+                       "|---:|---:|---:|---|---|\n");
+    }
+    for (size_t i = 0; i < all.count; i++) {
+        const heap_duplicate *d = &all.items[i];
+        buffer text = BUFFER_EMPTY, holders = BUFFER_EMPTY;
+        char wasted[REPORT_AMOUNT_SIZE];
+
+        text_of(h, d, o->text_size, &text);
+        append_holders(h, d, &holders);
+        sink_format(out, "| %s | %llu | %llu | ", report_amount(d->wasted, "bytes", wasted),
+                    (unsigned long long)d->count, (unsigned long long)d->length);
+        markdown_cell(out, buffer_text(&text));
+        sink_text(out, " | ");
+        markdown_cell(out, buffer_text(&holders));
+        sink_text(out, " |\n");
+        buffer_free(&text);
+        buffer_free(&holders);
+    }
+    if (all.count != 0)
+        sink_char(out, '\n');
+    heap_duplicates_free(&all);
+    return 0;
+}
+
+static void json_duplicate(const heap *h, const heap_duplicate *d, size_t limit, json *j)
+{
+    buffer text = BUFFER_EMPTY;
+
+    text_of(h, d, limit, &text);
+    json_begin_object(j);
+    json_put_text(j, "value", buffer_text(&text));
+    json_put_u64(j, "length", d->length);
+    json_put_u64(j, "count", d->count);
+    json_put_u64(j, "bytes", d->bytes);
+    json_put_u64(j, "wasted", d->wasted);
+    json_begin_array_at(j, "holders");
+    for (size_t i = 0; i < HEAP_STRINGS_HOLDERS && d->holders[i].count != 0; i++) {
+        buffer_clear(&text);
+        append_holder(h, &d->holders[i], &text);
+        json_begin_object(j);
+        json_put_text(j, "holder", buffer_text(&text));
+        json_put_u64(j, "references", d->holders[i].count);
+        json_end_object(j);
+    }
+    json_end_array(j);
+    json_end_object(j);
+    buffer_free(&text);
+}
+
+int heap_report_strings_json(const heap *h, const heap_report_options *o, json *j, error *e)
+{
+    heap_duplicates all;
+    int code = heap_find_duplicates(h, o->texts, &all, e);
+
+    if (code != 0)
+        return code;
+    json_begin_array_at(j, "duplicates");
+    for (size_t i = 0; i < all.count; i++)
+        json_duplicate(h, &all.items[i], o->text_size, j);
+    json_end_array(j);
+    json_put_u64(j, "duplicate_texts", all.texts);
+    json_put_u64(j, "duplicate_bytes", all.wasted);
+    json_put_u64(j, "strings_not_compared", h->snapshot->strings_forgotten);
+    heap_duplicates_free(&all);
+    return 0;
+}
