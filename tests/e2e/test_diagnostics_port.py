@@ -42,6 +42,13 @@ def port(driver):
     return run
 
 
+def listens(pid):
+    """Whether its diagnostics socket is there and takes connections (the file comes first)."""
+    rows = (line.split() for line in Path("/proc/net/unix").read_text().splitlines())
+    return any(len(row) == 8 and int(row[3], 16) & 0x10000 and f"/dotnet-diagnostic-{pid}-" in row[7]
+               for row in rows if row[0] != "Num")
+
+
 # ---- questions ------------------------------------------------------------------------------------
 
 
@@ -130,7 +137,7 @@ def test_startup_profiler_of_a_held_process(
         sample_command("Idle"), ready=None,
         env={"DOTNET_DefaultDiagnosticPortSuspend": 1, "PROOF": proof},
     )
-    wait_until(lambda: list(Path("/tmp").glob(f"dotnet-diagnostic-{patient.pid}-*-socket")))
+    wait_until(lambda: listens(patient.pid))
     done = port(patient.pid, "attach", CLSID, profilers["good"])
     assert done.code == 1 and "the runtime has not started yet" in done.err, done
     assert port(patient.pid, "startup", CLSID, profilers["good"]).code == 0
@@ -264,7 +271,7 @@ def storm(driver, sample_command, start_program, port, tmp_path):
             sample_command("ExceptionStorm", "--rate", 0, "--rounds", rounds), ready=None,
             env={"DOTNET_DefaultDiagnosticPortSuspend": 1},
         )
-        wait_until(lambda: list(Path("/tmp").glob(f"dotnet-diagnostic-{patient.pid}-*-socket")))
+        wait_until(lambda: listens(patient.pid))
         listening = subprocess.Popen(
             [driver, str(patient.pid), "events", tmp_path / "events", *map(str, options)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
