@@ -104,7 +104,7 @@ namespace Live
     public static class Sampled
     {
         private static readonly ManualResetEventSlim Ready = new ManualResetEventSlim(), Gate = new ManualResetEventSlim();
-        private static volatile bool stop;
+        private static volatile bool stop, spins;
         private static UIntPtr parkedThread;
 
         [MethodImpl(MethodImplOptions.NoInlining)]
@@ -120,6 +120,7 @@ namespace Live
         private static long Busy()
         {
             long sum = 0;
+            spins = true;
             while (!stop)
                 sum += sum % 7 + 1;
             return sum;
@@ -132,6 +133,8 @@ namespace Live
             parked.Start();
             busy.Start();
             Ready.Wait();
+            while (!spins)
+                Thread.Sleep(1);
             string stack = null, second = null, error = null;
             bool sawBusy = false;
             for (int tries = 0; tries < 200 && !(stack != null && sawBusy); tries++)
@@ -210,6 +213,8 @@ namespace Live
                 }
             })).ToList();
             threads.ForEach(t => t.Start());
+            while (Interlocked.Read(ref calls) == 0)
+                Thread.Sleep(1);
             int good = 0;
             for (int i = 0; i < reloads; i++)
                 good += Native.Plain("InstrumentationRefresh") == 0 ? 1 : 0;
