@@ -85,9 +85,10 @@ static int parse(int argc, char **argv, request *q, error *e)
 
 /* ---- the points ---- */
 
-static void warn(void *context, const char *sentence)
+static void warn(void *context, bool is_error, const char *sentence)
 {
     (void)context;
+    (void)is_error;
     fprintf(stderr, "clarinet: %s\n", sentence);
 }
 

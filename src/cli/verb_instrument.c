@@ -168,10 +168,11 @@ typedef struct {
     buffer text;
 } check_log;
 
-static void take_warning(void *context, const char *sentence)
+static void take_warning(void *context, bool is_error, const char *sentence)
 {
     check_log *log = context;
 
+    (void)is_error;
     log->warnings++;
     buffer_format(&log->text, "%s\n", sentence);
 }
@@ -273,7 +274,7 @@ static size_t print_points(const points *set, const assembly *a)
 /* Reads and prints; *bad tells whether something is wrong with the folder. */
 static int check_home(const char *home, const assembly *a, bool *bad, error *e)
 {
-    home_folders folders = {&FILES, home, NULL, true};
+    home_folders folders = {&FILES, home, NULL, "", true};
     check_log log = {0, BUFFER_EMPTY};
     buffer agent = BUFFER_EMPTY;
     configuration settings;
@@ -284,11 +285,11 @@ static int check_home(const char *home, const assembly *a, bool *bad, error *e)
     if (code != 0)
         return code;
     for (size_t i = 0; i < settings.warnings.count; i++)
-        take_warning(&log, settings.warnings.items[i]);
-    if (home_find_agent(&folders, &agent, e) != 0)
-        take_warning(&log, e->message);
+        take_warning(&log, false, settings.warnings.items[i]);
     code = home_read_points(&folders, &ENVIRONMENT, &settings, NULL, 0,
                             (points_log){take_warning, &log}, &set, e);
+    if (code == 0 && points_need_agent(set) && home_find_agent(&folders, &agent, e) != 0)
+        take_warning(&log, true, e->message);
     if (code == 0) {
         unmatched = print_points(set, a);
         printf("%zu instrumentation points, %zu invalid files\n", points_count(set),

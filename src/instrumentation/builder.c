@@ -4,6 +4,80 @@
 #include <string.h>
 
 #include "cil/compressed.h"
+#include "cil/wrap.h"
+
+/* ---- begin and end ---- */
+
+int builder_open(builder *b, cil_body *body, const template_facts *facts,
+                 const template_tokens *tokens, error *e)
+{
+    uint32_t result = cil_type_skip_modifiers(facts->signature, 0);
+    builder_mark types[2];
+
+    memset(b, 0, sizeof *b);
+    if (cil_has(body, CIL_JMP))
+        return error_set(e, ERROR_UNSUPPORTED, "the method has `jmp`");
+    b->body = body;
+    b->facts = facts;
+    b->tokens = tokens;
+    b->has_result = facts->signature->types[result].element != CIL_TYPE_VOID;
+    types[0] = (builder_mark){'t', builder_type(b, "System.Type")};
+    types[1] = (builder_mark){'h', builder_type(b, "System.RuntimeTypeHandle")};
+    b->exception_type = builder_type(b, "System.Exception");
+    b->object_type = builder_type(b, "System.Object");
+    b->type_from_handle =
+        builder_member(b, types[0].token, "GetTypeFromHandle", "00 01 12 t 11 h", types);
+    return b->failed ? error_set(e, ERROR_RUNTIME, "no tokens for the template's types") : 0;
+}
+
+int builder_append_locals(builder *b, const buffer *types, uint32_t count, uint32_t *first,
+                          error *e)
+{
+    buffer whole = BUFFER_EMPTY;
+    int code = cil_signature_append_locals(b->facts->locals, b->facts->locals_length, types, count,
+                                           &whole, first, e);
+
+    if (code == 0)
+        b->body->local_signature =
+            builder_checked(b, b->tokens->signature(b->tokens->context, whole.data, whole.length));
+    buffer_free(&whole);
+    return code;
+}
+
+/* Regions that reached the end of the code end where the method's own code ends. */
+static void fence_off_end(cil_body *body)
+{
+    cil_at end = cil_insert_label(body, CIL_END);
+
+    for (uint32_t i = 0; i < body->clause_count; i++) {
+        if (body->clauses[i].try_end == CIL_END)
+            body->clauses[i].try_end = end;
+        if (body->clauses[i].handler_end == CIL_END)
+            body->clauses[i].handler_end = end;
+    }
+}
+
+cil_at builder_prepare(builder *b)
+{
+    cil_body *body = b->body;
+
+    if (body->tiny)
+        body->header_flags |= CIL_HEADER_INIT_LOCALS;
+    body->tiny = false;
+    cil_drop_tail_calls(body);
+    if (cil_join_returns(body) == CIL_END)
+        fence_off_end(body);
+    return cil_first(body);
+}
+
+int builder_close(builder *b, uint32_t stack, error *e)
+{
+    if (b->body->max_stack < stack)
+        b->body->max_stack = (uint16_t)stack;
+    if (b->failed)
+        return error_set(e, ERROR_RUNTIME, "a token for the template could not be made");
+    return b->body->failed ? error_set(e, ERROR_MEMORY, "no memory for a method body") : 0;
+}
 
 /* ---- tokens ---- */
 
@@ -198,17 +272,5 @@ void builder_load_arguments(builder *b)
             builder_op(b, CIL_LDNULL);
         }
         builder_op(b, CIL_STELEM_REF);
-    }
-}
-
-void builder_fence_off_end(cil_body *body)
-{
-    cil_at end = cil_insert_label(body, CIL_END);
-
-    for (uint32_t i = 0; i < body->clause_count; i++) {
-        if (body->clauses[i].try_end == CIL_END)
-            body->clauses[i].try_end = end;
-        if (body->clauses[i].handler_end == CIL_END)
-            body->clauses[i].handler_end = end;
     }
 }

@@ -14,7 +14,6 @@ typedef struct {
     cil_body *body;
     const template_facts *facts;
     const template_tokens *tokens;
-    error *error;
     bool failed;     /* a token could not be had */
     cil_at at;       /* new code goes before this */
     uint32_t tracer; /* locals */
@@ -35,6 +34,19 @@ typedef struct {
     char mark;
     uint32_t token;
 } builder_mark;
+
+/* Begins with what every template needs: the body, tokens of types. ERROR_UNSUPPORTED when the body
+ * can't be put into a try (`jmp`); it is untouched then. */
+int builder_open(builder *b, cil_body *body, const template_facts *facts,
+                 const template_tokens *tokens, error *e);
+/* Appends locals to the method's; `first` is the number of the first. */
+int builder_append_locals(builder *b, const buffer *types, uint32_t count, uint32_t *first,
+                          error *e);
+/* Makes the method's own code one that may stand inside a try: a fat header, no `tail.`, one way
+ * out at the end. Returns its first instruction. */
+cil_at builder_prepare(builder *b);
+/* Ends with at least this stack; the error when a token or memory could not be had on the way. */
+int builder_close(builder *b, uint32_t stack, error *e);
 
 /* The token, and `failed` when it is 0. */
 uint32_t builder_checked(builder *b, uint32_t token);
@@ -62,7 +74,4 @@ void builder_swallow(builder *b, cil_at try_begin, cil_at end);
 uint32_t builder_box_type(builder *b, uint32_t type);
 /* Leaves the object[] of the arguments on the stack; null where one can't be boxed. */
 void builder_load_arguments(builder *b);
-/* Regions that reached the end of the code end where the method's own code ends. */
-void builder_fence_off_end(cil_body *body);
-
 #endif

@@ -10,7 +10,7 @@
 #include "clarinet/names.h"
 #include "instrumentation/platform.h"
 
-enum { LONGEST_NAME = 160, HEX_ROW = 16 };
+enum { LONGEST_NAME = 160, LONGEST_METADATA_NAME = 1024, HEX_ROW = 16 };
 
 static const char *const KIND_NAMES[] = {"original", "clarinet-instrumented"};
 
@@ -48,16 +48,17 @@ void dump_append_name(buffer *out, const char *assembly, const char *type, const
 
 static void append_member(IMetaDataImport2 *import, mdToken token, buffer *out)
 {
-    WCHAR name[256];
+    WCHAR name[LONGEST_METADATA_NAME];
     uint32_t length = 0;
     mdToken parent = 0;
 
-    if (!CLR_OK(clr_import_get_member_ref_props(import, token, &parent, name, 256, &length, NULL,
-                                                NULL)))
+    if (!CLR_OK(clr_import_get_member_ref_props(import, token, &parent, name, LONGEST_METADATA_NAME,
+                                                &length, NULL, NULL)))
         return;
     clr_append_type_token(import, parent, out, CLR_NAME_PLAIN);
     buffer_append_text(out, "::");
-    text_append_utf16(out, (const uint16_t *)name, text_utf16_length((const uint16_t *)name, 256));
+    text_append_utf16(out, (const uint16_t *)name,
+                      text_utf16_length((const uint16_t *)name, LONGEST_METADATA_NAME));
 }
 
 static void append_token(void *context, uint32_t token, buffer *out)

@@ -30,7 +30,6 @@ bool journal_append_path(buffer *path, const variables *environment, const char 
     return !buffer_failed(path);
 }
 
-/* Opens what the settings ask for, unless it is open already. */
 static void open_file(journal *j, const variables *environment, const char *home)
 {
     buffer path = BUFFER_EMPTY;
@@ -55,17 +54,15 @@ void journal_open(journal *j, const configuration *c, const variables *environme
     j->file = -1;
     j->is_function = worker != NULL && worker[0] != '\0' &&
                      variables_bool(environment, VARIABLE_AZURE_LEVEL_OVERRIDE) != BOOL_TRUE;
-    journal_configure(j, c);
-    if (!c->log_enabled)
-        return;
-    if (c->console)
-        j->file = platform_console();
-    else
-        open_file(j, environment, home);
+    journal_configure(j, c, environment, home);
+    j->is_open = true;
 }
 
-void journal_configure(journal *j, const configuration *c)
+void journal_configure(journal *j, const configuration *c, const variables *environment,
+                       const char *home)
 {
+    if (c->log_enabled && !c->console && j->file < 0)
+        open_file(j, environment, home);
     j->level = (int)c->level;
     j->console = c->console;
     j->enabled = c->log_enabled;
@@ -75,6 +72,7 @@ void journal_close(journal *j)
 {
     intptr_t file = atomic_exchange(&j->file, -1);
 
+    j->is_open = false;
     if (file >= 0)
         platform_close_log(file);
 }
@@ -102,9 +100,10 @@ void journal_write(journal *j, configuration_level level, const char *format, ..
     char time[20];
     buffer line;
     va_list arguments;
+    intptr_t file = j->console ? platform_console() : j->file;
     int length;
 
-    if (level < journal_level(j) || j->file < 0 || !j->enabled)
+    if (level < journal_level(j) || !j->is_open || file < 0 || !j->enabled)
         return;
     platform_time_text(time);
     va_start(arguments, format);
@@ -123,7 +122,7 @@ void journal_write(journal *j, configuration_level level, const char *format, ..
         va_end(arguments);
         line.length += (size_t)length;
         buffer_append_char(&line, '\n');
-        platform_write_line(j->file, buffer_text(&line), line.length);
+        platform_write_line(file, buffer_text(&line), line.length);
     }
     buffer_free(&line);
 }

@@ -16,7 +16,8 @@
 #include "rules/variables.h"
 
 typedef struct {
-    _Atomic(intptr_t) file; /* negative = closed */
+    _Atomic(bool) is_open;
+    _Atomic(intptr_t) file; /* negative = there is none (yet) */
     _Atomic(int) level;     /* as configured */
     _Atomic(bool) console;
     _Atomic(bool) enabled;
@@ -31,8 +32,10 @@ bool journal_append_path(buffer *path, const variables *environment, const char 
  * opened switches logging off, silently. */
 void journal_open(journal *j, const configuration *c, const variables *environment,
                   const char *home);
-/* Takes over level, console and enabled after a reload. */
-void journal_configure(journal *j, const configuration *c);
+/* Takes over level, console and enabled, also after a reload: a file that is wanted now and was not
+ * before is opened. */
+void journal_configure(journal *j, const configuration *c, const variables *environment,
+                       const char *home);
 void journal_close(journal *j);
 
 /* The level after the clamps; journal_is_clamped tells whether one is at work. */

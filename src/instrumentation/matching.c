@@ -11,6 +11,7 @@
 #include "clarinet/flags.h"
 #include "clarinet/lookup.h"
 #include "instrumentation/method.h"
+#include "rules/attributes.h"
 
 static const char API_ASSEMBLY[] = "NewRelic.Api.Agent";
 static const char API_TYPE[] = "NewRelic.Api.Agent.NewRelic";
@@ -83,6 +84,7 @@ static bool consider(instrumentation *root, const points *set, const method_modu
     const char *refusal;
     method_facts f;
     target *t = NULL;
+    bool has_agent = root->agent_path.length != 0;
     bool wanted;
 
     if (!method_open(import, method, &f))
@@ -91,8 +93,10 @@ static bool consider(instrumentation *root, const points *set, const method_modu
         method_close(&f);
         return false;
     }
+    if (!has_agent)
+        f.attributes = 0; /* they are for nobody else */
     wanted = f.attributes != 0;
-    for (size_t i = 0; i <= points_shim_count(set); i++) {
+    for (size_t i = has_agent ? 0 : 1; i <= points_shim_count(set); i++) {
         named[i] = points_find(set, i == 0 ? NULL : points_shim_at(set, i - 1),
                                buffer_text(&module->assembly_name), module->assembly_version,
                                buffer_text(&f.type_name), buffer_text(&f.name),
@@ -183,12 +187,6 @@ static bool consider_point(void *context, const point *p)
     return true;
 }
 
-static bool may_have_attributes(const char *assembly)
-{
-    return !text_starts_with(assembly, "System.") && !text_starts_with(assembly, "Microsoft.") &&
-           !text_starts_with(assembly, "NewRelic.");
-}
-
 /* Does the module refer to the API's attributes at all? */
 static bool refers_to_attributes(IMetaDataImport2 *import)
 {
@@ -206,8 +204,8 @@ static bool refers_to_attributes(IMetaDataImport2 *import)
 
             buffer_fix(&name, memory, sizeof memory);
             clr_get_type_ref(import, references[i], &name, NULL);
-            found = text_equal(buffer_text(&name), "NewRelic.Api.Agent.TransactionAttribute") ||
-                    text_equal(buffer_text(&name), "NewRelic.Api.Agent.TraceAttribute");
+            found = text_equal(buffer_text(&name), ATTRIBUTE_TRANSACTION) ||
+                    text_equal(buffer_text(&name), ATTRIBUTE_TRACE);
         }
     }
     if (enumeration != NULL)
@@ -247,12 +245,12 @@ void matching_scan_module(instrumentation *root, ModuleID module, method_list *f
     if (!method_module_open(&root->info, module, &m))
         return;
     assembly = buffer_text(&m.assembly_name);
-    if ((points_know_assembly(set, assembly) || may_have_attributes(assembly)) &&
+    if ((points_know_assembly(set, assembly) || attributes_are_searched(assembly)) &&
         CLR_OK(clr_open_import(&root->info, module, &import))) {
         s.import = import;
         method_read_version(&root->info, &m);
         points_each_of(set, assembly, consider_point, &s);
-        if (may_have_attributes(assembly) && refers_to_attributes(import))
+        if (attributes_are_searched(assembly) && refers_to_attributes(import))
             clr_each_type_def(import, consider_type, &s);
     }
     clr_release(import);
@@ -284,7 +282,7 @@ void matching_rewrite_api(instrumentation *root, ModuleID module)
     scan s = {root, NULL, &m, NULL, NULL, NULL};
     mdTypeDef type;
 
-    if (!method_module_open(&root->info, module, &m))
+    if (root->agent_path.length == 0 || !method_module_open(&root->info, module, &m))
         return;
     if (text_equal(buffer_text(&m.assembly_name), API_ASSEMBLY) &&
         CLR_OK(clr_open_import(&root->info, module, &s.import))) {

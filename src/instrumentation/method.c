@@ -6,12 +6,10 @@
 #include "base/text.h"
 #include "clarinet/flags.h"
 #include "clarinet/lookup.h"
-#include "rules/points.h"
+#include "rules/attributes.h"
 
 static const char ASYNC_ATTRIBUTE[] = "System.Runtime.CompilerServices.AsyncStateMachineAttribute";
 static const char BY_REF_LIKE_ATTRIBUTE[] = "System.Runtime.CompilerServices.IsByRefLikeAttribute";
-static const char TRANSACTION_ATTRIBUTE[] = "NewRelic.Api.Agent.TransactionAttribute";
-static const char TRACE_ATTRIBUTE[] = "NewRelic.Api.Agent.TraceAttribute";
 
 /* ---- modules ---- */
 
@@ -145,26 +143,15 @@ static bool has_attribute(IMetaDataImport2 *import, mdToken owner, const char *n
     return hr == S_OK; /* S_FALSE says "not there" */
 }
 
-/* The Transaction attribute's blob: prolog, count of named arguments, then a bool named Web. */
-static bool says_web(const uint8_t *data, uint32_t size)
-{
-    static const uint8_t NAME[] = {3, 'W', 'e', 'b'};
-
-    return data != NULL && size == 11 && data[2] == 1 && memcmp(data + 6, NAME, 4) == 0 &&
-           data[10] == 1;
-}
-
 static uint32_t attribute_bits(IMetaDataImport2 *import, mdMethodDef method)
 {
     const uint8_t *data;
     uint32_t size;
 
-    if (has_attribute(import, method, TRANSACTION_ATTRIBUTE, &data, &size))
-        return POINT_ATTRIBUTE |
-               (uint32_t)(says_web(data, size) ? POINT_WEB_TRANSACTION : POINT_OTHER_TRANSACTION);
-    if (has_attribute(import, method, TRACE_ATTRIBUTE, NULL, NULL))
-        return POINT_ATTRIBUTE;
-    return 0;
+    if (has_attribute(import, method, ATTRIBUTE_TRANSACTION, &data, &size))
+        return attributes_transaction_bits(data, size);
+    return has_attribute(import, method, ATTRIBUTE_TRACE, NULL, NULL) ? (uint32_t)POINT_ATTRIBUTE
+                                                                      : 0;
 }
 
 /* ---- one method ---- */

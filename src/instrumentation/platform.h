@@ -13,8 +13,19 @@
 #include "base/error.h"
 #include "rules/home.h"
 
+#if defined __x86_64__
+#define PLATFORM_PROCESSOR "x64"
+#elif defined __aarch64__
+#define PLATFORM_PROCESSOR "arm64"
+#elif defined __i386__
+#define PLATFORM_PROCESSOR "x86"
+#else
+#error "this processor needs a name"
+#endif
+
 extern const char PLATFORM_SEPARATOR; /* of paths */
 extern const bool PLATFORM_EMPTY_VARIABLE_IS_UNSET;
+extern const char PLATFORM_NAME[]; /* system and processor, "linux-x64" */
 
 /* The environment; the getter of rules/variables.h. */
 const char *platform_variable(void *context, const char *name);
@@ -23,6 +34,9 @@ uint32_t platform_process_id(void);
 /* The program's own file, and its parent's; "." when it can't be read. */
 void platform_process_path(buffer *out);
 void platform_parent_path(buffer *out);
+/* The folder of a local newrelic.config, with a separator: the program's on Windows, on Linux the
+ * current one (nothing), because the program is mostly the shared dotnet. */
+void platform_local_folder(buffer *out);
 /* The command line as the process filter wants it. */
 void platform_command_line(buffer *out);
 

@@ -17,6 +17,7 @@
 #include "rules/filter.h"
 
 const char PLATFORM_SEPARATOR = '/';
+const char PLATFORM_NAME[] = "linux-" PLATFORM_PROCESSOR;
 const bool PLATFORM_EMPTY_VARIABLE_IS_UNSET = false;
 
 const char *platform_variable(void *context, const char *name)
@@ -52,6 +53,11 @@ void platform_parent_path(buffer *out)
 
     snprintf(link, sizeof link, "/proc/%d/exe", (int)getppid());
     append_link(out, link);
+}
+
+void platform_local_folder(buffer *out)
+{
+    (void)out;
 }
 
 void platform_command_line(buffer *out)
@@ -135,8 +141,7 @@ void platform_write_line(intptr_t file, const char *line, size_t length)
 
 void platform_close_log(intptr_t file)
 {
-    if (file > STDERR_FILENO)
-        close((int)file);
+    close((int)file);
 }
 
 typedef struct {

@@ -15,6 +15,7 @@
 enum { WIDE_PATH = 4096, WIDE_VALUE = 32768 };
 
 const char PLATFORM_SEPARATOR = '\\';
+const char PLATFORM_NAME[] = "win-" PLATFORM_PROCESSOR;
 const bool PLATFORM_EMPTY_VARIABLE_IS_UNSET = true;
 
 static bool widen(const char *text, wchar_t wide[WIDE_PATH])
@@ -93,6 +94,18 @@ void platform_process_path(buffer *out)
         buffer_append_char(out, '.');
     else
         append_wide(out, path);
+}
+
+void platform_local_folder(buffer *out)
+{
+    buffer path = BUFFER_EMPTY;
+    const char *last;
+
+    platform_process_path(&path);
+    last = strrchr(buffer_text(&path), PLATFORM_SEPARATOR);
+    if (last != NULL)
+        buffer_append(out, path.data, (size_t)(last - buffer_text(&path)) + 1);
+    buffer_free(&path);
 }
 
 static DWORD parent_id(void)
@@ -225,8 +238,7 @@ void platform_write_line(intptr_t file, const char *line, size_t length)
 
 void platform_close_log(intptr_t file)
 {
-    if (file != platform_console())
-        CloseHandle((HANDLE)file);
+    CloseHandle((HANDLE)file);
 }
 
 /* ---- threads ---- */

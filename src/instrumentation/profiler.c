@@ -6,9 +6,11 @@
  */
 #include "instrumentation/profiler.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "clarinet/flags.h"
 #include "clarinet/lookup.h"
@@ -29,21 +31,22 @@ static const uint32_t REFERENCE_MASK_HIGH_BITS =
 
 /* Stands for a module in the table of targets: its methods have all been looked at. */
 enum { WHOLE_MODULE = 0 };
+enum { LONGEST_DELAY = 600 }; /* seconds */
 
 instrumentation instrumentation_root;
 
 /* ---- start-up ---- */
 
-static void warn_about_points(void *context, const char *sentence)
+static void write_about_points(void *context, bool is_error, const char *sentence)
 {
     instrumentation *root = context;
 
-    journal_write(&root->log, LEVEL_WARN, "%s", sentence);
+    journal_write(&root->log, is_error ? LEVEL_ERROR : LEVEL_WARN, "%s", sentence);
 }
 
 points_log instrumentation_points_log(instrumentation *root)
 {
-    return (points_log){warn_about_points, root};
+    return (points_log){write_about_points, root};
 }
 
 static void open_journal(instrumentation *root)
@@ -95,13 +98,21 @@ static bool is_supported(instrumentation *root)
 static bool read_points(instrumentation *root)
 {
     points *set = NULL;
+    error missing;
     error e;
+    bool has_agent;
 
+    error_clear(&missing);
     error_clear(&e);
-    if (home_find_agent(&root->folders, &root->agent_path, &e) != 0 ||
-        home_read_points(&root->folders, &root->environment, &root->settings, NULL, 0,
+    has_agent = home_find_agent(&root->folders, &root->agent_path, &missing) == 0;
+    if (home_read_points(&root->folders, &root->environment, &root->settings, NULL, 0,
                          instrumentation_points_log(root), &set, &e) != 0) {
         journal_write(&root->log, LEVEL_ERROR, "%s. %s", e.message, e.advice);
+        return false;
+    }
+    if (!has_agent && points_need_agent(set)) {
+        journal_write(&root->log, LEVEL_ERROR, "%s. %s", missing.message, missing.advice);
+        points_free(set);
         return false;
     }
     root->points = set;
@@ -142,6 +153,20 @@ static bool passes_filter(instrumentation *root)
     buffer_free(&parent);
     buffer_free(&command);
     return passes;
+}
+
+/* Time for a debugger to attach before anything is done; in seconds. */
+static long wait_for_debugger(const variables *environment)
+{
+    const char *text = variables_get(environment, VARIABLE_DELAY);
+    long seconds = text == NULL ? 0 : strtol(text, NULL, 10);
+
+    if (seconds > LONGEST_DELAY)
+        seconds = LONGEST_DELAY;
+    if (seconds <= 0)
+        return 0;
+    os_sleep_ms((unsigned)seconds * 1000);
+    return seconds;
 }
 
 static bool set_mask(instrumentation *root)
@@ -188,9 +213,11 @@ static HRESULT on_initialize(void *context, const clr_info *info)
 {
     instrumentation *root = context;
     clr_runtime runtime;
+    long waited;
 
     root->info = *info;
     root->environment = (variables){platform_variable, NULL, PLATFORM_EMPTY_VARIABLE_IS_UNSET};
+    waited = wait_for_debugger(&root->environment);
     root->log.file = -1;
     root->events.file = -1;
     if (info->version < 4 || !CLR_OK(clr_get_runtime(info, &runtime)) ||
@@ -201,6 +228,8 @@ static HRESULT on_initialize(void *context, const clr_info *info)
         equals(variables_get(&root->environment, VARIABLE_TEMPLATE), "reference");
     root->light_mask = equals(variables_get(&root->environment, VARIABLE_MASK), "light");
     home_find(&root->folders, &PLATFORM_FILES, &root->environment, root->is_core_clr);
+    platform_local_folder(&root->local_folder);
+    root->folders.local = buffer_text(&root->local_folder);
     if (!read_settings(root) || !is_supported(root) || !read_points(root) || !passes_filter(root) ||
         !set_mask(root)) {
         journal_close(&root->log);
@@ -208,6 +237,8 @@ static HRESULT on_initialize(void *context, const clr_info *info)
     }
     open_validation(root);
     root->started = true;
+    if (waited != 0)
+        journal_write(&root->log, LEVEL_INFO, "Waited %ld s for a debugger", waited);
     journal_write(&root->log, LEVEL_INFO, "Profiler initialized");
     return S_OK;
 }
@@ -368,6 +399,8 @@ static clr_profiler PROFILERS[2] = {{CORE_CLSID, &CALLBACKS, &instrumentation_ro
 
 CLR_EXPORT HRESULT CLR_ENTRY DllGetClassObject(const GUID *clsid, const GUID *iid, void **out);
 CLR_EXPORT HRESULT CLR_ENTRY DllCanUnloadNow(void);
+CLR_EXPORT const char *GetProfilerVersion(void);
+CLR_EXPORT const char *GetProfilerPlatform(void);
 
 HRESULT CLR_ENTRY DllGetClassObject(const GUID *clsid, const GUID *iid, void **out)
 {
@@ -379,4 +412,14 @@ HRESULT CLR_ENTRY DllGetClassObject(const GUID *clsid, const GUID *iid, void **o
 HRESULT CLR_ENTRY DllCanUnloadNow(void)
 {
     return S_OK;
+}
+
+const char *GetProfilerVersion(void)
+{
+    return CLARINET_VERSION;
+}
+
+const char *GetProfilerPlatform(void)
+{
+    return PLATFORM_NAME;
 }

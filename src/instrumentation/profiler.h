@@ -27,8 +27,7 @@ typedef struct retired {
 
 /* Where the cached form keeps the delegate of a shim that a file brought along; never freed. */
 typedef struct shim_slot {
-    const char *path; /* of a set of points, which stay */
-    const char *type;
+    points_shim shim; /* its texts are of a set of points, which stay */
     intptr_t slot;
     struct shim_slot *next;
 } shim_slot;
@@ -42,7 +41,8 @@ typedef struct {
     variables environment;
     home_folders folders;
     configuration settings;
-    buffer agent_path;
+    buffer local_folder;
+    buffer agent_path;   /* empty: there is no managed agent, and no point for one */
     bool reference_form; /* CLARINET_TEMPLATE=reference */
     bool light_mask;     /* CLARINET_MASK=light */
     intptr_t slot;       /* the cached form keeps the delegate's handle here */

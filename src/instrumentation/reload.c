@@ -141,6 +141,9 @@ static HRESULT refresh(instrumentation *root)
         points_free(set);
         return E_OUTOFMEMORY;
     }
+    if (root->agent_path.length == 0 && points_count(set) != 0 && points_need_agent(set))
+        journal_write(&root->log, LEVEL_WARN,
+                      "There is no managed agent: points without a shim are passed over");
     memset(&r, 0, sizeof r);
     r.root = root;
     if (!platform_run_on_thread(apply, &r))
@@ -176,7 +179,7 @@ static HRESULT reload_configuration(instrumentation *root)
     }
     configuration_free(&root->settings);
     root->settings = settings;
-    journal_configure(&root->log, &settings);
+    journal_configure(&root->log, &settings, &root->environment, root->folders.home);
     journal_write(&root->log, LEVEL_INFO, "<-- New logging level set: %s",
                   journal_level_name(journal_level(&root->log)));
     return refresh_logged(root);

@@ -20,8 +20,6 @@
 
 enum { MOST_PARAMETERS = 1024 };
 
-static const char DEFAULT_FACTORY[] = "NewRelic.Agent.Core.Tracer.Factories.DefaultTracerFactory";
-
 /* ---- tokens through the runtime ---- */
 
 static uint32_t core_type(void *context, const char *name)
@@ -129,11 +127,6 @@ static int open_job(job *j, error *e)
     return cil_decode(&j->body, j->original, j->original_size, e) != 0 ? e->code : 0;
 }
 
-static bool is_same_type(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : text_equal(a, b);
-}
-
 /* The word that holds the delegate's handle; NULL without memory. Two threads may both make one
  * for the same shim: then it is looked up twice, no more. */
 static intptr_t *slot_of(instrumentation *root, const points_shim *shim)
@@ -143,14 +136,13 @@ static intptr_t *slot_of(instrumentation *root, const points_shim *shim)
     if (shim == NULL)
         return &root->slot;
     for (shim_slot *s = atomic_load(&root->shim_slots); s != NULL; s = s->next) {
-        if (text_equal(s->path, shim->path) && is_same_type(s->type, shim->type))
+        if (points_same_shim(&s->shim, shim))
             return &s->slot;
     }
     made = memory_allocate_array(1, sizeof *made);
     if (made == NULL)
         return NULL;
-    made->path = shim->path;
-    made->type = shim->type;
+    made->shim = *shim;
     made->next = atomic_load(&root->shim_slots);
     while (!atomic_compare_exchange_weak(&root->shim_slots, &made->next, made)) {
     }
@@ -180,7 +172,7 @@ static int apply_point(job *j, const point *p, error *e)
         return error_set(e, ERROR_UNSUPPORTED, "it has more than %d parameters", MOST_PARAMETERS);
     if (j->target == NULL)
         return template_apply_api(&j->body, &f, &tokens, e);
-    f.factory = p != NULL ? p->factory : DEFAULT_FACTORY;
+    f.factory = p != NULL ? p->factory : POINTS_DEFAULT_FACTORY;
     f.metric = p != NULL ? p->metric : "";
     f.arguments = (p != NULL ? p->arguments : 0) |
                   (shim == NULL ? j->target->own : j->target->own & (uint32_t)POINT_ASYNC);
@@ -194,6 +186,22 @@ static int apply_point(job *j, const point *p, error *e)
     return template_apply(&j->body, &f, &tokens, e);
 }
 
+static void warn_of_pointers(const job *j)
+{
+    const cil_signature *s = &j->method.signature;
+    uint32_t type = cil_signature_first(s);
+
+    for (uint32_t i = 0; i < s->count; i++, type = cil_signature_after(s, type)) {
+        uint8_t element = s->types[cil_type_skip_modifiers(s, type)].element;
+
+        if (element == CIL_TYPE_POINTER || element == CIL_TYPE_FUNCTION)
+            journal_write(&j->root->log, LEVEL_WARN,
+                          "[%s]%s.%s(%s): parameter %u is a pointer and is passed as null",
+                          buffer_text(&j->module.assembly_name), buffer_text(&j->method.type_name),
+                          buffer_text(&j->method.name), buffer_text(&j->method.parameters), i + 1);
+    }
+}
+
 /* The managed agent's code comes last, so that it stands around all others. */
 static int apply(job *j, error *e)
 {
@@ -201,6 +209,7 @@ static int apply(job *j, error *e)
 
     if (j->target == NULL)
         return apply_point(j, NULL, e);
+    warn_of_pointers(j);
     for (int i = POINTS_MOST_SHIMS - 1; i >= 0 && code == 0; i--) {
         const point *p = j->target->points[i];
         bool by_attribute = i == 0 && (j->target->own & ~(uint32_t)POINT_ASYNC) != 0;

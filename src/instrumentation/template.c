@@ -1,10 +1,7 @@
 /* template: see template.h. Code is written in the order in which it runs; `b->at` is the place. */
 #include "instrumentation/builder.h"
 
-#include <string.h>
-
 #include "cil/compressed.h"
-#include "cil/wrap.h"
 
 enum { AGENT_ARGUMENTS = 11, SHIM_STACK = 10, CACHED_STACK = 16 };
 
@@ -15,17 +12,10 @@ static const char SHIM_METHOD[] = "GetFinishTracerDelegate";
 
 static void find_tokens(builder *b)
 {
-    uint32_t type = builder_type(b, "System.Type");
-    uint32_t type_handle = builder_type(b, "System.RuntimeTypeHandle");
-    builder_mark types[] = {{'a', 0}, {'e', 0}, {'t', type}, {'h', type_handle}};
+    builder_mark types[] = {{'a', builder_type(b, "System.Action`2")}, {'e', b->exception_type}};
 
-    b->exception_type = builder_type(b, "System.Exception");
-    b->object_type = builder_type(b, "System.Object");
-    types[0].token = builder_type(b, "System.Action`2");
-    types[1].token = b->exception_type;
     b->action_spec = builder_spec(b, "15 12 a 02 1C 12 e", types);
     b->action_invoke = builder_member(b, b->action_spec, "Invoke", "20 02 01 13 00 13 01", types);
-    b->type_from_handle = builder_member(b, type, "GetTypeFromHandle", "00 01 12 t 11 h", types);
 }
 
 /* ---- what the agent is told ---- */
@@ -274,7 +264,6 @@ static void write_exit(builder *b, cil_at user_try)
 static int append_locals(builder *b, error *e)
 {
     buffer types = BUFFER_EMPTY;
-    buffer whole = BUFFER_EMPTY;
     uint32_t count = 2;
     uint32_t first = 0;
     int code;
@@ -292,64 +281,35 @@ static int append_locals(builder *b, error *e)
                                     builder_type(b, "System.Runtime.InteropServices.GCHandle"));
         count++;
     }
-    code = cil_signature_append_locals(b->facts->locals, b->facts->locals_length, &types, count,
-                                       &whole, &first, e);
-    if (code == 0) {
-        b->tracer = first;
-        b->exception = first + 1;
-        b->result = first + 2;
-        b->handle = first + count - 1;
-        b->body->local_signature =
-            builder_checked(b, b->tokens->signature(b->tokens->context, whole.data, whole.length));
-    }
+    code = builder_append_locals(b, &types, count, &first, e);
+    b->tracer = first;
+    b->exception = first + 1;
+    b->result = first + 2;
+    b->handle = first + count - 1;
     buffer_free(&types);
-    buffer_free(&whole);
     return code;
 }
 
-static uint16_t stack_for(const builder *b)
+static uint32_t stack_for(const builder *b)
 {
     uint32_t least = b->facts->reference_form ? SHIM_STACK : CACHED_STACK;
     uint32_t parameters = b->facts->signature->count + 1;
 
-    if (parameters > least)
-        least = parameters;
-    return (uint16_t)(b->body->max_stack > least ? b->body->max_stack : least);
+    return parameters > least ? parameters : least;
 }
 
 int template_apply(cil_body *body, const template_facts *facts, const template_tokens *tokens,
                    error *e)
 {
     builder b;
-    cil_at user_try;
-    uint32_t result;
-    int code;
+    int code = builder_open(&b, body, facts, tokens, e);
 
-    memset(&b, 0, sizeof b);
-    b.body = body;
-    b.facts = facts;
-    b.tokens = tokens;
-    b.error = e;
-    if (cil_has(body, CIL_JMP))
-        return error_set(e, ERROR_UNSUPPORTED, "the method has `jmp`");
-    result = cil_type_skip_modifiers(facts->signature, 0);
-    b.has_result = facts->signature->types[result].element != CIL_TYPE_VOID;
+    if (code != 0)
+        return code;
     find_tokens(&b);
-    if (b.failed)
-        return error_set(e, ERROR_RUNTIME, "no tokens for the template's types");
     code = append_locals(&b, e);
     if (code != 0)
         return code;
-    if (body->tiny)
-        body->header_flags |= CIL_HEADER_INIT_LOCALS;
-    body->tiny = false;
-    cil_drop_tail_calls(body);
-    if (cil_join_returns(body) == CIL_END)
-        builder_fence_off_end(body);
-    user_try = write_entry(&b, cil_first(body));
-    write_exit(&b, user_try);
-    body->max_stack = stack_for(&b);
-    if (b.failed)
-        return error_set(e, ERROR_RUNTIME, "a token for the template could not be made");
-    return body->failed ? error_set(e, ERROR_MEMORY, "no memory for a method body") : 0;
+    write_exit(&b, write_entry(&b, builder_prepare(&b)));
+    return builder_close(&b, stack_for(&b), e);
 }

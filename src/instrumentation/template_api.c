@@ -9,10 +9,6 @@
  */
 #include "instrumentation/builder.h"
 
-#include <string.h>
-
-#include "cil/wrap.h"
-
 enum { API_STACK = 10 };
 
 static const char API_TYPE[] = "NewRelic.Agent.Core.AgentApi";
@@ -70,19 +66,13 @@ static void keep_result(builder *b)
 static int append_result(builder *b, error *e)
 {
     buffer types = BUFFER_EMPTY;
-    buffer whole = BUFFER_EMPTY;
     int code;
 
     if (!b->has_result)
         return 0;
     cil_type_copy(b->facts->signature, 0, &types);
-    code = cil_signature_append_locals(b->facts->locals, b->facts->locals_length, &types, 1, &whole,
-                                       &b->result, e);
-    if (code == 0)
-        b->body->local_signature =
-            builder_checked(b, b->tokens->signature(b->tokens->context, whole.data, whole.length));
+    code = builder_append_locals(b, &types, 1, &b->result, e);
     buffer_free(&types);
-    buffer_free(&whole);
     return code;
 }
 
@@ -125,39 +115,15 @@ static bool can_pass_everything(const template_facts *f, bool has_result)
 int template_apply_api(cil_body *body, const template_facts *facts, const template_tokens *tokens,
                        error *e)
 {
-    uint32_t result = cil_type_skip_modifiers(facts->signature, 0);
-    builder_mark types[2];
     builder b;
-    int code;
+    int code = builder_open(&b, body, facts, tokens, e);
 
-    memset(&b, 0, sizeof b);
-    b.body = body;
-    b.facts = facts;
-    b.tokens = tokens;
-    b.has_result = facts->signature->types[result].element != CIL_TYPE_VOID;
-    if (cil_has(body, CIL_JMP))
-        return error_set(e, ERROR_UNSUPPORTED, "the method has `jmp`");
-    if (!can_pass_everything(facts, b.has_result))
-        return error_set(e, ERROR_UNSUPPORTED, "a value of it can't be passed as an object");
-    b.exception_type = builder_type(&b, "System.Exception");
-    b.object_type = builder_type(&b, "System.Object");
-    types[0] = (builder_mark){'t', builder_type(&b, "System.Type")};
-    types[1] = (builder_mark){'h', builder_type(&b, "System.RuntimeTypeHandle")};
-    b.type_from_handle =
-        builder_member(&b, types[0].token, "GetTypeFromHandle", "00 01 12 t 11 h", types);
-    code = append_result(&b, e);
+    if (code == 0 && !can_pass_everything(facts, b.has_result))
+        code = error_set(e, ERROR_UNSUPPORTED, "a value of it can't be passed as an object");
+    if (code == 0)
+        code = append_result(&b, e);
     if (code != 0)
         return code;
-    if (body->tiny)
-        body->header_flags |= CIL_HEADER_INIT_LOCALS;
-    body->tiny = false;
-    cil_drop_tail_calls(body);
-    if (cil_join_returns(body) == CIL_END)
-        builder_fence_off_end(body);
-    write_around(&b, cil_first(body));
-    if (body->max_stack < API_STACK)
-        body->max_stack = API_STACK;
-    if (b.failed)
-        return error_set(e, ERROR_RUNTIME, "a token for the template could not be made");
-    return body->failed ? error_set(e, ERROR_MEMORY, "no memory for a method body") : 0;
+    write_around(&b, builder_prepare(&b));
+    return builder_close(&b, API_STACK, e);
 }

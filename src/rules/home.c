@@ -15,6 +15,7 @@ void home_find(home_folders *folders, const home_files *files, const variables *
 {
     folders->files = files;
     folders->is_core_clr = is_core_clr;
+    folders->local = "";
     folders->home =
         variables_get(environment, is_core_clr ? VARIABLE_HOME : VARIABLE_HOME_FRAMEWORK);
     folders->install = variables_get(environment, VARIABLE_INSTALL_PATH);
@@ -31,7 +32,8 @@ int home_read_configuration(const home_folders *folders, const variables *enviro
     buffer path = BUFFER_EMPTY;
     buffer global = BUFFER_EMPTY;
     buffer local = BUFFER_EMPTY;
-    configuration_file files[2] = {{NULL, 0, NULL}, {NULL, 0, "newrelic.config"}};
+    buffer local_path = BUFFER_EMPTY;
+    configuration_file files[2] = {{NULL, 0, NULL}, {NULL, 0, NULL}};
     int code;
 
     if (folders->home == NULL) {
@@ -42,6 +44,8 @@ int home_read_configuration(const home_folders *folders, const variables *enviro
     }
     buffer_format(&path, "%s%cnewrelic.config", folders->home, folders->files->separator);
     files[0].path = buffer_text(&path);
+    buffer_format(&local_path, "%snewrelic.config", folders->local);
+    files[1].path = buffer_text(&local_path);
     code = folders->files->read(files[0].path, &global, e);
     if (code == 0) {
         files[0].bytes = buffer_text(&global);
@@ -54,6 +58,7 @@ int home_read_configuration(const home_folders *folders, const variables *enviro
         code = configuration_read(c, files[0], files[1], environment, e);
     }
     buffer_free(&path);
+    buffer_free(&local_path);
     buffer_free(&global);
     buffer_free(&local);
     return code;
@@ -160,14 +165,14 @@ static bool is_replaced(const char *name, const home_live_file *live, size_t liv
     return false;
 }
 
-static void say(points_log log, const char *what, const char *path)
+static void say(points_log log, bool is_error, const char *path, const char *what)
 {
     char sentence[1200];
 
     if (log.write == NULL)
         return;
     snprintf(sentence, sizeof sentence, "%s %s", path, what);
-    log.write(log.context, sentence);
+    log.write(log.context, is_error, sentence);
 }
 
 static int add_files(const home_folders *folders, points *set, const configuration_list *paths,
@@ -181,7 +186,7 @@ static int add_files(const home_folders *folders, points *set, const configurati
 
         if (!is_replaced(base_name(paths->items[i], folders->files->separator), live, live_count)) {
             if (folders->files->read(paths->items[i], &bytes, NULL) != 0)
-                say(log, "can't be read", paths->items[i]);
+                say(log, true, paths->items[i], "can't be read");
             else
                 code = points_add_file(set, paths->items[i], buffer_text(&bytes), bytes.length,
                                        ignored, e);
@@ -224,7 +229,7 @@ int home_read_points(const home_folders *folders, const variables *environment,
             buffer_format(&folder, "%c%s", folders->files->separator, flavour(folders));
         c.folder = buffer_text(&folder);
         if (!folders->files->list(c.folder, collect, &c) && !nested)
-            say(log, "is missing: there is nothing to instrument", c.folder);
+            say(log, false, c.folder, "is missing: there is nothing to instrument");
         buffer_free(&folder);
         if (c.failed)
             code = error_set(e, ERROR_MEMORY, "no memory for the list of extension files");
@@ -243,7 +248,7 @@ int home_read_points(const home_folders *folders, const variables *environment,
         const char *path = points_shim_at(*set, i)->path;
 
         if (!folders->files->exists(path))
-            say(log, "is missing: nobody hears of the calls that are for this shim", path);
+            say(log, false, path, "is missing: nobody hears of the calls that are for this shim");
     }
     for (size_t i = 0; i < paths.count; i++)
         memory_free(paths.items[i]);

@@ -26,13 +26,14 @@ typedef struct {
     const home_files *files;
     const char *home; /* points into the environment; NULL = not set */
     const char *install;
+    const char *local; /* folder of a local newrelic.config, with a separator; "" = the current */
     bool is_core_clr;
 } home_folders;
 
 void home_find(home_folders *folders, const home_files *files, const variables *environment,
                bool is_core_clr);
 
-/* newrelic.config of the home folder and of the current folder, with the environment over it. */
+/* newrelic.config of the home folder and of the local one, with the environment over it. */
 int home_read_configuration(const home_folders *folders, const variables *environment,
                             configuration *c, error *e);
 /* The application's own .config beside the program; nothing set when there is none. */

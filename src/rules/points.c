@@ -49,7 +49,7 @@ void points_warn(points *set, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    set->log.write(set->log.context, text);
+    set->log.write(set->log.context, false, text);
 }
 
 const char *points_keep(points *set, const char *text, size_t length)
@@ -105,18 +105,20 @@ static const char *keep_library_name(points *set, const char *path)
     return points_keep(set, path + begin, end > begin ? end - begin : 0);
 }
 
-static bool is_same_type(const char *a, const char *b)
+bool points_same_shim(const points_shim *a, const points_shim *b)
 {
-    return a == NULL || b == NULL ? a == b : text_equal(a, b);
+    return text_equal(a->path, b->path) &&
+           (a->type == NULL || b->type == NULL ? a->type == b->type : text_equal(a->type, b->type));
 }
 
 int points_add_shim(points *set, const char *path, const char *type, const points_shim **shim)
 {
+    points_shim wanted = {path, type, NULL};
     points_shim *made = &set->shims[set->shim_count];
 
     for (size_t i = 0; i < set->shim_count; i++) {
         *shim = &set->shims[i];
-        if (text_equal((*shim)->path, path) && is_same_type((*shim)->type, type))
+        if (points_same_shim(*shim, &wanted))
             return 0;
     }
     *shim = NULL;
@@ -346,6 +348,15 @@ size_t points_shim_count(const points *set)
 const points_shim *points_shim_at(const points *set, size_t index)
 {
     return &set->shims[index];
+}
+
+bool points_need_agent(const points *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->items[i].shim == NULL)
+            return true;
+    }
+    return set->count == 0;
 }
 
 size_t points_invalid_files(const points *set)

@@ -56,11 +56,13 @@ bool point_is_any(const char *name);
 
 typedef struct points points;
 
-/* Warnings (sentences for the log) reach `warn`; NULL drops them. */
+/* Sentences for the log, warnings and errors; NULL drops them. */
 typedef struct {
-    void (*write)(void *context, const char *sentence);
+    void (*write)(void *context, bool is_error, const char *sentence);
     void *context;
 } points_log;
+
+extern const char POINTS_DEFAULT_FACTORY[];
 
 points *points_new(points_log log);
 void points_free(points *set);
@@ -77,9 +79,12 @@ int points_finish(points *set, error *e);
 size_t points_count(const points *set);
 const point *points_at(const points *set, size_t index);
 size_t points_invalid_files(const points *set);
+/* Is there a point for the home folder's managed agent? Without any point there might be. */
+bool points_need_agent(const points *set);
 /* The shims that files brought along; they live as long as the set. */
 size_t points_shim_count(const points *set);
 const points_shim *points_shim_at(const points *set, size_t index);
+bool points_same_shim(const points_shim *a, const points_shim *b);
 
 /* Cheap tests before any detailed work. */
 bool points_know_assembly(const points *set, const char *assembly);

@@ -13,7 +13,7 @@
 #include "rules/points_json.h"
 #include "rules/xml.h"
 
-static const char DEFAULT_FACTORY[] = "NewRelic.Agent.Core.Tracer.Factories.DefaultTracerFactory";
+const char POINTS_DEFAULT_FACTORY[] = "NewRelic.Agent.Core.Tracer.Factories.DefaultTracerFactory";
 static const char LAMBDA_FACTORY[] = "NewRelic.Providers.Wrapper.AwsLambda.HandlerMethod";
 
 typedef struct {
@@ -211,7 +211,7 @@ static int add_factory(loader *l, const xml_element *factory)
     if (enabled != NULL && text_equal_ignoring_case(enabled, "false"))
         return 0;
     if (name == NULL || name[0] == '\0')
-        name = DEFAULT_FACTORY;
+        name = POINTS_DEFAULT_FACTORY;
     l->factory = keep_text(l->set, name);
     l->metric = keep_text(l->set, metric == NULL ? "" : metric);
     if (l->factory == NULL || l->metric == NULL)

@@ -15,6 +15,7 @@ from instrumentation import FRAMEWORK_CLSID, extension, same
 
 FACTORY = "NewRelic.Agent.Core.Tracer.Factories.DefaultTracerFactory"
 REFUSED = {
+    "Awkward.Vararg()",
     # special names, P/Invoke, ordinary structs, `this` of a value type, sequential layout, by-ref result
     "Awkward.add_Happened(System.Action)", "Awkward.remove_Happened(System.Action)", "Awkward.get_Item(System.Int32)",
     "Awkward.op_Addition(Shapes.Awkward,Shapes.Awkward)", "Awkward.Native()", "Window.Length()", "AutoLayout.Sum()",
@@ -52,6 +53,11 @@ def test_every_shape_runs_as_before_and_is_reported(shapes_home, runtime, form):
     refused = [line.split(" is left alone: ") for line in shapes_home.log() if " is left alone: " in line]
     assert {line[0].split("]Shapes.")[1] for line in refused} == REFUSED
     assert all(LINE.match(line) for line in shapes_home.log())
+    warnings = [line.split("Awkward.")[1] for line in shapes_home.log() if line.startswith("[Warn ]") and "Awkward." in line]
+    assert warnings == ["FunctionPointer((System.Int32)(System.Int32),System.Int32): parameter 1 is a pointer and is passed as null"]
+    (named,) = [line.split("] ", 1)[1][20:] for line in shapes_home.log() if "Shapes.Flow.Small(" in line]
+    assert named == (f"Instrumenting method: (Module: {shapes_home.programs}/Shapes/Shapes.dll, AppDomain: clrhost)"
+                     "[Shapes]Shapes.Flow.Small(System.Int32)")
 
 
 def test_every_shape_of_fsharp_runs_as_before_and_is_reported(instrument_home, runtime):
@@ -103,6 +109,24 @@ def test_type_parameters_that_may_be_ref_structs(instrument_home, newest_runtime
     assert [line.split(" | ")[6] for line in enters if ".Take(" in line] == ["args=null, 1", "args=null, 2", "args=null, 3"]
     assert [line.split(" | ")[6] for line in enters if ".Ordinary(" in line] == ['args="text"']
     assert len(enters) == 11
+
+
+def test_without_a_managed_agent_the_sets_with_a_shim_still_work(shapes_home, newest_runtime):
+    home = shapes_home
+    points = (home.folder / "extensions/shapes.xml").read_text()
+    shim = home.programs / "SecondShim/SecondShim.dll"
+    home.extension("shapes.xml", points.replace("<extension", f"<extension shim='{shim}' shimType='Second.AgentShim'", 1))
+    (home.folder / "NewRelic.Agent.Core.dll").unlink()
+    same(home.run(newest_runtime, "Shapes"), home.run_bare(newest_runtime, "Shapes"))
+    first = home.calls
+    home.calls = first.with_name(first.name + ".second")
+    assert reported(home) == calls_of("Shapes")
+    home.calls.unlink()
+    home.calls = first
+    home.extension("own.xml", extension(("Shapes", "Shapes.Flow", "Small")))  # somebody needs it now
+    assert home.run(newest_runtime, "Shapes").returncode == 7
+    assert not first.with_name(first.name + ".second").exists()
+    assert any("[Error]" in line and "NewRelic.Agent.Core.dll is neither" in line for line in home.log())
 
 
 def test_all_forms_report_the_same_calls(shapes_home, runtime):
@@ -163,6 +187,21 @@ def test_console_logging_goes_to_stdout_only_when_asked(shapes_home, newest_runt
     done = shapes_home.run(newest_runtime, "Shapes", NEW_RELIC_LOG_CONSOLE="1")
     assert "] " in done.stdout and "Profiler initialized" in done.stdout
     assert shapes_home.log() == []
+
+
+def test_a_log_that_is_switched_off_writes_nothing_anywhere(shapes_home, newest_runtime):
+    done = shapes_home.run(newest_runtime, "Shapes", NEW_RELIC_LOG_ENABLED="0", NEW_RELIC_LOG_CONSOLE="1")
+    same(done, shapes_home.run_bare(newest_runtime, "Shapes"))
+    assert shapes_home.log() == [] and len(shapes_home.reported()) > 100
+
+
+def test_a_log_folder_is_made_with_its_parents(shapes_home, newest_runtime):
+    folder = shapes_home.folder / "a/b/größe"
+    shapes_home.run(newest_runtime, "Shapes", NEWRELIC_PROFILER_LOG_DIRECTORY=folder,
+                    NEWRELIC_PROFILER_DELAY_IN_SEC="1")
+    (log,) = folder.iterdir()
+    assert re.fullmatch(r"NewRelic\.Profiler\.\d+\.log", log.name)
+    assert any("Waited 1 s for a debugger" in line for line in log.read_text().splitlines())
 
 
 def test_an_unwritable_log_folder_is_survived(shapes_home, newest_runtime):

@@ -2,11 +2,14 @@
 attributes, the API, stacks. The program Live does as a managed agent would, on every runtime.
 """
 import json
+import platform
+import re
 import subprocess
 import sys
 
 import pytest
 
+from conftest import ROOT
 from instrumentation import LIBRARY, LiveProgram, extension
 
 SMALL = ("Live", "Live.Work", "Small")
@@ -196,13 +199,17 @@ print(hex32(library.AddCustomInstrumentation(b"name", b"<extension/>")))
 print(hex32(library.RequestProfile(ctypes.byref(out), ctypes.byref(count))), out.value, count.value)
 print(hex32(library.RequestFunctionNames((ctypes.c_size_t * 1)(5), 1, ctypes.byref(out))))
 print(hex32(library.RequestProfile(None, None)), library.GetCurrentExecutionEngineThreadId())
+library.GetProfilerVersion.restype = library.GetProfilerPlatform.restype = ctypes.c_char_p
+print(library.GetProfilerVersion().decode(), library.GetProfilerPlatform().decode())
 library.ReleaseProfile()
 library.ShutdownThreadProfiler()
 """
     done = subprocess.run([sys.executable, "-c", code, LIBRARY], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+    version = re.search(r"project\(clarinet VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+    processor = {"x86_64": "x64", "aarch64": "arm64"}[platform.machine()]
     assert done.stdout.splitlines() == ["80004005 80004005 80004005 00000000", "80004005", "8000ffff None 0",
-                                        "8000ffff", "80070057 0"]
+                                        "8000ffff", "80070057 0", f"{version} linux-{processor}"]
 
 
 @pytest.mark.parametrize("mask", ["reference", "light"])

@@ -6,12 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "base/os.h"
 #include "base/text.h"
 #include "instrumentation/journal.h"
 #include "rules/configuration.h"
 #include "rules/home.h"
+#include "rules/process.h"
 #include "support/cases.h"
 
 enum { MOST_FILES = 16, MOST_VARIABLES = 16 };
@@ -99,6 +102,8 @@ static int read_file(const char *path, buffer *out, error *e)
 
     if (at < 0)
         return error_set(e, ERROR_NOT_FOUND, "%s does not exist", path);
+    if (strcmp(disk.contents[at], "{unreadable}") == 0)
+        return error_set(e, ERROR_IO, "%s can't be read", path);
     append_content(out, disk.contents[at]);
     return 0;
 }
@@ -226,41 +231,62 @@ static void configuration_cases(void **state)
 
 /* ---- home ---- */
 
-static void count_warning(void *context, const char *sentence)
+typedef struct {
+    size_t warnings;
+    size_t errors;
+} said;
+
+static void count_warning(void *context, bool is_error, const char *sentence)
 {
+    said *s = context;
+
     (void)sentence;
-    ++*(size_t *)context;
+    s->warnings += !is_error;
+    s->errors += is_error;
 }
 
 static int show_home(const home_folders *folders, const variables *v, buffer *out, error *e)
 {
     configuration settings;
     buffer agent = BUFFER_EMPTY;
-    size_t warnings = 0;
+    said heard = {0, 0};
     points *set = NULL;
     int code = home_read_configuration(folders, v, &settings, e);
 
     if (code != 0)
         return code;
-    if (home_find_agent(folders, &agent, NULL) == 0)
-        buffer_append_text(out, buffer_text(&agent));
-    else
-        buffer_append_text(out, "none");
-    code = home_read_points(folders, v, &settings, NULL, 0, (points_log){count_warning, &warnings},
+    code = home_read_points(folders, v, &settings, NULL, 0, (points_log){count_warning, &heard},
                             &set, e);
     if (code == 0) {
+        if (home_find_agent(folders, &agent, NULL) == 0)
+            buffer_append_text(out, buffer_text(&agent));
+        else
+            buffer_append_text(out, points_need_agent(set) ? "none" : "not needed");
         buffer_append_text(out, " |");
         for (size_t i = 0; i < points_count(set); i++) {
             const point *p = points_at(set, i);
 
             buffer_format(out, " %s.%s.%s", p->assembly, p->class_name, p->method);
         }
-        buffer_format(out, " | %zu | %zu", points_invalid_files(set), warnings);
+        buffer_format(out, " | %zu | %zu", points_invalid_files(set), heard.warnings);
+        if (heard.errors != 0)
+            buffer_format(out, " | %zu", heard.errors);
     }
     points_free(set);
     configuration_free(&settings);
     buffer_free(&agent);
     return code;
+}
+
+/* "path=content ;; path=content", in place. */
+static void take_files(char *text)
+{
+    disk.count = cases_cut(text, " ;; ", disk.paths, MOST_FILES);
+    for (size_t i = 0; i < disk.count; i++) {
+        disk.contents[i] = strchr(disk.paths[i], '=');
+        assert_non_null(disk.contents[i]);
+        *disk.contents[i]++ = '\0';
+    }
 }
 
 static void home_cases(void **state)
@@ -280,15 +306,10 @@ static void home_cases(void **state)
         error e;
 
         snprintf(copy, sizeof copy, "%s / %s", lines[0], lines[1]);
-        disk.count = cases_cut(lines[0], " ;; ", disk.paths, MOST_FILES);
-        for (size_t i = 0; i < disk.count; i++) {
-            disk.contents[i] = strchr(disk.paths[i], '=');
-            assert_non_null(disk.contents[i]);
-            *disk.contents[i]++ = '\0';
-        }
+        take_files(lines[0]);
         take_environment(&names, lines[1]);
         error_clear(&e);
-        home_find(&folders, &FILES, &v, true);
+        home_find(&folders, &FILES, &v, get(&names, "runtime") == NULL);
         if (show_home(&folders, &v, &shown, &e) != 0)
             buffer_format(&shown, "error %s", e.message);
         if (!is_expected(buffer_text(&shown), lines[2]))
@@ -297,7 +318,74 @@ static void home_cases(void **state)
         count++;
     }
     print_message("%zu home cases\n", count);
-    assert_true(count >= 18);
+    assert_true(count >= 30);
+    cases_close(&c);
+}
+
+/* ---- a process ---- */
+
+/* Facts as in filter.txt, of which this needs four. */
+static bool take_process(process_facts *facts, char *text)
+{
+    char *pieces[4];
+    size_t n = cases_cut(text, " | ", pieces, 4);
+    bool is_core_clr = true;
+
+    *facts = (process_facts){"/usr/bin/app", ".", ""};
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(pieces[i], "path=", 5) == 0)
+            facts->path = pieces[i] + 5;
+        else if (strncmp(pieces[i], "parent=", 7) == 0)
+            facts->parent_path = pieces[i] + 7;
+        else if (strncmp(pieces[i], "cmd=", 4) == 0)
+            facts->command_line = pieces[i] + 4;
+        else if (strcmp(pieces[i], "runtime=framework") == 0)
+            is_core_clr = false;
+        else
+            fail_msg("unknown fact %s", pieces[i]);
+    }
+    return is_core_clr;
+}
+
+static void process_cases(void **state)
+{
+    cases c;
+    char *lines[4];
+    size_t count = 0;
+
+    (void)state;
+    cases_open(&c, "process.txt");
+    while (cases_next(&c, lines, 4)) {
+        char copy[1024];
+        char answer[1024];
+        environment names;
+        variables v = {get, &names, false};
+        configuration settings;
+        filter_decision decision;
+        process_facts facts;
+        home_folders folders;
+        error e;
+        bool is_core_clr;
+
+        snprintf(copy, sizeof copy, "%s / %s / %s", lines[0], lines[1], lines[2]);
+        is_core_clr = take_process(&facts, lines[0]);
+        take_files(lines[1]);
+        take_environment(&names, lines[2]);
+        error_clear(&e);
+        home_find(&folders, &FILES, &v, is_core_clr);
+        assert_int_equal(home_read_configuration(&folders, &v, &settings, &e), 0);
+        if (process_decide(&facts, &folders, &v, &settings, &decision, &e) != 0)
+            snprintf(answer, sizeof answer, "error %s", e.message);
+        else
+            snprintf(answer, sizeof answer, "%s %s", decision.instrument ? "yes" : "no",
+                     decision.rule);
+        if (!is_expected(answer, lines[3]))
+            fail_msg("%s:\nexpected %s\ngot      %s", copy, lines[3], answer);
+        configuration_free(&settings);
+        count++;
+    }
+    print_message("%zu process cases\n", count);
+    assert_true(count >= 20);
     cases_close(&c);
 }
 
@@ -332,6 +420,86 @@ static void journal_cases(void **state)
     cases_close(&c);
 }
 
+static void level_cases(void **state)
+{
+    cases c;
+    char *lines[2];
+    size_t count = 0;
+
+    (void)state;
+    cases_open(&c, "levels.txt");
+    while (cases_next(&c, lines, 2)) {
+        char *pieces[3];
+        char copy[256];
+        char shown[64];
+        environment names;
+        variables v = {get, &names, false};
+        configuration settings = {.log_enabled = false}; /* no file is opened */
+        journal j;
+
+        snprintf(copy, sizeof copy, "%s", lines[0]);
+        assert_int_equal(cases_cut(lines[0], " | ", pieces, 3), 3);
+        for (int level = LEVEL_TRACE; level <= LEVEL_ERROR; level++) {
+            if (text_equal_ignoring_case(pieces[0], LEVELS[level]))
+                settings.level = level;
+        }
+        settings.console = strcmp(pieces[1], "console") == 0;
+        take_environment(&names, pieces[2]);
+        memset(&j, 0, sizeof j);
+        journal_open(&j, &settings, &v, NULL);
+        snprintf(shown, sizeof shown, "%s%s", LEVELS[journal_level(&j)],
+                 journal_is_clamped(&j) ? " clamped" : "");
+        if (strcmp(shown, lines[1]) != 0)
+            fail_msg("%s: expected %s, got %s", copy, lines[1], shown);
+        journal_close(&j);
+        count++;
+    }
+    assert_true(count >= 12);
+    cases_close(&c);
+}
+
+/* 6.6: the console in the file's place, and back: a reload may ask for either. */
+static void lines_go_where_the_settings_say(void **state)
+{
+    char folder[] = "/tmp/clarinet-journal-XXXXXX";
+    configuration settings = {.level = LEVEL_INFO, .log_enabled = true, .console = true};
+    environment names = {.count = 0};
+    variables v = {get, &names, false};
+    buffer path = BUFFER_EMPTY;
+    buffer text = BUFFER_EMPTY;
+    journal j;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_true(journal_append_path(&path, &v, folder, (uint32_t)getpid(), '/'));
+    memset(&j, 0, sizeof j);
+    journal_write(&j, LEVEL_ERROR, "before it is open");
+    journal_open(&j, &settings, &v, folder);
+    assert_int_not_equal(access(buffer_text(&path), F_OK), 0); /* the console needs no file */
+    settings.console = false;
+    journal_configure(&j, &settings, &v, folder);
+    journal_write(&j, LEVEL_INFO, "first");
+    journal_write(&j, LEVEL_DEBUG, "too low");
+    settings.log_enabled = false;
+    journal_configure(&j, &settings, &v, folder);
+    journal_write(&j, LEVEL_ERROR, "switched off");
+    settings.log_enabled = true;
+    journal_configure(&j, &settings, &v, folder);
+    journal_write(&j, LEVEL_WARN, "second");
+    journal_close(&j);
+    journal_write(&j, LEVEL_ERROR, "after its end");
+    assert_int_equal(os_read_file(buffer_text(&path), 0, &text, NULL), 0);
+    assert_non_null(strstr(buffer_text(&text), " first\n[Warn ] "));
+    assert_true(text_ends_with(buffer_text(&text), " second\n"));
+    assert_null(strstr(buffer_text(&text), "off"));
+    unlink(buffer_text(&path));
+    strrchr((char *)path.data, '/')[0] = '\0';
+    rmdir(buffer_text(&path));
+    rmdir(folder);
+    buffer_free(&path);
+    buffer_free(&text);
+}
+
 /* 6.5: console and Azure functions never log below Info; the level comes back with the console. */
 static void levels_are_clamped_at_each_call(void **state)
 {
@@ -358,7 +526,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(configuration_cases),
         cmocka_unit_test(home_cases),
+        cmocka_unit_test(process_cases),
         cmocka_unit_test(journal_cases),
+        cmocka_unit_test(level_cases),
+        cmocka_unit_test(lines_go_where_the_settings_say),
         cmocka_unit_test(levels_are_clamped_at_each_call),
     };
 

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
+#include "rules/attributes.h"
 #include "rules/configuration.h"
 #include "rules/filter.h"
 #include "rules/points.h"
@@ -224,8 +225,9 @@ static void show_point(buffer *out, const point *p)
                   p->arguments, factory, p->metric);
 }
 
-static void keep_sentence(void *context, const char *sentence)
+static void keep_sentence(void *context, bool is_error, const char *sentence)
 {
+    (void)is_error;
     snprintf(context, 1024, "%s", sentence);
 }
 
@@ -589,8 +591,9 @@ static void application_file_may_set_the_agent(void **state)
                      ERROR_CORRUPT);
 }
 
-static void collect(void *context, const char *sentence)
+static void collect(void *context, bool is_error, const char *sentence)
 {
+    (void)is_error;
     buffer_format(context, "%s\n", sentence);
 }
 
@@ -616,15 +619,68 @@ static void retired_broken_and_serverless_files(void **state)
     buffer_free(&log);
 }
 
-static void pool_and_command_line_text(void **state)
+static void command_line_cases(void **state)
 {
-    static const char *const ARGUMENTS[] = {"dotnet", "my app.dll", "x"};
+    cases c;
+    char *lines[2];
+
+    (void)state;
+    cases_open(&c, "command_line.txt");
+    while (cases_next(&c, lines, 2)) {
+        char *arguments[8];
+        buffer b = BUFFER_EMPTY;
+        size_t n = cases_cut(lines[0], " ;; ", arguments, 8);
+
+        buffer_append_char(&b, '[');
+        filter_append_command_line(&b, (const char *const *)arguments, n);
+        buffer_append_char(&b, ']');
+        assert_string_equal(buffer_text(&b), lines[1]);
+        buffer_free(&b);
+    }
+    cases_close(&c);
+}
+
+static void attribute_cases(void **state)
+{
+    cases c;
+    char *lines[2];
+    size_t count = 0;
+
+    (void)state;
+    cases_open(&c, "attributes.txt");
+    while (cases_next(&c, lines, 2)) {
+        char *value = strchr(lines[0], ' ');
+        char shown[32];
+
+        assert_non_null(value);
+        *value++ = '\0';
+        if (strcmp(lines[0], "assembly") == 0) {
+            assert_string_equal(attributes_are_searched(value) ? "searched" : "passed over",
+                                lines[1]);
+        } else {
+            uint8_t bytes[32];
+            size_t n = 0;
+
+            for (char *end; *value != '-' && *value != '\0'; value = end) {
+                bytes[n++] = (uint8_t)strtoul(value, &end, 16);
+                while (*end == ' ')
+                    end++;
+            }
+            snprintf(shown, sizeof shown, "0x%x",
+                     attributes_transaction_bits(n == 0 ? NULL : bytes, n));
+            assert_string_equal(shown, lines[1]);
+        }
+        count++;
+    }
+    assert_true(count >= 12);
+    cases_close(&c);
+}
+
+static void pool_of_a_command_line(void **state)
+{
     buffer b = BUFFER_EMPTY;
 
     (void)state;
-    filter_append_command_line(&b, ARGUMENTS, 3);
-    assert_string_equal(buffer_text(&b), "dotnet 'my app.dll' x ");
-    buffer_clear(&b);
     assert_true(filter_pool_of_command_line("w3wp.exe -ap \"Shop pool\" -v 4", &b));
     assert_string_equal(buffer_text(&b), "Shop pool");
     buffer_clear(&b);
@@ -652,7 +708,9 @@ int main(void)
         cmocka_unit_test(environment_wins_over_the_file),
         cmocka_unit_test(application_file_may_set_the_agent),
         cmocka_unit_test(retired_broken_and_serverless_files),
-        cmocka_unit_test(pool_and_command_line_text),
+        cmocka_unit_test(command_line_cases),
+        cmocka_unit_test(attribute_cases),
+        cmocka_unit_test(pool_of_a_command_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

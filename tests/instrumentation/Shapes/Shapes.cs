@@ -101,6 +101,7 @@ namespace Shapes
         public static unsafe delegate*<int, int> GiveFunctionPointer() => &Flow.Small;
         public static int Typed(TypedReference reference) => __refvalue(reference, int);
         [DllImport("libc", EntryPoint = "getpid")] public static extern int Native();
+        public static int Vararg(__arglist) => new ArgIterator(__arglist).GetRemainingCount();
         public static void Changes(int a, string b) { a = 7; b = "changed"; Returns.Counter += a + b.Length; }
         public static string Many20(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j,
                                     int k, int l, int m, int n, int o, int p, int q, int r, int s, int t) =>
@@ -353,6 +354,7 @@ namespace Shapes
             return x * 2;
         }
 
+        public static int Async(string x) => x.Length; // the same name, and not async
         public static async ValueTask AsyncValue() { await Task.Yield(); }
         public static async Task AsyncThrow() { await Task.Yield(); throw new TimeoutException("async"); }
         // Yields first: else it ends at once, with a task of another type, when both inner ones are quick.
@@ -460,6 +462,7 @@ namespace Shapes
             Print("guarded in full", Sum(Sequences.Guarded(2)));
             Print("iterator", string.Join(",", Sequences.Iterator(3)));
             Print("async", await Sequences.Async(4));
+            Print("not async", Sequences.Async("four"));
             await Sequences.AsyncValue();
             Print("nested async", await Sequences.Nested(1));
             try
@@ -560,6 +563,9 @@ namespace Shapes
             return sum;
         }
 
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static int CallVararg() => Awkward.Vararg(__arglist(1, "two"));
+
         private static unsafe void AllAwkward()
         {
             var awkward = new Awkward();
@@ -575,6 +581,15 @@ namespace Shapes
             Print("gives function pointer", Awkward.GiveFunctionPointer()(6));
             Print("typed reference", Awkward.Typed(__makeref(number)));
             Print("native", Awkward.Native() > 0);
+            try
+            {
+                Print("vararg", CallVararg());
+            }
+            catch (InvalidProgramException problem) // only Windows can
+            {
+                Print("vararg", problem.GetType().Name);
+            }
+            Print("long names", LongNames.Call(1));
             Awkward.Changes(1, "b");
             Print("twenty", Awkward.Many20(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20));
             Print("auto layout", AutoLayout.Make(1, 2) + new AutoLayout { A = 3, B = 4 }.Sum());
