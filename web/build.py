@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Makes the report page out of web/: one HTML file, everything inlined, no bundler.
 
-    web/build.py --out DIR     writes DIR/report_page.head.html, DIR/report_page.tail.html
-                               and DIR/report_page.html (head + null + tail)
+    web/build.py --out DIR     writes DIR/report_page.head.html, DIR/report_page.tail.html,
+                               DIR/report_page.html (head + null + tail) and the server's page,
+                               DIR/serve_page.html
 
-The report is head + JSON data + tail. Each module of web/src becomes one function scope, in the
+The report is head + JSON data + tail; the server's page has no data and may ask its own server. Each module of web/src becomes one function scope, in the
 order of its imports; so modules keep their own names. What the modules may use is checked here:
 named imports from './file.js', and exported functions, constants and classes. The page's Content
 Security Policy names the SHA-256 of the one script and the one style sheet, so nothing else can
@@ -80,29 +81,37 @@ def policy_hash(text):
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
+def make_page(name, entry, styles, more_policy):
+    """One page with everything in it."""
+    style = "\n" + "".join((SOURCE / file).read_text(encoding="utf-8") for file in styles)
+    script = "\n" + bundle(entry)
+    check_inline("style sheet", style)
+    check_inline("script", script)
+    policy = ("default-src 'none'; "
+              f"script-src {policy_hash(script)}; style-src {policy_hash(style)}; {more_policy}"
+              "img-src data:; base-uri 'none'; form-action 'none'; "
+              "require-trusted-types-for 'script'; trusted-types 'none'")
+    page = (SOURCE / name).read_text(encoding="utf-8")
+    for mark, value in (("@POLICY@", policy), ("@STYLE@", style), ("@SCRIPT@", script)):
+        if page.count(mark) != 1:
+            fail(f"{name} must contain {mark} once")
+        page = page.replace(mark, value)
+    return page
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", required=True, type=pathlib.Path)
     out = parser.parse_args().out
-    style = "\n" + (SOURCE / "style.css").read_text(encoding="utf-8")
-    script = "\n" + bundle("main.js")
-    check_inline("style sheet", style)
-    check_inline("script", script)
-    policy = ("default-src 'none'; "
-              f"script-src {policy_hash(script)}; style-src {policy_hash(style)}; "
-              "img-src data:; base-uri 'none'; form-action 'none'; "
-              "require-trusted-types-for 'script'; trusted-types 'none'")
-    page = (SOURCE / "page.html").read_text(encoding="utf-8")
-    for mark, value in (("@POLICY@", policy), ("@STYLE@", style), ("@SCRIPT@", script)):
-        if page.count(mark) != 1:
-            fail(f"page.html must contain {mark} once")
-        page = page.replace(mark, value)
+    page = make_page("page.html", "main.js", ["style.css"], "")
     if page.count(DATA_MARK) != 1:
         fail(f"the page must contain {DATA_MARK} once")
     head, tail = page.split(DATA_MARK)
+    serve = make_page("serve.html", "serve.js", ["style.css", "serve.css"], "connect-src 'self'; ")
     out.mkdir(parents=True, exist_ok=True)
-    for name, text in (("head.", head), ("tail.", tail), ("", head + "null" + tail)):
-        path = out / f"report_page.{name}html"
+    for name, text in (("report_page.head", head), ("report_page.tail", tail),
+                       ("report_page", head + "null" + tail), ("serve_page", serve)):
+        path = out / f"{name}.html"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 

@@ -183,6 +183,26 @@ const cli_verb CLI_VERBS[] = {
      "Examples:\n"
      "  clarinet threads Shop.Api\n"
      "  clarinet threads 4711 --filter 'Shop.*'\n"},
+    {"serve", "[--port N] [--socket PATH] [--sessions DIR] [--open]",
+     "web page and REST API for all of this", verb_serve,
+     "  -p, --port N         8473 without it; 0 takes any that is free\n"
+     "      --bind ADDRESS   127.0.0.1 without it\n"
+     "      --socket PATH    a Unix socket instead, for its owner only\n"
+     "      --token TEXT     instead of a random one; '' for none, on this machine only\n"
+     "      --host NAMES     further names of this machine that a browser may use, with commas\n"
+     "      --sessions DIR   where sessions are kept; ~/.local/share/clarinet/sessions without it\n"
+     "      --keep-size SIZE  of all sessions, as in 2G; the oldest go first\n"
+     "      --keep-days N    older sessions go\n"
+     "      --no-web-ui      the REST API only\n"
+     "      --no-rest-api    the page only; programs are refused\n"
+     "      --open           open the page in a window\n\n"
+     "Prints the address with the token that every request needs. Options have twins in the\n"
+     "environment: CLARINET_PORT, CLARINET_BIND, CLARINET_SOCKET, CLARINET_TOKEN, CLARINET_HOST,\n"
+     "CLARINET_SESSIONS, CLARINET_KEEP_SIZE, CLARINET_KEEP_DAYS. The API is described at\n"
+     "/api/openapi.json. Ctrl-C stops the sessions that run and keeps them.\n\n"
+     "Examples:\n"
+     "  clarinet serve --open\n"
+     "  clarinet serve --socket /run/clarinet.sock --no-web-ui\n"},
     {"completion", "bash|zsh|fish", "print a shell completion script", verb_completion,
      "Examples:\n"
      "  source <(clarinet completion bash)\n"

@@ -52,6 +52,7 @@ int verb_diff(int argc, char **argv);
 int verb_report(int argc, char **argv);
 int verb_profilers(int argc, char **argv);
 int verb_record(int argc, char **argv);
+int verb_serve(int argc, char **argv);
 int verb_trace(int argc, char **argv);
 int verb_threads(int argc, char **argv);
 int verb_version(int argc, char **argv);

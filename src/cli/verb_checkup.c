@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analysis/findings.h"
@@ -23,9 +24,10 @@
 #include "cli/library.h"
 #include "diagnostics/processes.h"
 #include "report/checkup.h"
+#include "session/low_cost.h"
 #include "session/session.h"
 
-enum { STANDARD_SECONDS = 10, COMMAND_LOOK_MS = 1000, SHORTEST_LOOK_MS = 200, BAR = 20 };
+enum { STANDARD_SECONDS = 10, BAR = 20 };
 
 typedef struct {
     catalogue_selection selection;
@@ -145,31 +147,20 @@ static int parse(int argc, char **argv, request *q, error *e)
     return 0;
 }
 
-/* Everything cheap that the catalogue has. */
+/* A PID or a name of a process is none, whatever lies in the folder under that name. */
+static bool is_recording(const char *target)
+{
+    struct stat status;
+
+    return (strchr(target, '/') != NULL || text_ends_with(target, ".clarinet")) &&
+           stat(target, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 static int choose_profilers(request *q, error *e)
 {
-    static const char *const CHEAP[] = {"cpu", "wall", "exceptions", "gc", "threads", "contention"};
-    uint64_t look_ms = COMMAND_LOOK_MS;
-    char interval[32];
-    int code = 0;
-
     if (q->command == NULL && q->session.duration_ns == 0)
         q->session.duration_ns = STANDARD_SECONDS * UINT64_C(1000000000);
-    for (size_t i = 0; i < sizeof CHEAP / sizeof *CHEAP && code == 0; i++) {
-        if (catalogue_find(CHEAP[i]) == NULL)
-            continue;
-        code = catalogue_add(&q->selection, CHEAP[i], e);
-        buffer_format(&q->looking, "%s%s", q->looking.length == 0 ? "" : ", ", CHEAP[i]);
-    }
-    /* The threads are looked at a dozen times: to see how long who waits, the last time shortly
-     * before the end. */
-    if (q->session.duration_ns != 0)
-        look_ms = q->session.duration_ns * 8 / 100 / 1000000;
-    look_ms = look_ms < SHORTEST_LOOK_MS ? SHORTEST_LOOK_MS : look_ms;
-    snprintf(interval, sizeof interval, "%llums", (unsigned long long)look_ms);
-    if (code == 0 && catalogue_selected_by_name(&q->selection, "threads") != NULL)
-        code = catalogue_set(&q->selection, "threads", "interval", interval, e);
-    return code;
+    return session_select_low_cost(&q->selection, q->session.duration_ns, &q->looking, e);
 }
 
 /* The page's name, and the recording's beside it. */
@@ -246,7 +237,7 @@ static int print(const request *q, const model *m, const findings *found, error 
         .limits = &q->limits,
         .only_new = q->baseline != NULL,
         .colour = cli_has_colour(descriptor == STDOUT_FILENO ? stdout : stderr),
-        .page = q->page,
+        .page = q->page[0] == '\0' ? NULL : q->page,
         .recording = q->recording,
     };
     sink out;
@@ -279,7 +270,7 @@ static int judge(const request *q, int otherwise, error *e)
     code = findings_look(&m, &q->limits, &found, e);
     if (code == 0)
         code = take_off_baseline(q, &found, e);
-    if (code == 0)
+    if (code == 0 && q->page[0] != '\0')
         code = write_page(q, &m, e);
     if (is_terminal)
         fputs("\r\033[K", stderr);
@@ -301,6 +292,21 @@ static void tell_trouble(const session_result *result)
     fprintf(stderr, "clarinet: %s\n", result->trouble.message);
     if (result->trouble.advice[0] != '\0')
         fprintf(stderr, "  %s\n", result->trouble.advice);
+}
+
+/* A recording that was made before: judged again; a page only when it is asked for. */
+static int examine_file(request *q, error *e)
+{
+    if (snprintf(q->recording, sizeof q->recording, "%s", q->target) >= (int)sizeof q->recording)
+        error_set(e, ERROR_USAGE, "the file's name is too long");
+    else if (q->session.duration_ns != 0)
+        error_set(e, ERROR_USAGE, "%s is a recording: -d is for a process", q->target);
+    else if (file_name_check_apart(q->recording, q->page, e) == 0 &&
+             file_name_check_apart(q->recording, q->json_file, e) == 0 &&
+             file_name_check_apart(q->baseline, q->page, e) == 0 &&
+             file_name_check_apart(q->baseline, q->json_file, e) == 0)
+        return judge(q, CLI_DONE, e);
+    return cli_fail(e);
 }
 
 static int examine_process(request *q, error *e)
@@ -349,6 +355,8 @@ int verb_checkup(int argc, char **argv)
     error_clear(&e);
     findings_limits_init(&q.limits);
     code = parse(argc, argv, &q, &e);
+    if (code == 0 && q.target != NULL && is_recording(q.target))
+        return examine_file(&q, &e);
     if (code == 0)
         code = choose_profilers(&q, &e);
     if (code == 0)

@@ -5,6 +5,7 @@
 
 #include "catalogue/catalogue.h"
 #include "cli/cli.h"
+#include "server/describe.h"
 
 static void print_where(unsigned where)
 {
@@ -79,55 +80,11 @@ static void print_all(void)
     }
 }
 
-static json_t *parameter_object(const catalogue_parameter *parameter)
-{
-    json_t *object = json_pack("{s:s, s:s, s:s, s:s}", "name", parameter->name, "type",
-                               catalogue_type_name(parameter->type), "default", parameter->initial,
-                               "description", parameter->description);
-
-    if (object == NULL)
-        return NULL;
-    if (parameter->type == CATALOGUE_NUMBER || parameter->type == CATALOGUE_SIZE ||
-        parameter->type == CATALOGUE_DURATION) {
-        json_object_set_new(object, "minimum", json_integer((json_int_t)parameter->minimum));
-        json_object_set_new(object, "maximum", json_integer((json_int_t)parameter->maximum));
-    }
-    if (parameter->type == CATALOGUE_DURATION)
-        json_object_set_new(object, "unit", json_string("ns"));
-    if (parameter->type == CATALOGUE_CHOICE) {
-        json_t *choices = json_array();
-
-        for (const char *c = parameter->choices; *c != '\0';) {
-            size_t length = strcspn(c, "|");
-
-            json_array_append_new(choices, json_stringn(c, length));
-            c += length + (c[length] == '|' ? 1 : 0);
-        }
-        json_object_set_new(object, "choices", choices);
-    }
-    return object;
-}
-
 static int print_json(void)
 {
-    json_t *all = json_array();
-    int failed;
+    json_t *all = describe_profilers();
+    int failed = json_dumpf(all, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF;
 
-    for (const catalogue_profiler *p = CATALOGUE; p->name != NULL; p++) {
-        json_t *parameters = json_array();
-
-        for (const catalogue_parameter *q = p->parameters; q != NULL && q->name != NULL; q++)
-            json_array_append_new(parameters, parameter_object(q));
-        json_array_append_new(
-            all, json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o}", "name", p->name,
-                           "guid", p->guid, "description", p->description, "cost", p->cost,
-                           "attach", (p->where & CATALOGUE_ATTACH) != 0, "start",
-                           (p->where & CATALOGUE_START) != 0, "beside_another_profiler",
-                           (p->where & CATALOGUE_BESIDE) != 0, "main_place",
-                           (p->where & CATALOGUE_MAIN) != 0, "exclusive", p->exclusive,
-                           "parameters", parameters));
-    }
-    failed = json_dumpf(all, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF;
     json_decref(all);
     return failed ? CLI_FAILED : CLI_DONE;
 }

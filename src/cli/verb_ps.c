@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "diagnostics/processes.h"
+#include "server/describe.h"
 
 enum { WATCH_INTERVAL_MS = 2000, COLUMNS_MAX = 9, WIDTH_WITHOUT_TERMINAL = 0 };
 
@@ -317,44 +318,6 @@ static void print_table(const diagnostics_process_list *list, FILE *out)
 
 /* --- JSON --- */
 
-static json_t *text_or_null(const char *text)
-{
-    return text[0] == '\0' ? json_null() : json_string(text);
-}
-
-static json_t *process_to_json(const diagnostics_process *process)
-{
-    json_t *object = json_object();
-
-    json_object_set_new(object, "pid",
-                        process->process_id == 0 ? json_null() : json_integer(process->process_id));
-    json_object_set_new(object, "inner_pid", json_integer(process->inner_pid));
-    json_object_set_new(object, "name", json_string(process->name));
-    json_object_set_new(object, "entry_assembly", text_or_null(process->entry_assembly));
-    json_object_set_new(object, "runtime_version", text_or_null(process->runtime_version));
-    json_object_set_new(object, "architecture", text_or_null(process->architecture));
-    json_object_set_new(object, "command_line", json_string(process->command_line));
-    json_object_set_new(object, "user", text_or_null(process->user));
-    json_object_set_new(object, "uptime_seconds",
-                        json_real((double)(long)(process->uptime_seconds * 100) / 100));
-    json_object_set_new(object, "container", json_boolean(process->container));
-    json_object_set_new(object, "profiler", text_or_null(process->profiler));
-    json_object_set_new(object, "attachable", json_boolean(process->attachable));
-    if (!process->attachable) {
-        json_object_set_new(object, "reason", json_string(process->reason));
-        json_object_set_new(object, "advice", text_or_null(process->advice));
-    }
-    if (process->address.path[0] != '\0') {
-        buffer path = BUFFER_EMPTY;
-
-        buffer_append_text(&path, process->address.root);
-        text_append_cleaned(&path, process->address.path, strlen(process->address.path));
-        json_object_set_new(object, "socket", json_string(buffer_text(&path)));
-        buffer_free(&path);
-    }
-    return object;
-}
-
 static int print_json(const diagnostics_process_list *list, bool one_line, FILE *out)
 {
     json_t *array = json_array();
@@ -362,7 +325,7 @@ static int print_json(const diagnostics_process_list *list, bool one_line, FILE 
     int failed;
 
     for (size_t i = 0; i < list->count; i++)
-        json_array_append_new(array, process_to_json(&list->items[i]));
+        json_array_append_new(array, describe_process(&list->items[i]));
     failed = json_dumpf(array, out,
                         (one_line ? JSON_COMPACT : JSON_INDENT(2)) | JSON_REAL_PRECISION(12));
     putc('\n', out);

@@ -52,7 +52,17 @@ export class Bench {
      * Opens an address in a context of its own.
      * @returns {Promise<any>} a Playwright page with `problems` (errors) and `requests` (addresses)
      */
-    async open(address, { width = 1280, height = 860, dark = false, hash = '', scale = 1 } = {}) {
+    async open(
+        address,
+        {
+            width = 1280,
+            height = 860,
+            dark = false,
+            hash = '',
+            scale = 1,
+            ready = '.panel > .view, .failure',
+        } = {},
+    ) {
         const context = await this.browser.newContext({
             viewport: { width, height },
             deviceScaleFactor: scale,
@@ -74,7 +84,7 @@ export class Bench {
         });
         page.on('request', (request) => page.requests.push(request.url()));
         await page.goto(address + hash);
-        await page.waitForSelector('.panel > .view, .failure');
+        await page.waitForSelector(ready);
         await settled(page);
         return page;
     }

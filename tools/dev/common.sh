@@ -10,7 +10,7 @@ PACKAGES_CROSS=(gcc-i686-linux-gnu libc6-dev-i386-cross gcc-aarch64-linux-gnu
 PACKAGES_LINT=(clang-format clang-tidy python3 binutils)
 PACKAGES_PACKAGE=(dpkg-dev file binutils)
 PACKAGES_E2E=("${PACKAGES_PACKAGE[@]}" gdb strace tmux zsh fish groff-base
-    protobuf-compiler)
+    protobuf-compiler python3-jsonschema)
 PACKAGES_BENCH=(wrk python3)
 
 JOBS=${CLARINET_JOBS:-$(nproc)}

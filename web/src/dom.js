@@ -4,7 +4,9 @@
 import { readable } from './format.js';
 
 const ATTRIBUTES =
-    /^(aria-[a-z]+|role|id|title|type|for|name|value|placeholder|tabindex|scope|colspan|min|max|step|open|selected|checked|disabled|hidden|autocomplete|spellcheck|inputmode|rel|target)$/;
+    /^(aria-[a-z]+|role|id|title|type|for|name|value|placeholder|tabindex|scope|colspan|min|max|step|open|selected|checked|disabled|hidden|autocomplete|spellcheck|inputmode|rel|target|accept|multiple|download|method)$/;
+// Links lead into this server only.
+const LINK = /^(\/api\/[\w/?=&.%-]*|#[\w/.-]*)$/;
 
 /**
  * @param {string} tag
@@ -24,6 +26,7 @@ export function el(tag, options, ...children) {
         else if (key === 'data') Object.assign(node.dataset, value);
         else if (key === 'style')
             for (const [p, v] of Object.entries(value)) node.style.setProperty(p, v);
+        else if (key === 'href' && LINK.test(value)) node.setAttribute('href', value);
         else if (ATTRIBUTES.test(key))
             node.setAttribute(key, value === true ? '' : readable(String(value)));
         else throw new Error(`el: attribute ${key} is not allowed`);
