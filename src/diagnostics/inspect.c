@@ -236,6 +236,12 @@ static void read_maps(inspect_context *context, diagnostics_process *process, in
         return;
     maps_scan(&context->scratch, f->profiler_path[0] == '\0' ? NULL : f->profiler_path, &f->maps,
               &profilers);
+    /* after a session that sampled the agent's library stays mapped, and does nothing */
+    if (f->maps.agent[0] != '\0' && procfs_has_agent_thread(process->process_id)) {
+        if (profilers.length > 0)
+            buffer_append_text(&profilers, ", ");
+        text_append_cleaned(&profilers, f->maps.agent, strlen(f->maps.agent));
+    }
     if (profilers.length > 0)
         process->profiler = buffer_take_text(&profilers);
     buffer_free(&profilers);

@@ -18,6 +18,14 @@ static const char *const PROFILER_LIBRARIES[] = {
     "JetBrains.Profiler",   "corprofiler",
 };
 
+/* Our own agent, as it is installed and as it is copied for a target. */
+static bool is_agent(const char *path)
+{
+    const char *name = strrchr(path, '/') + 1;
+
+    return strcmp(name, "libclarinet.so") == 0 || text_starts_with(name, "libclarinet-");
+}
+
 static bool is_profiler(const char *path, const char *configured)
 {
     const char *name = strrchr(path, '/') + 1;
@@ -41,6 +49,8 @@ static void take_file(const char *path, const char *configured, maps_findings *f
         if (strlen(path) < sizeof findings->coreclr_path)
             strcpy(findings->coreclr_path, path);
         maps_version_of_path(path, findings->version, sizeof findings->version);
+    } else if (is_agent(path)) {
+        snprintf(findings->agent, sizeof findings->agent, "%s", strrchr(path, '/') + 1);
     } else if (profilers != NULL && is_profiler(path, configured)) {
         const char *name = strrchr(path, '/') + 1;
 

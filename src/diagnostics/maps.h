@@ -14,9 +14,10 @@ typedef struct {
     bool has_coreclr;
     char coreclr_path[512]; /* as the process sees it, "" when none or too long */
     char version[32];       /* from the path; "" when it does not say (self-contained programs) */
+    char agent[64];         /* file name of our own agent; it may be mapped and have gone idle */
 } maps_findings;
 
-/* Looks through the text of a maps file. Appends the file names of profiler libraries to
+/* Looks through the text of a maps file. Appends the file names of other profiler libraries to
  * *profilers, separated by ", " (NULL: not wanted); `configured` is the path of a profiler that the
  * environment names, or NULL. */
 void maps_scan(const buffer *maps, const char *configured, maps_findings *findings,

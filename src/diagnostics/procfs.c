@@ -2,6 +2,7 @@
 #include "diagnostics/procfs.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -187,30 +188,43 @@ double procfs_uptime_seconds(const procfs_stat *stat)
     return uptime < 0 ? 0 : uptime;
 }
 
-bool procfs_has_dotnet_thread(int process_id)
+/* Whether one of the first `most` threads has a name that begins so; the main thread's is the
+ * program's. */
+static bool has_thread(int process_id, const char *beginning, int most)
 {
-    enum { THREADS_LOOKED_AT = 6 }; /* the runtime makes its own threads first */
     char path[64];
     DIR *folder;
     const struct dirent *entry;
-    int looked_at = 0;
     bool found = false;
 
     snprintf(path, sizeof path, "/proc/%d/task", process_id);
     folder = opendir(path);
     if (folder == NULL)
         return false;
-    while (!found && looked_at < THREADS_LOOKED_AT && (entry = readdir(folder)) != NULL) {
+    while (!found && most > 0 && (entry = readdir(folder)) != NULL) {
+        size_t length = strlen(beginning);
         char name[32];
         long n;
 
         if (entry->d_name[0] == '.' || atoi(entry->d_name) == process_id)
             continue;
-        looked_at++;
+        most--;
         snprintf(path, sizeof path, "/proc/%d/task/%d/comm", process_id, atoi(entry->d_name));
         n = read_small(path, name, sizeof name);
-        found = n >= 5 && memcmp(name, ".NET ", 5) == 0;
+        found = n >= (long)length && memcmp(name, beginning, length) == 0;
     }
     closedir(folder);
     return found;
+}
+
+bool procfs_has_dotnet_thread(int process_id)
+{
+    enum { THREADS_LOOKED_AT = 6 }; /* the runtime makes its own threads first */
+
+    return has_thread(process_id, ".NET ", THREADS_LOOKED_AT);
+}
+
+bool procfs_has_agent_thread(int process_id)
+{
+    return has_thread(process_id, "clarinet\n", INT_MAX);
 }

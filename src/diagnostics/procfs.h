@@ -38,5 +38,7 @@ void procfs_append_command_line(buffer *out, const buffer *cmdline);
 double procfs_uptime_seconds(const procfs_stat *stat);
 /* Whether one of the first threads has a name that only .NET gives. Needs no permission. */
 bool procfs_has_dotnet_thread(int process_id);
+/* Whether our agent's own thread runs in it. */
+bool procfs_has_agent_thread(int process_id);
 
 #endif

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PATIENCE, environment
+from conftest import PATIENCE, environment, wait_until
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -175,6 +175,19 @@ def test_loaded_profiler_is_shown(runtime, sample, clarinet, compile_c, tmp_path
     with sample("Idle", env=env) as patient:
         row = listed(clarinet("ps", "--json"))[patient.pid]
     assert row["profiler"] == library.name
+
+
+def test_our_agent_is_shown_only_while_it_works(newest_runtime, sample, clarinet):
+    """A session that samples leaves the agent's library mapped: a late signal must find it."""
+    with sample("Healthy") as patient:
+        recorder = clarinet.start("record", "-p", "cpu", "-o", "out.clarinet", patient.pid)
+        shown = lambda: listed(clarinet("ps", "--json"))[patient.pid]["profiler"]
+        wait_until(lambda: (shown() or "").startswith("libclarinet-"))
+        recorder.send_signal(signal.SIGINT)
+        recorder.communicate(timeout=PATIENCE)
+        wait_until(lambda: shown() is None)
+        maps = Path(f"/proc/{patient.pid}/maps").read_text()
+        assert "libclarinet-" in maps
 
 
 def test_single_file_program(clarinet, start_program, tmp_path):
