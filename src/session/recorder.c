@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -18,6 +19,7 @@
 enum {
     ANSWER_MS = 20000, /* a busy machine, a large program: not the same as a hung one */
     STOP_MS = 30000,
+    LEAVE_MS = 20000, /* between the runtime's shutdown, when the agent goes, and the end */
     STATUS_MS = 500,
     SPARE_DESCRIPTORS = 8, /* for the files that are looked into while processes are recorded */
 };
@@ -218,12 +220,41 @@ static void write_symbols(recorder *r, peer *p)
     buffer_free(&chunks);
 }
 
+static bool is_alive(const peer *p)
+{
+    procfs_stat stat;
+
+    return p->process_id != 0 && procfs_read_stat(p->process_id, &stat) && stat.state != 'Z' &&
+           stat.state != 'X';
+}
+
+/* The connection has ended. A process that ends closes it early: what comes after the runtime's
+ * shutdown can take its time. So its end is waited for, among all else. */
+static void leave(recorder *r, peer *p)
+{
+    int process = is_alive(p) ? (int)syscall(SYS_pidfd_open, p->process_id, 0) : -1;
+
+    p->gone_ns = os_monotonic_ns();
+    if (process < 0) {
+        drop(r, p, is_alive(p) ? "connection lost" : "target exited");
+        return;
+    }
+    link_close(&p->link);
+    link_init(&p->link, process);
+    p->phase = PEER_LEAVING;
+    p->deadline_ns = in_ms(LEAVE_MS);
+}
+
 static void serve(recorder *r, peer *p)
 {
     recording_chunk chunk;
     error e;
     int code;
 
+    if (p->phase == PEER_LEAVING) {
+        drop(r, p, "target exited");
+        return;
+    }
     error_clear(&e);
     code = link_read(&p->link, &e);
     if (code != 0 && code != ERROR_GONE)
@@ -235,20 +266,10 @@ static void serve(recorder *r, peer *p)
         note_trouble(r, &e);
         code = e.code;
     }
-    if (p->phase != PEER_DONE && code != 0) {
-        /* whether the process or only the agent has ended is seen a moment later */
-        procfs_stat stat;
-        bool alive = p->phase >= PEER_STARTING && p->process_id != 0 &&
-                     procfs_read_stat(p->process_id, &stat) && stat.state != 'Z' &&
-                     stat.state != 'X';
-
-        for (int i = 0; alive && i < 20 && code == ERROR_GONE; i++) {
-            os_sleep_ms(10);
-            alive =
-                procfs_read_stat(p->process_id, &stat) && stat.state != 'Z' && stat.state != 'X';
-        }
-        drop(r, p, alive ? "connection lost" : "target exited");
-    }
+    if (p->phase >= PEER_RECORDING && p->phase != PEER_DONE && code == ERROR_GONE)
+        leave(r, p);
+    else if (p->phase != PEER_DONE && code != 0)
+        drop(r, p, p->phase >= PEER_STARTING && is_alive(p) ? "connection lost" : "target exited");
 }
 
 static void take_welcome(recorder *r, peer *p, const recording_chunk *chunk)
@@ -415,6 +436,8 @@ void recorder_stop(recorder *r, const char *reason)
                 drop(r, p, "connection lost");
         } else if (p->phase < PEER_STARTING) {
             drop(r, p, reason);
+        } else if (p->phase == PEER_LEAVING) {
+            drop(r, p, is_alive(p) ? "connection lost" : "target exited");
         }
     }
 }
@@ -431,7 +454,8 @@ static void conclude(recorder *r, peer *p)
     if (r->gone_end == NULL)
         r->gone_end = p->end;
     chunk = recording_begin_chunk(&chunks, RECORDING_END, p->index);
-    recording_put_end(&chunks, p->end, os_monotonic_ns() - p->started_ns);
+    recording_put_end(&chunks, p->end,
+                      (p->gone_ns != 0 ? p->gone_ns : os_monotonic_ns()) - p->started_ns);
     recording_end_chunk(&chunks, chunk);
     append(r, &chunks);
     buffer_free(&chunks);
@@ -498,7 +522,7 @@ static void keep_time(recorder *r)
         if (p->phase == PEER_RECORDING || p->phase == PEER_DONE || now < p->deadline_ns)
             continue;
         error_set(&e, ERROR_TIMEOUT, "the agent in process %d does not answer", p->process_id);
-        if (p->phase != PEER_ANNOUNCING)
+        if (p->phase != PEER_ANNOUNCING && p->phase != PEER_LEAVING)
             note_trouble(r, &e);
         drop(r, p, "connection lost");
     }

@@ -21,6 +21,7 @@ typedef enum {
     PEER_STARTING,   /* start sent */
     PEER_RECORDING,
     PEER_STOPPING, /* stop sent */
+    PEER_LEAVING,  /* the agent has gone: does the process end? The link is the process's own */
     PEER_DONE,
 } peer_phase;
 
@@ -33,7 +34,8 @@ typedef struct {
     uint64_t rows;  /* as the agent counts */
     uint64_t lost;
     uint64_t started_ns;
-    uint64_t deadline_ns; /* of announcing, greeting, starting, stopping */
+    uint64_t gone_ns;     /* when the connection ended; 0 = it did not end by itself */
+    uint64_t deadline_ns; /* of announcing, greeting, starting, stopping, leaving */
     const char *end;      /* why it ended; NULL = it did not */
     symbolizer *symbols;
 } peer;

@@ -119,6 +119,23 @@ def test_callers_have_the_line_that_the_compiler_knows(runtime, sample_command, 
         assert callers[name]["line"] == int(line), callers[name]
 
 
+def test_a_process_that_exits_slowly_has_exited(newest_runtime, sample, compile_c, clarinet):
+    """The agent goes with the runtime; what the program's libraries do after that takes a second."""
+    slow = compile_c(
+        "#include <unistd.h>\n"
+        "__attribute__((destructor)) static void linger(void) { usleep(1500000); }\n",
+        "-shared", "-fPIC",
+    )
+    with sample("ExceptionStorm", "--rate", 50, env={"LD_PRELOAD": slow}) as patient:
+        recorder = clarinet.start("record", "-p", "exceptions", "-o", "out.clarinet", patient.pid)
+        wait_until(lambda: rows_until_now(clarinet.folder / "out.clarinet"))
+        assert patient.finish() == 0, patient
+        _out, err = recorder.communicate(timeout=PATIENCE)
+    assert recorder.returncode == 0, err
+    data = report(clarinet, "out.clarinet")
+    assert data["processes"][0]["end"] == "target exited", err
+
+
 def test_a_running_process_is_recorded(runtime, sample, clarinet):
     with sample("ExceptionStorm", "--rate", 50) as patient:
         done = clarinet("record", "-p", "exceptions", "-d", "1s", "-o", "out.clarinet", patient.pid)
