@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/dotnet_host.h"
 #include "base/text.h"
 #include "clarinet/profiler.h"
 #include "cli/cli.h"
@@ -189,6 +190,17 @@ static int find_libraries(launch *l, error *e)
     return 0;
 }
 
+/* The architecture of what is meant by a command like `nice -n 5 dotnet app.dll`, else that of the
+ * command itself. */
+static uint16_t machine_of(char *const *command, const char *path)
+{
+    const char *meant = command[dotnet_host_skip_prefixes(command)];
+    char file[512];
+
+    return profiler_file_machine_of(
+        meant != NULL && program_resolve(meant, file, sizeof file) ? file : path);
+}
+
 static int check_before(launch *l, error *e)
 {
     char path[512];
@@ -209,7 +221,8 @@ static int check_before(launch *l, error *e)
     }
     if ((code = check_switches(&l->options, e)) != 0)
         return code;
-    code = profiler_file_check(buffer_text(&l->library), profiler_file_machine_of(path), &file, e);
+    code = profiler_file_check(buffer_text(&l->library), machine_of(l->options.command, path),
+                               &file, e);
     if (code == 0 && !file.needs_musl)
         code = profiler_file_try(buffer_text(&l->library), &l->clsid, e);
     return code;

@@ -20,7 +20,7 @@
 #include "catalogue/catalogue.h"
 
 enum {
-    CONTROL_PROTOCOL = 1,
+    CONTROL_PROTOCOL = 2, /* docs/agent-protocol.md says what each number brought */
     CONTROL_TOKEN_SIZE = 32,
     CONTROL_VERSION_SIZE = 32,
     CONTROL_MAXIMUM_COMMAND = 256 << 10, /* bytes of one message to the agent */

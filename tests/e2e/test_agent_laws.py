@@ -19,6 +19,7 @@ from conftest import PATIENCE, has_ended, size_of, wait_until
 from program_memory import outside_the_heap
 from test_record import exceptions, is_recorded, own_threads, report, said, whole_rounds
 
+PROTOCOL = 2  # docs/agent-protocol.md
 CLSID = bytes.fromhex("701ea2c1" "3b4e" "7d4b" "9f52" "0d5b6c2a7e11")
 
 
@@ -159,7 +160,7 @@ def attach_by_hand(pid, clarinet_program, token=bytes(32)):
     shutil.copy(library(clarinet_program), folder / "libclarinet-hand.so")
     text = str(folder / "libclarinet-hand.so") + "\0"
     name = b"libclarinet-hand.so"
-    data = struct.pack("<I", 1) + token
+    data = struct.pack("<I", PROTOCOL) + token
     for part in (str(folder).encode(), name):
         data += bytes([len(part)]) + part
     payload = struct.pack("<I", 5000) + CLSID + struct.pack("<I", len(text))
@@ -184,13 +185,13 @@ def test_hostile_words_end_the_connection_not_the_target(runtime, sample, clarin
     import zlib
 
     token = os.urandom(32)
-    hello = struct.pack("<I", 1) + token + b"\x011"
+    hello = struct.pack("<I", PROTOCOL) + token + b"\x011"
     with sample("ExceptionStorm", "--rate", 20) as patient:
         folder = attach_by_hand(patient.pid, clarinet_program, token)
         keep = connect(folder)
         keep.sendall(chunk(0x8001, hello, zlib.crc32))
         assert keep.recv(100)[:2] == b"\x81\x80"  # welcome
-        wrong = struct.pack("<I", 1) + bytes(32) + b"\x011"
+        wrong = struct.pack("<I", PROTOCOL) + bytes(32) + b"\x011"
         for words in (
             os.urandom(300),
             chunk(0x8001, wrong, zlib.crc32),
@@ -203,10 +204,12 @@ def test_hostile_words_end_the_connection_not_the_target(runtime, sample, clarin
                 s.sendall(words)
                 answer = read_all(s)
                 assert answer[:2] in (b"", b"\xff\x80"), answer
-        with connect(folder) as s:  # a tool of a later version reads ours, and is let go
-            s.sendall(chunk(0x8001, struct.pack("<I", 99) + token + b"\x019", zlib.crc32))
-            answer = read_all(s)
-            assert answer[:2] == b"\x81\x80" and answer[16:20] == struct.pack("<I", 1), answer
+        for number in (PROTOCOL - 1, 99):  # a tool of another version reads ours, and is let go
+            with connect(folder) as s:
+                s.sendall(chunk(0x8001, struct.pack("<I", number) + token + b"\x019", zlib.crc32))
+                answer = read_all(s)
+                assert answer[:2] == b"\x81\x80", answer
+                assert answer[16:20] == struct.pack("<I", PROTOCOL), answer
         for words in (
             chunk(0x8002, b"\x01\x06teapot\x00", zlib.crc32),
             chunk(0x8002, b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", zlib.crc32),

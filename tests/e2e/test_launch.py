@@ -247,6 +247,17 @@ def test_other_architecture_is_explained(profilers, launch, tmp_path):
     assert done.out == ""
 
 
+@pytest.mark.parametrize("prefix", [[], ["nice", "-n", "1"], ["env", "A=b"]], ids=len)
+def test_the_architecture_is_that_of_the_program_that_is_meant(profilers, launch, tmp_path, prefix):
+    data = bytearray(profilers["good"].read_bytes())
+    data[18:20] = (183 if data[18] == 62 else 62).to_bytes(2, "little")
+    program = tmp_path / "other-program"
+    program.write_bytes(data)
+    program.chmod(0o755)
+    done, _ = launch(profilers["good"], [*prefix, str(program)])
+    assert done.code == 1 and re.search(r"but the program runs on (arm64|x64)", done.err), done
+
+
 def test_wrong_class_is_explained(profilers, launch):
     done, _ = launch(profilers["good"], ["echo", "started"],
                      clsid="{11111111-2222-3333-4444-555555555556}")

@@ -29,7 +29,7 @@ static int connect_to(session_link *l, const buffer *words)
 
 static void an_older_agent_is_named_with_its_version(void **state)
 {
-    control_welcome old = {CONTROL_PROTOCOL + 1, "0.0.7", 1, 0, 0}, welcome;
+    control_welcome old = {CONTROL_PROTOCOL - 1, "0.0.7", 1, 0, 0}, welcome;
     buffer words = BUFFER_EMPTY;
     session_link l;
     error e;
