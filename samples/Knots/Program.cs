@@ -34,8 +34,9 @@ namespace Knots
         {
             Thread thread = new Thread(body) { Name = name, IsBackground = true };
 
+            lock (Tied) // a static constructor starts one too
+                Tied.Add(thread);
             thread.Start();
-            Tied.Add(thread);
             return thread;
         }
 
@@ -64,7 +65,8 @@ namespace Knots
             Start("constructor", Constructors.Tie);
             Start("window", Windows.Open);
             Start("body-waiter", Bodies.Tie);
-            alone.AddRange(Tied);
+            lock (Tied)
+                alone.AddRange(Tied);
             foreach (Thread thread in alone)
             {
                 if (thread.Name != "constructor-helper")
@@ -343,20 +345,31 @@ namespace Knots
 
         public static void Fill()
         {
-            using CountdownEvent inside = new CountdownEvent(Workers);
+            CountdownEvent inside = new CountdownEvent(Workers), waiting = new CountdownEvent(Workers);
+            Thread[] workers = new Thread[Workers];
 
             ThreadPool.SetMinThreads(Workers, 1);
             ThreadPool.SetMaxThreads(Workers, 1);
             for (int i = 0; i < Workers; i++)
-                ThreadPool.QueueUserWorkItem(_ => Block(inside));
-            inside.Wait();
-            Thread.Sleep(100);
+            {
+                int own = i;
+
+                ThreadPool.QueueUserWorkItem(_ => Block(inside, waiting, ref workers[own]));
+            }
+            waiting.Wait();
+            foreach (Thread worker in workers)
+                Program.WaitUntilBlocked(worker);
         }
 
-        public static void Block(CountdownEvent inside)
+        public static void Block(CountdownEvent inside, CountdownEvent waiting, ref Thread own)
         {
+            Task step;
+
+            own = Thread.CurrentThread;
             inside.Signal();
-            StepAsync(inside).GetAwaiter().GetResult();
+            step = StepAsync(inside);
+            waiting.Signal();
+            step.GetAwaiter().GetResult();
         }
 
         private static async Task StepAsync(CountdownEvent inside)
