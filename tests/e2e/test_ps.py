@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PATIENCE, environment, wait_until
+from conftest import PATIENCE, environment, size_of, wait_until
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -183,6 +183,7 @@ def test_our_agent_is_shown_only_while_it_works(newest_runtime, sample, clarinet
         recorder = clarinet.start("record", "-p", "cpu", "-o", "out.clarinet", patient.pid)
         shown = lambda: listed(clarinet("ps", "--json"))[patient.pid]["profiler"]
         wait_until(lambda: (shown() or "").startswith("libclarinet-"))
+        wait_until(lambda: size_of(clarinet.folder / "out.clarinet") > 600)  # it has begun
         recorder.send_signal(signal.SIGINT)
         recorder.communicate(timeout=PATIENCE)
         wait_until(lambda: shown() is None)
