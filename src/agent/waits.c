@@ -1,11 +1,7 @@
 /* waits: see waits.h. */
 #include "agent/waits.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/read_self.h"
 
@@ -19,10 +15,10 @@ enum {
     MOST_PARENTS = 12,
     MOST_CLASSES = 64, /* of a thread that waits in the runtime */
     THREAD_BYTES = 0x800,
-    HANDLE_TRIES = 16,
     FUTEX = 202,
     /* of a method table */
     TABLE_BASE_SIZE = 4,
+    TABLE_PARENT = 16,
     TABLE_MODULE = 24,
     TABLE_CLASS = 40,
     TABLE_BYTES = 48,
@@ -87,6 +83,7 @@ static int take_module(void *context, uintptr_t module)
     waits *w = context;
     clr_text *path = w->core != 0 ? NULL : clr_text_create();
     IMetaDataImport2 *import = NULL;
+    mdTypeDef object = 0;
 
     table_u64_put(&w->modules, module, 1);
     if (path != NULL && clr_get_module_path(w->info, module, path, NULL) == S_OK &&
@@ -95,6 +92,9 @@ static int take_module(void *context, uintptr_t module)
         void *both[2] = {w, import};
 
         w->core = module;
+        if (clr_find_type(import, "System.Object", 0, &object) == S_OK)
+            clr_info_get_class_from_token_and_type_args(w->info, module, object, 0, NULL,
+                                                        &w->object_class);
         for (size_t i = 1; i < WAITS_TYPES; i++)
             if (TYPE_NAMES[i] != NULL)
                 clr_find_type(import, TYPE_NAMES[i], 0, &w->tokens[i]);
@@ -109,55 +109,38 @@ static int take_module(void *context, uintptr_t module)
     return 1;
 }
 
-static void forget(waits *w)
-{
-    table_u64_free(&w->modules);
-    table_u64_free(&w->classes);
-    table_u64_free(&w->known);
-    buffer_clear(&w->objects);
-    buffer_clear(&w->links);
-    buffer_clear(&w->bytes);
-}
-
-void waits_begin(waits *w, const clr_info *info)
-{
-    w->info = info;
-    forget(w);
-    clr_each_module(info, take_module, w);
-}
-
-void waits_free(waits *w)
-{
-    forget(w);
-    buffer_free(&w->objects);
-    buffer_free(&w->links);
-    buffer_free(&w->bytes);
-    memset(w, 0, sizeof *w);
-}
-
 /* ---- what a word is ---- */
 
-/* It names one of the runtime's modules, and its class (or that of its canonical form) points back
- * to it. */
+/* A method table names one of the runtime's modules, and its class (or that of its canonical form)
+ * points back to it. Native structures were seen that do so too; but the parents of a method table
+ * are such ones as well, and the last is that of System.Object. */
 static bool is_method_table(const waits *w, uintptr_t table)
 {
     uintptr_t words[8], heads[TABLE_BYTES / sizeof(uintptr_t)];
-    uintptr_t class_word, canonical = table;
-    uint64_t known;
 
-    if (!read_self(table, heads, sizeof heads) ||
-        !table_u64_get(&w->modules, heads[TABLE_MODULE / sizeof *heads], &known))
-        return false;
-    class_word = heads[TABLE_CLASS / sizeof *heads];
-    if ((class_word & 3) != 0) {
-        canonical = class_word & ~(uintptr_t)3;
-        class_word = (canonical & 7) != 0 ? 0 : read_self_word(canonical + TABLE_CLASS);
-    }
-    if (class_word == 0 || (class_word & 7) != 0 || !read_self(class_word, words, sizeof words))
-        return false;
-    for (size_t i = 0; i < 8; i++)
-        if (words[i] == canonical)
+    for (int i = 0; i < MOST_PARENTS && table != 0 && (table & 7) == 0; i++) {
+        uintptr_t class_word, canonical = table;
+        uint64_t known;
+        size_t k = 0;
+
+        if (!read_self(table, heads, sizeof heads) ||
+            !table_u64_get(&w->modules, heads[TABLE_MODULE / sizeof *heads], &known))
+            return false;
+        if (table == w->object_class)
             return true;
+        class_word = heads[TABLE_CLASS / sizeof *heads];
+        if ((class_word & 3) != 0) {
+            canonical = class_word & ~(uintptr_t)3;
+            class_word = (canonical & 7) != 0 ? 0 : read_self_word(canonical + TABLE_CLASS);
+        }
+        if (class_word == 0 || (class_word & 7) != 0 || !read_self(class_word, words, sizeof words))
+            return false;
+        while (k < 8 && words[k] != canonical)
+            k++;
+        if (k == 8)
+            return false;
+        table = heads[TABLE_PARENT / sizeof *heads];
+    }
     return false;
 }
 
@@ -317,29 +300,6 @@ static unsigned wished_types(waits *w, const waits_frame *frames, size_t count, 
     return wished;
 }
 
-/* Where the kernel has the thread's stack; 0 when it runs. */
-static uintptr_t kernel_stack(uint32_t os_thread, long *call)
-{
-    char path[64], text[256];
-    char *end = text;
-    int descriptor;
-    ssize_t n;
-
-    snprintf(path, sizeof path, "/proc/self/task/%u/syscall", (unsigned)os_thread);
-    descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return 0;
-    n = read(descriptor, text, sizeof text - 1);
-    close(descriptor);
-    if (n <= 0 || text[0] < '0' || text[0] > '9')
-        return 0;
-    text[n] = '\0';
-    *call = strtol(text, &end, 10);
-    for (int i = 0; i < 6; i++)
-        strtoull(end, &end, 16);
-    return (uintptr_t)strtoull(end, NULL, 16);
-}
-
 static void take_classes(waits *w, uint32_t os_thread, const uintptr_t *words, size_t count)
 {
     uintptr_t found[MOST_CLASSES];
@@ -379,18 +339,17 @@ static size_t copy_stack(uintptr_t from, uintptr_t to, uintptr_t *words)
     return length != 0 && read_self(from, words, length) ? length / sizeof *words : 0;
 }
 
-static void scan(waits *w, uint32_t os_thread, const waits_frame *frames, size_t depth,
-                 size_t count, unsigned wished)
+static void scan(waits *w, uint32_t os_thread, native_stack_spot spot, const waits_frame *frames,
+                 size_t depth, size_t count, unsigned wished)
 {
     uintptr_t words[SCANNED / sizeof(uintptr_t)];
-    long call = -1;
-    uintptr_t from = kernel_stack(os_thread, &call) & ~(uintptr_t)7;
+    uintptr_t from = spot.stack & ~(uintptr_t)7;
     uintptr_t to = frames[depth < count ? depth : count - 1].stack_pointer;
     size_t n;
 
     if (from == 0 || from > frames[0].stack_pointer)
         from = frames[0].stack_pointer;
-    if (wished == 0 && call != FUTEX)
+    if (wished == 0 && spot.call != FUTEX)
         return;
     n = copy_stack(from, to, words);
     if (wished == 0) {
@@ -436,23 +395,14 @@ static uintptr_t own_object(waits *w, ThreadID thread, uint32_t offset)
 
 static void take_self(waits *w, ThreadID thread, uint32_t os_thread)
 {
-    uintptr_t object = 0;
+    uintptr_t object = w->handle_offset == 0 ? 0 : own_object(w, thread, w->handle_offset);
 
-    if (w->handle_offset != 0) {
-        object = own_object(w, thread, w->handle_offset);
-    } else if (w->handle_tries++ < HANDLE_TRIES) {
-        for (uint32_t offset = 8; offset < THREAD_BYTES && object == 0; offset += 8) {
-            object = own_object(w, thread, offset);
-            if (object != 0)
-                w->handle_offset = offset;
-        }
-    }
     if (object != 0 && take_object(w, object, 0, ANY) == TYPE_THREAD)
         link_to(w, os_thread, WAITS_LINK_SELF, object);
 }
 
-void waits_look(waits *w, ThreadID thread, uint32_t os_thread, const waits_frame *frames,
-                size_t count)
+void waits_look(waits *w, ThreadID thread, uint32_t os_thread, native_stack_spot spot,
+                const waits_frame *frames, size_t count)
 {
     size_t before = waits_object_count(w);
     size_t depth;
@@ -465,7 +415,7 @@ void waits_look(waits *w, ThreadID thread, uint32_t os_thread, const waits_frame
         return;
     wished = wished_types(w, frames, count, &depth);
     if ((wished & 1u << TYPE_IDLE) == 0 || (wished & ((1u << TYPE_IDLE) - 1)) != 0)
-        scan(w, os_thread, frames, depth, count, wished);
+        scan(w, os_thread, spot, frames, depth, count, wished);
     follow(w, before);
 }
 
@@ -495,4 +445,44 @@ void waits_look_at_statics(waits *w, ThreadID thread, uint32_t os_thread)
     take_static(w, thread, os_thread, TYPE_TASK, w->running_task, WAITS_LINK_RUNS);
     take_static(w, thread, os_thread, TYPE_READER_WRITER, w->reader_counts, WAITS_LINK_READS);
     follow(w, before);
+}
+
+/* ---- before the suspension, and after all ---- */
+
+static int find_handle(void *context, uintptr_t thread)
+{
+    waits *w = context;
+
+    for (uint32_t offset = 8; offset < THREAD_BYTES && w->handle_offset == 0; offset += 8)
+        if (own_object(w, thread, offset) != 0)
+            w->handle_offset = offset;
+    return w->handle_offset == 0;
+}
+
+static void forget(waits *w)
+{
+    table_u64_free(&w->modules);
+    table_u64_free(&w->classes);
+    table_u64_free(&w->known);
+    buffer_clear(&w->objects);
+    buffer_clear(&w->links);
+    buffer_clear(&w->bytes);
+}
+
+void waits_begin(waits *w, const clr_info *info)
+{
+    w->info = info;
+    forget(w);
+    clr_each_module(info, take_module, w);
+    if (w->core != 0 && w->handle_offset == 0)
+        clr_each_thread(info, find_handle, w);
+}
+
+void waits_free(waits *w)
+{
+    forget(w);
+    buffer_free(&w->objects);
+    buffer_free(&w->links);
+    buffer_free(&w->bytes);
+    memset(w, 0, sizeof *w);
 }

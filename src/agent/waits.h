@@ -4,7 +4,8 @@
  * is worked out by the tool.
  *
  * No heap walk: the object stands in a register or on the stack of the frames that wait, and is
- * told from other words by its method table, which must lead to its class and back. The types are
+ * told from other words by its method table, which must lead to its class and back and, from parent
+ * to parent, to System.Object. The types are
  * looked up by name before the runtime is stopped; while it stands still no metadata is asked for,
  * because that may take a lock of a stopped thread.
  *
@@ -19,6 +20,7 @@
 #include <stdint.h>
 
 #include "agent/names.h"
+#include "agent/native_stack.h"
 #include "base/buffer.h"
 #include "base/table.h"
 #include "clarinet/clarinet.h"
@@ -65,7 +67,8 @@ typedef struct {
 
 typedef struct {
     const clr_info *info;
-    ModuleID core; /* 0 = not found: nothing can be told */
+    ModuleID core;        /* 0 = not found: nothing can be told */
+    ClassID object_class; /* System.Object */
     mdTypeDef tokens[WAITS_TYPES];
     ClassID classes_seen[WAITS_TYPES]; /* one class of each type, once met */
     mdFieldDef running_task, reader_counts, native_thread;
@@ -73,7 +76,6 @@ typedef struct {
     size_t join_method_count;
     uint32_t native_offset; /* of the native thread in a Thread object; 0 = not known yet */
     uint32_t handle_offset; /* of the handle to the Thread object in a native thread */
-    unsigned handle_tries;
     /* one look */
     table_u64 modules; /* of the runtime */
     table_u64 classes; /* to type + 1; 0 = no class, or none of ours */
@@ -84,8 +86,8 @@ typedef struct {
 } waits;
 
 void waits_begin(waits *w, const clr_info *info);
-void waits_look(waits *w, ThreadID thread, uint32_t os_thread, const waits_frame *frames,
-                size_t count);
+void waits_look(waits *w, ThreadID thread, uint32_t os_thread, native_stack_spot spot,
+                const waits_frame *frames, size_t count);
 /* What belongs to all threads, after each was looked at. */
 void waits_look_at_statics(waits *w, ThreadID thread, uint32_t os_thread);
 void waits_free(waits *w);

@@ -40,7 +40,7 @@ static bool waits_with_limit(const findings_context *c, uint32_t stack)
 {
     const model_process *p = c->process;
 
-    for (unsigned depth = 0; stack != 0 && depth < 12; depth++, stack = p->stack_parents[stack])
+    for (unsigned depth = 0; stack != 0 && depth < 40; depth++, stack = p->stack_parents[stack])
         if (text_matches(findings_frame_name(c, p->stack_frames[stack]),
                          "System.Threading.Monitor.TryEnter*"))
             return true;

@@ -78,6 +78,11 @@ const char *threads_state_name(threads_state state)
     return NAMES[state];
 }
 
+static bool is_managed(const threads_view *v, uint32_t stack)
+{
+    return v->process->frames[v->process->stack_frames[stack]].kind == RECORDING_FRAME_MANAGED;
+}
+
 static const char *method_of(const threads_view *v, uint32_t stack)
 {
     const model_frame *frame = &v->process->frames[v->process->stack_frames[stack]];
@@ -99,6 +104,8 @@ static threads_state state_by_names(const threads_view *v, uint32_t stack)
 {
     threads_state state = THREADS_RUNNING;
 
+    while (stack != 0 && !is_managed(v, stack))
+        stack = v->process->stack_parents[stack];
     if (stack == 0)
         return THREADS_NATIVE;
     for (int depth = 0; depth < LEAVES && stack != 0;
@@ -221,12 +228,37 @@ static bool add_monitors(threads_view *v)
 
 /* ---- public ---- */
 
-int threads_make(const model *m, const model_process *process, threads_view *view, error *e)
+uint64_t threads_last_look(const model *m, const model_process *process)
 {
     const model_table *table = model_find_table(m, process, "threads", "threads");
-    const model_table *looks = model_find_table(m, process, "looks", "threads");
-    columns c;
+    const model_column *look = table == NULL ? NULL : model_find_column(m, table, "look");
     uint64_t last = 0;
+
+    for (size_t row = 0; look != NULL && row < table->rows; row++)
+        if (model_cell(look, row) > last)
+            last = model_cell(look, row);
+    return last;
+}
+
+static void read_suspension(threads_view *v, uint64_t look)
+{
+    const model_table *looks = model_find_table(v->model, v->process, "looks", "threads");
+    const model_column *number, *suspension;
+
+    if (looks == NULL)
+        return;
+    number = model_find_column(v->model, looks, "look");
+    suspension = model_find_column(v->model, looks, "suspension");
+    for (size_t row = 0; number != NULL && suspension != NULL && row < looks->rows; row++)
+        if (model_cell(number, row) == look)
+            v->suspension_ns = model_cell(suspension, row);
+}
+
+int threads_make_look(const model *m, const model_process *process, uint64_t look,
+                      threads_view *view, error *e)
+{
+    const model_table *table = model_find_table(m, process, "threads", "threads");
+    columns c;
     int code;
 
     memset(view, 0, sizeof *view);
@@ -234,25 +266,50 @@ int threads_make(const model *m, const model_process *process, threads_view *vie
     view->process = process;
     if (table == NULL || table->rows == 0 || !find_columns(m, table, &c))
         return error_set(e, ERROR_NOT_FOUND, "the recording has no look at the threads");
-    for (size_t row = 0; row < table->rows; row++)
-        if (model_cell(c.look, row) > last)
-            last = model_cell(c.look, row);
+    if (look == 0)
+        look = threads_last_look(m, process);
     view->entries = memory_allocate_array(table->rows, sizeof *view->entries);
     if (view->entries == NULL)
         return error_set(e, ERROR_MEMORY, "no memory for %zu threads", table->rows);
     for (size_t row = 0; row < table->rows; row++)
-        if (model_cell(c.look, row) == last)
+        if (model_cell(c.look, row) == look)
             read_entry(view, &c, row, &view->entries[view->count++]);
-    if (looks != NULL && looks->rows != 0) {
-        const model_column *suspension = model_find_column(m, looks, "suspension");
+    read_suspension(view, look);
+    code = add_monitors(view) ? threads_read_waits(view, look, e)
+                              : error_set(e, ERROR_MEMORY, "no memory for the wait graph");
+    code = code != 0 ? code : threads_find_cycles(view, e);
+    if (code != 0)
+        threads_free(view);
+    return code;
+}
 
-        if (suspension != NULL)
-            view->suspension_ns = model_cell(suspension, looks->rows - 1);
-    }
-    if (!add_monitors(view))
-        return error_set(e, ERROR_MEMORY, "no memory for the wait graph");
-    code = threads_read_waits(view, last, e);
-    return code != 0 ? code : threads_find_cycles(view, e);
+int threads_make(const model *m, const model_process *process, threads_view *view, error *e)
+{
+    return threads_make_look(m, process, 0, view, e);
+}
+
+/* Names that the runtime gives its own threads; the kernel keeps 15 characters of them. */
+static const struct {
+    const char *pattern;
+    const char *role;
+} ROLES[] = {
+    {".NET Finalizer*", "finalizer"}, {".NET TP Worker*", "pool"},
+    {".NET ThreadPool*", "pool"},     {".NET BGC*", "gc"},
+    {".NET Server GC*", "gc"},        {".NET *", "runtime"},
+};
+
+const char *threads_role(const threads_view *view, const threads_entry *entry)
+{
+    const char *name = model_text(view->model, entry->name);
+
+    if (entry->os_id == view->process->pid)
+        return "main";
+    for (size_t i = 0; i < sizeof ROLES / sizeof *ROLES; i++)
+        if (text_matches(name, ROLES[i].pattern))
+            return ROLES[i].role;
+    if (threads_stack_has(view, entry->stack, "System.Threading.PortableThreadPool.WorkerThread.*"))
+        return "pool";
+    return entry->native == 0 ? "native" : "thread";
 }
 
 void threads_free(threads_view *view)

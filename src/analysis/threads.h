@@ -44,7 +44,7 @@ typedef enum {
 typedef struct {
     uint64_t os_id;
     uint64_t managed_id;
-    uint64_t native; /* the runtime's address of it */
+    uint64_t native; /* the runtime's address of it; 0 = it does not know the thread */
     uint32_t name;   /* string; 0 = none */
     uint32_t stack;  /* model index; 0 = no managed frame */
     threads_state state;
@@ -91,7 +91,7 @@ typedef struct {
 typedef struct {
     const model *model;
     const model_process *process;
-    threads_entry *entries; /* by OS id */
+    threads_entry *entries; /* the managed ones first */
     size_t count;
     threads_edge *edges;
     size_t edge_count, edge_capacity;
@@ -104,11 +104,18 @@ typedef struct {
 
 /* The last look in the recording of this process; ERROR_NOT_FOUND when there is none. */
 int threads_make(const model *m, const model_process *process, threads_view *view, error *e);
+/* The look of this number, from 1 up; 0 = the last one. */
+int threads_make_look(const model *m, const model_process *process, uint64_t look,
+                      threads_view *view, error *e);
+/* The number of the last look; 0 = there is none. */
+uint64_t threads_last_look(const model *m, const model_process *process);
 void threads_free(threads_view *view);
 
 const char *threads_state_name(threads_state state);
 /* One word for what a thread in this state waits for; NULL = nothing that has an owner. */
 const char *threads_state_kind(threads_state state);
+/* main, pool, finalizer, gc, runtime, native or thread. */
+const char *threads_role(const threads_view *view, const threads_entry *entry);
 /* The entry with this OS id, or NULL. */
 const threads_entry *threads_by_id(const threads_view *view, uint64_t os_id);
 /* How many cycles are certain, or suspected. */

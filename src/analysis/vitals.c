@@ -76,14 +76,16 @@ static void take_gc(const model *m, const model_process *p, const findings_limit
 static void take_threads(const model *m, const model_process *p, double seconds, findings_vital *v)
 {
     uint64_t states[PROFILE_STATES];
-    size_t used;
+    size_t used, managed = 0;
     threads_view view;
     profile wall;
 
     not_recorded(v, "threads", "managed threads");
     if (threads_make(m, p, &view, NULL) != 0)
         return;
-    v->value = (double)view.count;
+    for (size_t i = 0; i < view.count; i++)
+        managed += view.entries[i].native != 0;
+    v->value = (double)(managed != 0 ? managed : view.count); /* old recordings have only these */
     v->mark = FINDINGS_OK;
     threads_free(&view);
     used = (size_t)snprintf(v->text, sizeof v->text, "%.0f managed", v->value);

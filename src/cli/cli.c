@@ -171,15 +171,21 @@ const cli_verb CLI_VERBS[] = {
      "  clarinet instrument explain -- dotnet run\n"
      "  clarinet instrument check /usr/local/newrelic --assembly Shop.dll\n"
      "  clarinet instrument compare before.jsonl after.jsonl\n"},
-    {"threads", "PID|NAME [--json] [--flat] [--filter TEXT] [--thread ID] [-o FILE]",
+    {"threads",
+     "PID|NAME|FILE [-f FMT] [--json] [--flat] [--filter TEXT] [--thread ID] [--watch] [-o FILE]",
      "show what every thread does now, and who waits for whom", verb_threads,
-     "      --json         for machines\n"
+     "  -f, --format FMT   text, json, md or html\n"
+     "      --json         for machines: the same as -f json\n"
      "      --flat         one entry a thread, even where several stand at the same place\n"
      "      --filter TEXT  threads whose name or a method matches; * and ? are understood\n"
      "      --thread ID    one thread, by its OS id\n"
+     "      --watch[=SECONDS]  look again every 2 seconds, until Ctrl-C; of a FILE, every look\n"
      "  -o, --output FILE  keep the recording\n\n"
-     "Works on a process that is stuck already. Cycles of threads that wait for each other's\n"
-     "monitors are shown first. The program stands still for about 20 us a thread.\n\n"
+     "Works on a process that is stuck already. Threads that wait for each other are shown first:\n"
+     "by monitors, locks, reader-writer locks, joins, tasks and static constructors; cycles "
+     "through\n"
+     "mutexes and semaphores are suspected. The program stands still for about 20 us a thread.\n"
+     "FILE is a recording (NAME.clarinet) with the profiler threads.\n\n"
      "Examples:\n"
      "  clarinet threads Shop.Api\n"
      "  clarinet threads 4711 --filter 'Shop.*'\n"},

@@ -2,6 +2,7 @@
 #include "cli/threads_show.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,16 +31,33 @@ static const char *method_text(const threads_view *v, uint32_t stack)
     return model_text(v->model, v->process->functions[frame->function].name);
 }
 
-static void print_stack(const threads_view *v, uint32_t stack)
+static bool is_nameless(const threads_view *v, uint32_t stack)
+{
+    return v->process->functions[v->process->frames[v->process->stack_frames[stack]].function]
+        .nameless;
+}
+
+/* Native frames without a name are one line where they follow each other in one library. */
+static void print_stack(FILE *out, const threads_view *v, uint32_t stack)
 {
     char place[256];
 
     if (stack == 0)
-        printf("    (no managed frames)\n");
-    for (; stack != 0; stack = v->process->stack_parents[stack])
-        printf("    %s%s\n", method_text(v, stack),
-               place_text(v, &v->process->frames[v->process->stack_frames[stack]], place,
-                          sizeof place));
+        fprintf(out, "    (no frames)\n");
+    for (; stack != 0; stack = v->process->stack_parents[stack]) {
+        const char *method = method_text(v, stack);
+        size_t same = 1;
+
+        while (is_nameless(v, stack) && v->process->stack_parents[stack] != 0 &&
+               text_equal(method_text(v, v->process->stack_parents[stack]), method)) {
+            stack = v->process->stack_parents[stack];
+            same++;
+        }
+        fprintf(out, "    %s%s", method,
+                place_text(v, &v->process->frames[v->process->stack_frames[stack]], place,
+                           sizeof place));
+        fprintf(out, same == 1 ? "\n" : "  (%zu frames)\n", same);
+    }
 }
 
 static const char *title(const threads_view *v, const threads_entry *t, char *text, size_t size)
@@ -79,23 +97,23 @@ static const char *verb_text(const threads_entry *t)
                                                                    : "owns";
 }
 
-static void print_wait(const threads_view *v, const threads_entry *t)
+static void print_wait(FILE *out, const threads_view *v, const threads_entry *t)
 {
     char who[160];
     const threads_entry *owner = threads_by_id(v, t->owner);
 
-    printf("%s", threads_state_name(t->state));
+    fprintf(out, "%s", threads_state_name(t->state));
     if (t->object != 0 && t->object_type != 0 && t->state != THREADS_JOIN)
-        printf(" of %s", model_text(v->model, t->object_type));
+        fprintf(out, " of %s", model_text(v->model, t->object_type));
     if (t->owner != 0 && owner != NULL)
-        printf(", which %s %s", title(v, owner, who, sizeof who), verb_text(t));
+        fprintf(out, ", which %s %s", title(v, owner, who, sizeof who), verb_text(t));
     else if (t->owner != 0)
-        printf(", owned by thread %llu, which is gone", (unsigned long long)t->owner);
+        fprintf(out, ", owned by thread %llu, which is gone", (unsigned long long)t->owner);
     if (t->waited_ns >= 1000000000u)
-        printf(", for %.0f s", (double)t->waited_ns / 1e9);
+        fprintf(out, ", for %.0f s", (double)t->waited_ns / 1e9);
 }
 
-static void print_cycle(const threads_view *v, const threads_cycle *c)
+static void print_cycle(FILE *out, const threads_view *v, const threads_cycle *c)
 {
     char who[160], owner[160], thing[400];
 
@@ -103,48 +121,49 @@ static void print_cycle(const threads_view *v, const threads_cycle *c)
         const threads_entry *t = &v->entries[c->members[k]];
         const threads_entry *next = &v->entries[c->members[(k + 1) % c->count]];
 
-        printf("  %s waits for %s that %s %s\n", title(v, t, who, sizeof who),
-               thing_text(v, t, thing, sizeof thing), title(v, next, owner, sizeof owner),
-               verb_text(t));
-        print_stack(v, t->stack);
+        fprintf(out, "  %s waits for %s that %s %s\n", title(v, t, who, sizeof who),
+                thing_text(v, t, thing, sizeof thing), title(v, next, owner, sizeof owner),
+                verb_text(t));
+        print_stack(out, v, t->stack);
     }
-    printf("\n");
+    fprintf(out, "\n");
 }
 
-static void print_chain(const threads_view *v, const threads_chain *c)
+static void print_chain(FILE *out, const threads_view *v, const threads_chain *c)
 {
     char who[160];
 
-    printf("ASYNC DEADLOCK: %s blocks on a task whose next step needs %s\n",
-           title(v, &v->entries[c->entry], who, sizeof who),
-           c->by_pool ? "a worker of the thread pool, and all of them block" : "this very thread");
-    print_stack(v, v->entries[c->entry].stack);
+    fprintf(out, "ASYNC DEADLOCK: %s blocks on a task whose next step needs %s\n",
+            title(v, &v->entries[c->entry], who, sizeof who),
+            c->by_pool ? "a worker of the thread pool, and all of them block" : "this very thread");
+    print_stack(out, v, v->entries[c->entry].stack);
     for (size_t i = 0; i < c->count; i++)
-        printf("  %s %s%s\n", i == 0 ? "it waits for" : "which awaits",
-               c->steps[i].method[0] != '\0' ? c->steps[i].method
-                                             : model_text(v->model, c->steps[i].type),
-               c->steps[i].is_done ? " (done)" : "");
-    printf("\n");
+        fprintf(out, "  %s %s%s\n", i == 0 ? "it waits for" : "which awaits",
+                c->steps[i].method[0] != '\0' ? c->steps[i].method
+                                              : model_text(v->model, c->steps[i].type),
+                c->steps[i].is_done ? " (done)" : "");
+    fprintf(out, "\n");
 }
 
-static void print_cycles(const threads_view *v)
+static void print_cycles(FILE *out, const threads_view *v)
 {
     for (size_t i = 0; i < v->cycle_count; i++) {
         if (v->cycles[i].suspected)
             continue;
-        printf("DEADLOCK: %zu threads wait for each other, for ever\n", v->cycles[i].count);
-        print_cycle(v, &v->cycles[i]);
+        fprintf(out, "DEADLOCK: %zu threads wait for each other, for ever\n", v->cycles[i].count);
+        print_cycle(out, v, &v->cycles[i]);
     }
     for (size_t i = 0; i < v->cycle_count; i++) {
         if (!v->cycles[i].suspected)
             continue;
-        printf("SUSPECTED DEADLOCK: %zu threads seem to wait for each other (what they wait for "
-               "keeps no owner; who has it is inferred)\n",
-               v->cycles[i].count);
-        print_cycle(v, &v->cycles[i]);
+        fprintf(out,
+                "SUSPECTED DEADLOCK: %zu threads seem to wait for each other (what they wait for "
+                "keeps no owner; who has it is inferred)\n",
+                v->cycles[i].count);
+        print_cycle(out, v, &v->cycles[i]);
     }
     for (size_t i = 0; i < v->chain_count; i++)
-        print_chain(v, &v->chains[i]);
+        print_chain(out, v, &v->chains[i]);
 }
 
 /* ---- groups of threads that stand at the same place ---- */
@@ -167,7 +186,7 @@ static bool is_same(const threads_show_options *o, const threads_entry *a, const
            a->object == b->object;
 }
 
-static void print_threads(const threads_view *v, const threads_show_options *o)
+static void print_threads(FILE *out, const threads_view *v, const threads_show_options *o)
 {
     bool *done = memory_allocate_array(v->count, sizeof *done);
     char who[160];
@@ -185,13 +204,13 @@ static void print_threads(const threads_view *v, const threads_show_options *o)
             }
         }
         if (same > 1)
-            printf("%zu threads, %s and others: ", same, title(v, t, who, sizeof who));
+            fprintf(out, "%zu threads, %s and others: ", same, title(v, t, who, sizeof who));
         else
-            printf("%s: ", title(v, t, who, sizeof who));
-        print_wait(v, t);
-        printf("  (CPU %.3f s)\n", (double)t->cpu_ns / 1e9);
-        print_stack(v, t->stack);
-        printf("\n");
+            fprintf(out, "%s: ", title(v, t, who, sizeof who));
+        print_wait(out, v, t);
+        fprintf(out, "  (%s, CPU %.3f s)\n", threads_role(v, t), (double)t->cpu_ns / 1e9);
+        print_stack(out, v, t->stack);
+        fprintf(out, "\n");
     }
     memory_free(done);
 }
@@ -224,6 +243,7 @@ static void put_thread(json *j, const threads_view *v, const threads_entry *t)
     json_put_u64(j, "os_id", t->os_id);
     json_put_u64(j, "managed_id", t->managed_id);
     json_put_text(j, "name", model_text(v->model, t->name));
+    json_put_text(j, "role", threads_role(v, t));
     json_put_text(j, "state", threads_state_name(t->state));
     json_put_u64(j, "cpu_ns", t->cpu_ns);
     put_frames(j, v, t->stack);
@@ -305,20 +325,86 @@ static void print_json(const threads_view *v, const threads_show_options *o)
     sink_free(&out);
 }
 
-void threads_show(const threads_view *view, const threads_show_options *options)
+/* ---- pages ---- */
+
+static void put_escaped(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '<' || *text == '>' || *text == '&')
+            printf(*text == '<' ? "&lt;" : *text == '>' ? "&gt;" : "&amp;");
+        else
+            putchar(*text);
+    }
+}
+
+static void put_section(threads_show_format format, const char *title, const char *text)
+{
+    if (format == THREADS_SHOW_WORDS) {
+        printf("%s", text);
+    } else if (text[0] != '\0' && format == THREADS_SHOW_MARKDOWN) {
+        printf("## %s\n\n```\n%s```\n\n", title, text);
+    } else if (text[0] != '\0') {
+        printf("<h2>%s</h2>\n<pre>", title);
+        put_escaped(text);
+        printf("</pre>\n");
+    }
+}
+
+static void print_summary(FILE *out, const threads_view *view)
 {
     size_t certain = threads_cycles(view, false);
 
-    if (options->as_json) {
+    fprintf(out, "%zu threads, %zu deadlock%s", view->count, certain, certain == 1 ? "" : "s");
+    if (view->cycle_count != certain)
+        fprintf(out, ", %zu suspected", view->cycle_count - certain);
+    if (view->chain_count != 0)
+        fprintf(out, ", %zu blocked on async work", view->chain_count);
+    fprintf(out, "; the program stood still for %.1f ms\n", (double)view->suspension_ns / 1e6);
+}
+
+/* Writes one part into memory, then as a section. */
+static void show_part(const threads_view *view, const threads_show_options *o, int part)
+{
+    static const char *const TITLES[] = {"Deadlocks", "Threads", "Summary"};
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+
+    if (out == NULL)
+        return;
+    if (part == 0)
+        print_cycles(out, view);
+    else if (part == 1)
+        print_threads(out, view, o);
+    else
+        print_summary(out, view);
+    fclose(out);
+    put_section(o->format, TITLES[part], text);
+    free(text);
+}
+
+void threads_show(const threads_view *view, const threads_show_options *options)
+{
+    char name[200];
+
+    if (options->format == THREADS_SHOW_JSON) {
         print_json(view, options);
         return;
     }
-    print_cycles(view);
-    print_threads(view, options);
-    printf("%zu threads, %zu deadlock%s", view->count, certain, certain == 1 ? "" : "s");
-    if (view->cycle_count != certain)
-        printf(", %zu suspected", view->cycle_count - certain);
-    if (view->chain_count != 0)
-        printf(", %zu blocked on async work", view->chain_count);
-    printf("; the program stood still for %.1f ms\n", (double)view->suspension_ns / 1e6);
+    snprintf(name, sizeof name, "Threads of %s (%llu)",
+             model_text(view->model, view->process->name), (unsigned long long)view->process->pid);
+    if (options->format == THREADS_SHOW_MARKDOWN) {
+        printf("# %s\n\n", name);
+    } else if (options->format == THREADS_SHOW_HTML) {
+        printf("<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>");
+        put_escaped(name);
+        printf("</title>\n<style>body{font:14px sans-serif;margin:2em;color-scheme:light dark}"
+               "pre{font:13px monospace}</style>\n<h1>");
+        put_escaped(name);
+        printf("</h1>\n");
+    }
+    for (int part = 0; part < 3; part++)
+        show_part(view, options, part);
+    if (options->format == THREADS_SHOW_HTML)
+        printf("</html>\n");
 }

@@ -1,16 +1,23 @@
 /*
- * threads_show: a look at the threads in words or as JSON on standard output: cycles first, then
- * what else is wrong, then the threads, those at the same place as one.
+ * threads_show: a look at the threads in words, as JSON or as a page on standard output: cycles
+ * first, then what else is wrong, then the threads, those at the same place as one.
  */
 #ifndef CLARINET_CLI_THREADS_SHOW_H
 #define CLARINET_CLI_THREADS_SHOW_H
 
 #include "analysis/threads.h"
 
+typedef enum {
+    THREADS_SHOW_WORDS,
+    THREADS_SHOW_JSON,
+    THREADS_SHOW_MARKDOWN,
+    THREADS_SHOW_HTML
+} threads_show_format;
+
 typedef struct {
     const char *filter; /* of names and methods; NULL = all */
     uint64_t thread;    /* OS id; 0 = all */
-    bool as_json;
+    threads_show_format format;
     bool flat; /* one entry for each thread */
 } threads_show_options;
 

@@ -1,8 +1,10 @@
 /*
  * clarinet threads PID: what every thread does now, and who waits for whom. Takes one look with the
- * profiler `threads` into a recording of its own, which is kept only with -o.
+ * profiler `threads` into a recording of its own, which is kept only with -o. Of a recording that
+ * is there already it shows the looks.
  */
 #include <getopt.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,7 @@ static const uint64_t LOOK_NS = 250000000; /* the look comes within the first te
 typedef struct {
     const char *target;
     const char *file; /* -o; NULL = a temporary one */
+    int watch_ms;     /* --watch; 0 = once */
     threads_show_options show;
 } options;
 
@@ -42,6 +45,7 @@ static int take_look(const options *o, const char *file, error *e)
     if (code != 0)
         return code;
     memset(&session, 0, sizeof session);
+    memset(&selection, 0, sizeof selection);
     code = catalogue_add(&selection, "threads", e);
     if (code == 0)
         code = library_find(LIBRARY_AGENT, &library, e);
@@ -63,22 +67,91 @@ static int take_look(const options *o, const char *file, error *e)
     return code;
 }
 
-static int show(const options *o, const char *file, error *e)
+static int show_look(const options *o, const model *m, uint64_t look, error *e)
 {
     threads_view view;
+    int code = threads_make_look(m, &m->processes[0], look, &view, e);
+
+    if (code == 0) {
+        threads_show(&view, &o->show);
+        threads_free(&view);
+    }
+    return code;
+}
+
+/* The last look of a recording, or each one with --watch. */
+static int show(const options *o, const char *file, bool every, error *e)
+{
     model m;
     int code = model_load_path(file, 0, &m, e);
 
     if (code != 0)
         return code;
-    code = m.process_count == 0 ? error_set(e, ERROR_NOT_FOUND, "the recording holds no process")
-                                : threads_make(&m, &m.processes[0], &view, e);
-    if (code == 0) {
-        threads_show(&view, &o->show);
-        threads_free(&view);
-    }
+    if (m.process_count == 0)
+        code = error_set(e, ERROR_NOT_FOUND, "the recording holds no process");
+    else if (!every)
+        code = show_look(o, &m, 0, e);
+    for (uint64_t i = 1; code == 0 && every && i <= threads_last_look(&m, &m.processes[0]); i++)
+        code = show_look(o, &m, i, e);
     model_free(&m);
     return code;
+}
+
+static bool parse_format(const char *text, options *o)
+{
+    static const struct {
+        const char *name;
+        threads_show_format format;
+    } FORMATS[] = {{"text", THREADS_SHOW_WORDS},
+                   {"json", THREADS_SHOW_JSON},
+                   {"md", THREADS_SHOW_MARKDOWN},
+                   {"html", THREADS_SHOW_HTML}};
+
+    for (size_t i = 0; i < sizeof FORMATS / sizeof *FORMATS; i++) {
+        if (text_equal(text, FORMATS[i].name)) {
+            o->show.format = FORMATS[i].format;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Seconds, with a fraction. */
+static bool parse_watch(const char *text, options *o)
+{
+    char *end = NULL;
+    double seconds = text == NULL ? 2 : strtod(text, &end);
+
+    if ((text != NULL && (end == text || *end != '\0')) || !(seconds >= 0.1 && seconds <= 3600))
+        return false;
+    o->watch_ms = (int)(seconds * 1000);
+    return true;
+}
+
+static bool parse_option(int option, options *o)
+{
+    switch (option) {
+    case 'j':
+        o->show.format = THREADS_SHOW_JSON;
+        return true;
+    case 'f':
+        return parse_format(optarg, o);
+    case 'l':
+        o->show.flat = true;
+        return true;
+    case 'F':
+        o->show.filter = optarg;
+        return true;
+    case 'o':
+        o->file = optarg;
+        return true;
+    case 'w':
+        return parse_watch(optarg, o);
+    case 't':
+        return text_to_u64(optarg, &o->show.thread);
+    default:
+        return false;
+    }
 }
 
 static int parse(int argc, char **argv, options *o, error *e)
@@ -86,22 +159,15 @@ static int parse(int argc, char **argv, options *o, error *e)
     static const struct option OPTIONS[] = {
         {"json", no_argument, NULL, 'j'},         {"flat", no_argument, NULL, 'l'},
         {"filter", required_argument, NULL, 'F'}, {"thread", required_argument, NULL, 't'},
-        {"output", required_argument, NULL, 'o'}, {NULL, 0, NULL, 0}};
+        {"output", required_argument, NULL, 'o'}, {"format", required_argument, NULL, 'f'},
+        {"watch", optional_argument, NULL, 'w'},  {NULL, 0, NULL, 0}};
     int option;
 
     memset(o, 0, sizeof *o);
     opterr = 0;
     optind = 1;
-    while ((option = getopt_long(argc, argv, "o:", OPTIONS, NULL)) != -1) {
-        if (option == 'j')
-            o->show.as_json = true;
-        else if (option == 'l')
-            o->show.flat = true;
-        else if (option == 'F')
-            o->show.filter = optarg;
-        else if (option == 'o')
-            o->file = optarg;
-        else if (option != 't' || !text_to_u64(optarg, &o->show.thread)) {
+    while ((option = getopt_long(argc, argv, "o:f:", OPTIONS, NULL)) != -1) {
+        if (!parse_option(option, o)) {
             error_set(e, ERROR_USAGE, "threads does not understand %s", argv[optind - 1]);
             return error_advise(e, "`clarinet threads --help` lists the options");
         }
@@ -114,33 +180,59 @@ static int parse(int argc, char **argv, options *o, error *e)
     return 0;
 }
 
-int verb_threads(int argc, char **argv)
+/* One look into a file, which is then shown. */
+static int look_once(const options *o, error *e)
 {
     char temporary[] = "/tmp/clarinet-threads-XXXXXX";
-    const char *file;
+    const char *file = o->file;
+    int descriptor, code;
+
+    if (file == NULL) {
+        descriptor = mkstemp(temporary);
+        if (descriptor < 0) {
+            error_set(e, ERROR_IO, "no temporary file can be made in /tmp");
+            return error_advise(e, "name a file with -o");
+        }
+        close(descriptor);
+        file = temporary;
+    }
+    code = take_look(o, file, e);
+    if (code == 0)
+        code = show(o, file, false, e);
+    if (o->file == NULL)
+        unlink(temporary);
+    return code;
+}
+
+/* A look now and then, until Ctrl-C. */
+static int watch(const options *o, error *e)
+{
+    struct pollfd stop = {cli_open_stop_descriptor(NULL), POLLIN, 0};
+    bool clears = isatty(STDOUT_FILENO) && o->show.format == THREADS_SHOW_WORDS;
+    int code;
+
+    do {
+        if (clears)
+            printf("\033[H\033[2J");
+        code = look_once(o, e);
+        fflush(stdout);
+    } while (code == 0 && poll(&stop, 1, o->watch_ms) == 0);
+    close(stop.fd);
+    return code;
+}
+
+int verb_threads(int argc, char **argv)
+{
     options o;
     error e;
-    int descriptor;
     int code;
 
     error_clear(&e);
     if (parse(argc, argv, &o, &e) != 0)
         return cli_fail(&e);
-    file = o.file;
-    if (file == NULL) {
-        descriptor = mkstemp(temporary);
-        if (descriptor < 0) {
-            error_set(&e, ERROR_IO, "no temporary file can be made in /tmp");
-            error_advise(&e, "name a file with -o");
-            return cli_fail(&e);
-        }
-        close(descriptor);
-        file = temporary;
-    }
-    code = take_look(&o, file, &e);
-    if (code == 0)
-        code = show(&o, file, &e);
-    if (o.file == NULL)
-        unlink(temporary);
+    if (text_ends_with(o.target, ".clarinet"))
+        code = show(&o, o.target, o.watch_ms != 0, &e);
+    else
+        code = o.watch_ms != 0 ? watch(&o, &e) : look_once(&o, &e);
     return code == 0 ? CLI_DONE : cli_fail(&e);
 }

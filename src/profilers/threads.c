@@ -1,6 +1,6 @@
 /*
- * threads: every thread of the process at one moment: stack, CPU time, the monitor it waits for and
- * who owns it.
+ * threads: every thread of the process at one moment: stack, CPU time, what it waits for and who
+ * owns that.
  *
  * One suspension of the runtime for all of it: stacks by the runtime's own walker, monitors from
  * its memory. Names are resolved after the threads run again. The suspension ends in any case when
@@ -112,6 +112,7 @@ typedef struct {
     bool cut;
     bool is_seen;
     monitors_wait wait;
+    native_stack_spot spot;
     uintptr_t addresses[MOST_FRAMES];
 } seen_thread;
 
@@ -124,6 +125,8 @@ typedef struct {
     uint64_t next_ns;     /* 0 = no further look */
     uint64_t interval_ns; /* 0 = once */
     waits waits;
+    sampling_code code;
+    bool has_code;
 } state;
 
 /* A stack while it is walked. */
@@ -209,7 +212,8 @@ static void look_at_threads(agent *a, state *s, uint64_t begin)
                                    &w, NULL, 0);
         if (has_monitors)
             monitors_look(&m, t->id, &t->wait);
-        waits_look(&s->waits, t->id, t->os_thread, w.innermost, w.count);
+        t->spot = native_stack_place(t->os_thread);
+        waits_look(&s->waits, t->id, t->os_thread, t->spot, w.innermost, w.count);
         t->is_seen = true;
     }
     for (size_t i = 0; i < s->count && s->threads[i].is_seen; i++)
@@ -263,6 +267,38 @@ static void write_link(void *context, const waits_link *link, uint32_t type)
     agent_row(a, SELF, 4, cells);
 }
 
+typedef struct {
+    agent *agent;
+    uint64_t time;
+} unmanaged;
+
+/* A thread that the runtime does not know. The managed ones are sorted. */
+static void write_native(void *context, uint32_t os_thread)
+{
+    unmanaged *u = context;
+    state *s = state_of(u->agent);
+    uint64_t cells[COLUMNS] = {0};
+    size_t low = 0, high = s->count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (s->threads[middle].os_thread < os_thread)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if ((low < s->count && s->threads[low].os_thread == os_thread) ||
+        (int)os_thread == u->agent->own_thread_id)
+        return;
+    cells[TIME] = u->time;
+    cells[THREAD] = os_thread;
+    cells[STACK] = native_stack_walk(&s->code, os_thread, native_stack_place(os_thread), 0);
+    cells[CPU] = sampling_thread_clock((int)os_thread);
+    cells[LOOK] = s->looks;
+    agent_row(u->agent, SELF, 0, cells);
+}
+
 static void write_rows(agent *a, state *s, uint64_t time, uint64_t suspension)
 {
     uint64_t look[LOOK_COLUMNS] = {time, s->looks, suspension, s->count};
@@ -279,6 +315,7 @@ static void write_rows(agent *a, state *s, uint64_t time, uint64_t suspension)
         cells[MANAGED_ID] = t->managed_id;
         cells[STACK] =
             t->frames == 0 ? 0 : names_stack_of(&a->names, t->addresses, t->frames, true, t->cut);
+        cells[STACK] = native_stack_walk(&s->code, t->os_thread, t->spot, (uint32_t)cells[STACK]);
         cells[CPU] = sampling_thread_clock((int)t->os_thread);
         cells[LOOK] = s->looks;
         cells[NATIVE] = t->id;
@@ -293,6 +330,7 @@ static void write_rows(agent *a, state *s, uint64_t time, uint64_t suspension)
         }
         agent_row(a, SELF, 0, cells);
     }
+    native_stack_each_thread(write_native, &(unmanaged){a, time});
     waits_write(&s->waits, &a->names, &(waits_rows){write_object, write_field, write_link, a});
     agent_row(a, SELF, 1, look);
 }
@@ -335,6 +373,9 @@ static void take_look(agent *a, state *s)
     if (!agent_enter_runtime(a) || !make_room(a, s))
         return;
     waits_begin(&s->waits, &a->info);
+    if (!s->has_code)
+        sampling_code_init(&s->code, a);
+    s->has_code = true;
     if (!suspend(a)) {
         agent_lose(a, SELF, LOSS_BUSY, 1);
         return;
@@ -386,6 +427,8 @@ static void stop(agent *a)
     memory_free(s->threads);
     memory_free(s->ids);
     waits_free(&s->waits);
+    if (s->has_code)
+        sampling_code_free(&s->code);
     memset(s, 0, sizeof *s);
 }
 

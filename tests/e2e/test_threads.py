@@ -82,6 +82,12 @@ def test_every_kind_of_knot_is_found_and_nothing_else(clarinet, sample, runtime)
         steps = chain["tasks"]
         assert [s["method"] for s in steps] == ["Knots.Windows.LoadAsync", "Knots.Windows.FetchAsync", ""]
         assert [s["done"] for s in steps] == [False, False, True]
+        assert "libcoreclr.so" in {frame["module"] for frame in threads["reader"]["frames"]}
+        roles = {thread["name"]: thread["role"] for thread in answer["threads"]}
+        assert roles[".NET Finalizer"] == "finalizer" and roles["reader"] == "thread"
+        assert [t["role"] for t in answer["threads"] if t["os_id"] == patient.pid] == ["main"]
+        native = threads[".NET SynchManag"]
+        assert native["managed_id"] == 0 and native["frames"] and native["role"] == "runtime"
         assert all(t["managed_id"] > 0 for t in threads.values() if t["name"].startswith("ring"))
         assert patient.finish() == 0
     assert "all tied: True" in patient.lines
@@ -118,6 +124,29 @@ def test_fifty_sleepers_are_merged_and_filtered(clarinet, sample):
         flat = clarinet("threads", patient.pid, "--flat", "--filter", "sleeper-*")
         assert flat.out.count('"sleeper-') == 50
         patient.finish()
+
+
+def test_looks_of_a_recording_and_pages(clarinet, sample, tmp_path):
+    with sample("Stuck") as patient:
+        file = tmp_path / "looks.clarinet"
+        asked = ["-p", "threads", "--set", "threads.interval=50ms", "-d", "2s", "-o", file]
+        done = clarinet("record", *asked, patient.pid)
+        assert done.code == 0, done
+        watching = clarinet.start("threads", patient.pid, "--watch=0.1", "--json")
+        for _ in range(2):  # a second look is another line
+            assert len(json.loads(watching.stdout.readline())["deadlocks"]) == 1
+        watching.send_signal(signal.SIGINT)
+        watching.stdout.read()
+        assert watching.wait(timeout=60) == 0
+        patient.finish()
+    looks = [json.loads(line) for line in clarinet("threads", file, "--watch", "--json").out.splitlines()]
+    assert len(looks) >= 2
+    assert all(len(look["deadlocks"]) == 1 for look in looks)
+    page = clarinet("threads", file, "-f", "html").out
+    assert page.startswith("<!doctype html>") and "Stuck.Ledger" in page and "<Main>" not in page
+    assert clarinet("threads", file, "-f", "md").out.startswith("# Threads of Stuck")
+    assert clarinet("threads", file, "-f", "nonsense").code == 2
+    assert clarinet("threads", file, "--watch=x").code == 2
 
 
 def test_dotnet_build_and_a_service_are_unharmed(clarinet, web_service):
