@@ -3,12 +3,28 @@
 // stops the process, and prints one JSON object: every object there is by method table ("all"), those
 // that its roots reach ("live"), roots by kind (the address of a handle, else of the object), and for each TYPE what would be freed if all its
 // objects went: worked out the slow way, by walking from the roots once more without them.
+//   clrmd PID --threads
+// prints the threads with their ids and the monitors that are held, with their owners.
 using System.Text.Json;
 using Microsoft.Diagnostics.Runtime;
 
 using DataTarget target = DataTarget.AttachToProcess(int.Parse(args[0]), suspend: true);
 using ClrRuntime runtime = target.ClrVersions[0].CreateRuntime();
 ClrHeap heap = runtime.Heap;
+
+if (args.Length > 1 && args[1] == "--threads")
+{
+    Console.WriteLine(JsonSerializer.Serialize(new
+    {
+        threads = runtime.Threads.Select(t => new { os = t.OSThreadId, managed = t.ManagedThreadId }),
+        monitors = heap.EnumerateSyncBlocks().Where(b => b.IsMonitorHeld).Select(b => new
+        {
+            address = b.Object,
+            owner = runtime.Threads.FirstOrDefault(t => t.Address == b.HoldingThreadAddress)?.OSThreadId ?? 0,
+        }),
+    }));
+    return 0;
+}
 Dictionary<ulong, Node> nodes = new();
 Dictionary<string, List<ulong>> roots = new();
 List<ulong> starts = new();
