@@ -1,0 +1,99 @@
+/* The cycles of a wait graph: certain ones, suspected ones, and none where there is none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/threads.h"
+#include "base/memory.h"
+
+enum { THREADS = 8 };
+
+static void open_view(threads_view *v)
+{
+    memset(v, 0, sizeof *v);
+    v->entries = memory_allocate_array(THREADS, sizeof *v->entries);
+    v->count = THREADS;
+    assert_non_null(v->entries);
+    for (size_t i = 0; i < THREADS; i++)
+        v->entries[i].os_id = 100 + i;
+}
+
+static void find(threads_view *v)
+{
+    error e;
+
+    error_clear(&e);
+    assert_int_equal(threads_find_cycles(v, &e), 0);
+}
+
+static void test_a_chain_is_no_cycle(void **state)
+{
+    threads_view v;
+
+    (void)state;
+    open_view(&v);
+    for (size_t i = 0; i + 1 < THREADS; i++)
+        assert_true(threads_add_edge(&v, i, i + 1, false));
+    assert_true(threads_add_edge(&v, 0, THREADS - 1, false)); /* two ways to one end */
+    find(&v);
+    assert_int_equal(v.cycle_count, 0);
+    threads_free(&v);
+}
+
+static void test_cycles_are_told_apart(void **state)
+{
+    threads_view v;
+
+    (void)state;
+    open_view(&v);
+    assert_true(threads_add_edge(&v, 0, 1, false));
+    assert_true(threads_add_edge(&v, 1, 2, false));
+    assert_true(threads_add_edge(&v, 2, 0, false));
+    assert_true(threads_add_edge(&v, 3, 0, false)); /* behind it */
+    assert_true(threads_add_edge(&v, 4, 5, false));
+    assert_true(threads_add_edge(&v, 5, 4, true)); /* inferred */
+    find(&v);
+    assert_int_equal(v.cycle_count, 2);
+    assert_int_equal(threads_cycles(&v, false), 1);
+    assert_int_equal(threads_cycles(&v, true), 1);
+    assert_false(v.cycles[0].suspected);
+    assert_int_equal(v.cycles[0].count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(v.cycles[0].members[i], i);
+    assert_true(v.cycles[1].suspected);
+    assert_int_equal(v.cycles[1].count, 2);
+    threads_free(&v);
+}
+
+/* A writer waits for every reader: one of them that waits for the writer is enough. */
+static void test_one_of_many_owners_closes_a_cycle(void **state)
+{
+    threads_view v;
+
+    (void)state;
+    open_view(&v);
+    for (size_t i = 1; i < THREADS; i++)
+        assert_true(threads_add_edge(&v, 0, i, false));
+    assert_true(threads_add_edge(&v, 6, 0, false));
+    find(&v);
+    assert_int_equal(v.cycle_count, 1);
+    assert_int_equal(v.cycles[0].count, 2);
+    assert_int_equal(v.cycles[0].members[0], 0);
+    assert_int_equal(v.cycles[0].members[1], 6);
+    threads_free(&v);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_chain_is_no_cycle),
+        cmocka_unit_test(test_cycles_are_told_apart),
+        cmocka_unit_test(test_one_of_many_owners_closes_a_cycle),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
