@@ -2,7 +2,7 @@
 // 20,000 tickets of 48 bytes, 1,000 buffers of 1,024 bytes and 4 large ones of 200,024 bytes.
 // Prints how many rounds it made.
 // Options: --rate R rounds a second (50; 0 = as fast as it can), --rounds N (0 = until the end),
-// --seconds S, --thrifty 1 does the same work with objects it made once (healthy).
+// --seconds S, --tell 1 also says ten times a second how many so far (for measuring), --thrifty 1 does the same work with objects it made once (healthy).
 using System;
 using System.Runtime.CompilerServices;
 using Clarinet.Samples;
@@ -18,6 +18,8 @@ namespace Allocator
             int limit = patient.Number("rounds", 0);
             bool thrifty = patient.Number("thrifty", 0) != 0;
             long start = Environment.TickCount64;
+            bool tells = patient.Number("tell", 0) != 0;
+            long told = start;
             long rounds = 0;
 
             patient.Ready();
@@ -30,6 +32,11 @@ namespace Allocator
                     Maker.MakeLarge(4);
                 }
                 rounds++;
+                if (tells && Environment.TickCount64 - told >= 100)
+                {
+                    told = Environment.TickCount64;
+                    Console.WriteLine($"so far {rounds}");
+                }
                 if (rate > 0)
                 {
                     int wait = (int)(start + rounds * 1000 / rate - Environment.TickCount64);

@@ -1,11 +1,12 @@
 // Sick: asks the runtime for collections it does not need. One round allocates 1 MB of garbage,
 // calls GC.Collect(0) in one place and GC.Collect() in another. Prints how many it asked for.
 // Options: --rate R rounds a second (20; 0 = as fast as it can), --rounds N (0 = until the end),
-// --seconds S, --count 1 also prints the runtime's own count of collections and sum of pauses since
+// --seconds S, --holes N leaves N holes of 1000 bytes between objects that cannot move, --count 1 also prints the runtime's own count of collections and sum of pauses since
 // its start (for comparing).
 using System;
 using System.Globalization;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 using Clarinet.Samples;
 
 namespace GcPressure
@@ -20,6 +21,7 @@ namespace GcPressure
             long start = Environment.TickCount64;
             long rounds = 0;
 
+            Hedgehog.MakeHoles(patient.Number("holes", 0));
             patient.Ready();
             while (!patient.IsOver && (limit == 0 || rounds < limit))
             {
@@ -51,6 +53,22 @@ namespace GcPressure
         {
             for (int i = 0; i < blocks * 100; i++)
                 GC.KeepAlive(new byte[1000]);
+        }
+    }
+
+    // Keeps every second object where it is.
+    public static class Hedgehog
+    {
+        public static void MakeHoles(int count)
+        {
+            byte[][] dropped = new byte[count][];
+
+            for (int i = 0; i < count; i++)
+            {
+                dropped[i] = new byte[1000];
+                GCHandle.Alloc(new byte[1000], GCHandleType.Pinned);
+            }
+            GC.KeepAlive(dropped);
         }
     }
 

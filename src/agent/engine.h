@@ -24,7 +24,8 @@
 #define ENGINE_LIST(X)                                                                             \
     X(cpu)                                                                                         \
     X(wall)                                                                                        \
-    X(exceptions) X(gc) X(trace) X(threads) X(contention) X(heap) X(pauses) X(allocations) X(jit)
+    X(exceptions)                                                                                  \
+    X(gc) X(trace) X(threads) X(contention) X(heap) X(pauses) X(allocations) X(jit) X(counters)
 
 enum {
 #define X(name) ENGINE_INDEX_##name,
@@ -48,6 +49,9 @@ typedef struct {
     size_t wish_count;
     /* How many of them, from the first on, are wanted now (after configure); NULL = all. */
     size_t (*count_wishes)(agent *a);
+    /* The filter of a wish, when it is not a constant. A text that changed stands at another
+     * place. */
+    const char *(*wish_filter)(agent *a, size_t wish);
     /* Its tables in the recording; table k of engine i has the id 16 i + k + 1. */
     const recording_table *tables;
     size_t table_count;

@@ -85,12 +85,14 @@ static void collect_wishes(agent *a, events *wanted)
 
         for (size_t k = 0; k < count; k++) {
             const events_wish *w = &ENGINES[i]->wishes[k];
+            const char *filter =
+                ENGINES[i]->wish_filter != NULL ? ENGINES[i]->wish_filter(a, k) : w->filter;
 
             wanted->keywords[w->provider] |= w->keywords;
             if (w->level > wanted->levels[w->provider])
                 wanted->levels[w->provider] = w->level;
-            if (w->filter != NULL)
-                wanted->filters[w->provider] = w->filter;
+            if (filter != NULL)
+                wanted->filters[w->provider] = filter;
         }
     }
 }

@@ -3,9 +3,15 @@
 
 #include <string.h>
 
+enum { FULL = 2 };
+
 static const char *const SPACES[GC_SPACES] = {"gen0", "gen1", "gen2", "loh", "poh"};
 
 typedef struct {
+    const model_column *time;
+    const model_column *allocated;
+    const model_column *collected;
+    const model_column *free;
     const model_column *generation;
     const model_column *reason;
     const model_column *kind;
@@ -59,6 +65,10 @@ bool gc_is_induced(uint64_t reason)
 
 static void find_columns(const model *m, const model_table *table, columns *c)
 {
+    c->time = groups_column(m, table, "time", RECORDING_TIME);
+    c->allocated = groups_column(m, table, "allocated", RECORDING_U64);
+    c->collected = groups_column(m, table, "collected_size", RECORDING_U64);
+    c->free = groups_column(m, table, "free", RECORDING_U64);
     c->generation = groups_column(m, table, "generation", RECORDING_U64);
     c->reason = groups_column(m, table, "reason", RECORDING_U64);
     c->kind = groups_column(m, table, "kind", RECORDING_U64);
@@ -88,6 +98,11 @@ static bool add_row(const columns *c, size_t row, gc *result)
         if (row == 0)
             result->first[i] = result->last[i];
     }
+    result->allocated_bytes += groups_cell(c->allocated, row, 0);
+    if (groups_cell(c->generation, row, 0) == FULL && groups_cell(c->collected, row, 0) != 0) {
+        result->full_size = groups_cell(c->collected, row, 0);
+        result->full_free = groups_cell(c->free, row, 0);
+    }
     if (gc_is_induced(reason)) {
         result->induced_total++;
         if (!groups_add(&result->induced, (uint32_t)groups_cell(c->stack, row, 0), 0, 0, 1, pause))
@@ -112,6 +127,12 @@ int gc_summarise(const model *m, const model_process *process, const model_table
             gc_free(result);
             return error_set(e, ERROR_MEMORY, "no memory to count the collections");
         }
+    }
+    if (table->rows > 1) {
+        uint64_t begin = groups_cell(c.time, 0, 0);
+        uint64_t end = groups_cell(c.time, table->rows - 1, 0);
+
+        result->allocated_ns = end > begin ? end - begin : 0;
     }
     groups_spread_sort(&result->pauses);
     groups_sort(&result->generations);

@@ -22,6 +22,10 @@ typedef struct {
     uint64_t promoted_bytes;
     uint64_t compacting;
     uint64_t most_pinned;
+    uint64_t allocated_bytes;  /* between the first collection and the last */
+    uint64_t allocated_ns;     /* in this time */
+    uint64_t full_size;        /* of the heap after the last full collection */
+    uint64_t full_free;        /* of it, free room between objects */
     uint64_t first[GC_SPACES]; /* sizes after the first and after the last collection */
     uint64_t last[GC_SPACES];
 } gc;

@@ -112,6 +112,12 @@ static const catalogue_parameter ALLOCATIONS[] = {
     END_OF_PARAMETERS,
 };
 
+static const catalogue_parameter COUNTERS[] = {
+    {"interval", CATALOGUE_DURATION, "1s", 100000000, UINT64_C(3600000000000), NULL,
+     "time between two values of a counter"},
+    END_OF_PARAMETERS,
+};
+
 const catalogue_profiler CATALOGUE[] = {
     {"cpu", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a02",
      "where processor time goes: stacks with lines, native code and the runtime included",
@@ -157,5 +163,9 @@ const catalogue_profiler CATALOGUE[] = {
      "what is compiled while the program runs: methods, tiers, time, sizes",
      "a few microseconds per compiled method",
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, NULL},
+    {"counters", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a14",
+     "counters of the runtime, of ASP.NET Core and of HttpClient over time",
+     "about 30 values an interval", CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false,
+     COUNTERS},
     {NULL, NULL, NULL, NULL, 0, false, NULL},
 };

@@ -209,6 +209,19 @@ const cli_verb CLI_VERBS[] = {
      "Examples:\n"
      "  clarinet serve --open\n"
      "  clarinet serve --socket /run/clarinet.sock --no-web-ui\n"},
+    {"counters", "PID|NAME [-d DURATION] [-i INTERVAL] [-f FORMAT] [--listen PORT]",
+     "show the counters of the runtime and of libraries, live", verb_counters,
+     "  -d, --duration DURATION  how long (10s, 2m); without it until Ctrl-C\n"
+     "  -i, --interval INTERVAL  time between two values (1s)\n"
+     "  -f, --format FORMAT      text, json, csv or prometheus\n"
+     "      --json               the same as -f json\n"
+     "      --listen PORT        serve http://127.0.0.1:PORT/metrics; 0 takes a free port\n"
+     "  -o, --output FILE        keep the recording\n\n"
+     "On a terminal the screen shows the last values, in a pipe every value is a line.\n\n"
+     "Examples:\n"
+     "  clarinet counters Shop.Api\n"
+     "  clarinet counters 4711 -d 1m -f csv > counters.csv\n"
+     "  clarinet counters 4711 --listen 9184\n"},
     {"completion", "bash|zsh|fish", "print a shell completion script", verb_completion,
      "Examples:\n"
      "  source <(clarinet completion bash)\n"

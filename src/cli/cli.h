@@ -48,6 +48,7 @@ int verb_launch(int argc, char **argv);
 int verb_ps(int argc, char **argv);
 int verb_heap(int argc, char **argv);
 int verb_il(int argc, char **argv);
+int verb_counters(int argc, char **argv);
 int verb_diff(int argc, char **argv);
 int verb_report(int argc, char **argv);
 int verb_profilers(int argc, char **argv);

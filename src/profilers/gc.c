@@ -19,7 +19,9 @@ enum {
     SELF = ENGINE_INDEX_gc,
     LOSS_RING = 0,
     LOSS_PARTS = 1,
-    MOST_BYTES = 128,
+    MOST_BYTES = 544, /* the parts of a heap's history */
+    SPACES = 5,       /* three generations, large and pinned objects */
+    LARGE_SPACE = 3,
     MOST_FRAMES = 64,
     UNDER_WAY = 4, /* one blocking and one background collection, and those not yet written */
     PENDING = 16,
@@ -38,6 +40,7 @@ enum {
     EVENT_SUSPEND_END = 8,
     EVENT_SUSPEND_BEGIN = 9,
     EVENT_TRIGGERED = 35,
+    EVENT_HEAP_HISTORY = 204,
     EVENT_GLOBAL_HISTORY = 205,
     MECHANISM_COMPACTION = 2, /* bit of GlobalMechanisms */
 };
@@ -64,6 +67,9 @@ enum {
     COMPACTING,
     MEMORY_LOAD,
     STACK,
+    ALLOCATED,
+    COLLECTED,
+    FREE,
     COLUMNS
 };
 
@@ -89,6 +95,9 @@ static const recording_column GC_COLUMNS[COLUMNS] = {
     [COMPACTING] = {RECORDING_U64, "compacting", ""},
     [MEMORY_LOAD] = {RECORDING_U64, "memory_load", "percent"},
     [STACK] = {RECORDING_STACK_ID, "stack", ""},
+    [ALLOCATED] = {RECORDING_U64, "allocated", "bytes"},
+    [COLLECTED] = {RECORDING_U64, "collected_size", "bytes"},
+    [FREE] = {RECORDING_U64, "free", "bytes"},
 };
 static const recording_table TABLES[] = {{"collections", "gc", GC_COLUMNS, COLUMNS}};
 static const char *const LOSSES[] = {
@@ -111,6 +120,8 @@ typedef struct {
     bool is_used;
     bool has_ended;
     bool has_stats;
+    uint64_t before[SPACES]; /* sizes of what was collected, all heaps together */
+    uint64_t after[SPACES];
     uint64_t cells[COLUMNS];
 } collection;
 
@@ -128,6 +139,8 @@ typedef struct {
     uint64_t suspend_end;
     asked pending[PENDING]; /* collections asked for and not begun, oldest first */
     size_t pending_count;
+    uint64_t sizes[SPACES]; /* after the last collection that told */
+    bool are_sizes_known[SPACES];
 } state;
 
 static state *state_of(agent *a)
@@ -141,7 +154,7 @@ static bool is_wanted(uint32_t id)
 {
     return id == EVENT_START || id == EVENT_END || id == EVENT_RESTART_END ||
            id == EVENT_HEAP_STATS || id == EVENT_SUSPEND_END || id == EVENT_SUSPEND_BEGIN ||
-           id == EVENT_TRIGGERED || id == EVENT_GLOBAL_HISTORY;
+           id == EVENT_TRIGGERED || id == EVENT_HEAP_HISTORY || id == EVENT_GLOBAL_HISTORY;
 }
 
 static bool is_induced(uint64_t reason)
@@ -324,6 +337,51 @@ static void on_history(state *s, reader *r)
     s->newest->cells[MEMORY_LOAD] = reader_u32(r);
 }
 
+/* One heap's part of a collection: of each generation that was collected its size before and after,
+ * and how much of it is free room between objects. */
+static void on_heap_history(state *s, reader *r)
+{
+    enum { HEAD = 2 + 6 * 8 + 6 * 4 + 8, REST_OF_SPACE = 4 * 8 };
+    collection *c = s->newest;
+    uint32_t count;
+
+    reader_skip(r, HEAD);
+    count = reader_u32(r);
+    if (c == NULL || !c->is_used)
+        return;
+    for (uint32_t i = 0; i < count && i < SPACES; i++) {
+        uint64_t before = reader_u64(r);
+        uint64_t after;
+        uint64_t room;
+
+        reader_skip(r, 2 * 8); /* free room before */
+        after = reader_u64(r);
+        room = reader_u64(r);
+        room += reader_u64(r);
+        reader_skip(r, REST_OF_SPACE);
+        if (reader_failed(r))
+            return;
+        c->before[i] += before;
+        c->after[i] += after;
+        c->cells[COLLECTED] += after;
+        c->cells[FREE] += room;
+    }
+}
+
+/* What was allocated since the last collection: by how much the youngest generation and the large
+ * objects have grown. */
+static void put_allocated(state *s, collection *c)
+{
+    for (size_t i = 0; i < SPACES; i++) {
+        if (c->before[i] == 0 && c->after[i] == 0)
+            continue; /* not collected */
+        if ((i == 0 || i >= LARGE_SPACE) && s->are_sizes_known[i] && c->before[i] > s->sizes[i])
+            c->cells[ALLOCATED] += c->before[i] - s->sizes[i];
+        s->sizes[i] = c->after[i];
+        s->are_sizes_known[i] = true;
+    }
+}
+
 /* The threads run again: the pause belongs to what started inside, else to the background one. */
 static void on_restart(state *s, const gc_event *event)
 {
@@ -349,6 +407,7 @@ static void write_finished(agent *a, state *s, bool last)
 
         if (!c->is_used || !c->has_ended || (!last && (s->is_suspended || !c->has_stats)))
             continue;
+        put_allocated(s, c);
         agent_row(a, SELF, 0, c->cells);
         if (s->newest == c)
             s->newest = NULL;
@@ -389,6 +448,9 @@ static void take_record(agent *a, unsigned kind, const void *payload, size_t len
         break;
     case EVENT_HEAP_STATS:
         on_heap_stats(s, &r);
+        break;
+    case EVENT_HEAP_HISTORY:
+        on_heap_history(s, &r);
         break;
     case EVENT_GLOBAL_HISTORY:
         on_history(s, &r);

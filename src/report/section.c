@@ -21,6 +21,7 @@ const report_section REPORT_SECTIONS[] = {
     {"heap_statics", NULL, section_nothing_markdown, section_nothing_json},
     {"allocations", NULL, section_allocations_markdown, section_allocations_json},
     {"compilations", NULL, section_jit_markdown, section_jit_json},
+    {"counters", NULL, section_counters_markdown, section_counters_json},
     {"pauses", NULL, section_pauses_markdown, section_pauses_json},
     {"heap_fields", NULL, section_nothing_markdown, section_nothing_json},
     {NULL, has_stacks, section_profile_markdown, section_profile_json},

@@ -52,6 +52,8 @@ int section_allocations_markdown(const section *s);
 int section_allocations_json(const section *s, json *j);
 int section_jit_markdown(const section *s);
 int section_jit_json(const section *s, json *j);
+int section_counters_markdown(const section *s);
+int section_counters_json(const section *s, json *j);
 int section_pauses_markdown(const section *s);
 int section_pauses_json(const section *s, json *j);
 int section_rows_markdown(const section *s);

@@ -43,6 +43,31 @@ static void put_heap(const section *s, const gc *x)
     sink_char(s->out, '\n');
 }
 
+static uint64_t allocation_rate(const gc *x)
+{
+    return x->allocated_ns == 0
+               ? 0
+               : (uint64_t)((double)x->allocated_bytes * 1e9 / (double)x->allocated_ns);
+}
+
+static void put_use(const section *s, const gc *x)
+{
+    char amount[REPORT_AMOUNT_SIZE];
+    char rate[REPORT_AMOUNT_SIZE];
+
+    if (x->allocated_ns != 0)
+        sink_format(s->out, "Between the first and the last one %s were allocated, %s a second. ",
+                    report_amount(x->allocated_bytes, "bytes", amount),
+                    report_amount(allocation_rate(x), "bytes", rate));
+    if (x->full_size != 0)
+        sink_format(s->out,
+                    "After the last full collection %s of the heap, %.1f %%, were free room "
+                    "between objects (fragmentation). ",
+                    report_amount(x->full_free, "bytes", amount),
+                    report_percent(x->full_free, x->full_size));
+    sink_text(s->out, "\n\n");
+}
+
 static void put_induced(const section *s, const gc *x)
 {
     sink_format(s->out,
@@ -77,6 +102,7 @@ int section_gc_markdown(const section *s)
                 report_amount(x.promoted_bytes, "bytes", promoted),
                 (unsigned long long)x.compacting, (unsigned long long)x.most_pinned);
     if (x.total != 0) {
+        put_use(s, &x);
         markdown_spread(s->out, "Pause", &x.pauses);
         put_generations(s, &x);
         put_heap(s, &x);
@@ -149,6 +175,13 @@ int section_gc_json(const section *s, json *j)
     json_put_u64(j, "promoted_bytes", x.promoted_bytes);
     json_put_u64(j, "compacting", x.compacting);
     json_put_u64(j, "most_pinned", x.most_pinned);
+    json_put_u64(j, "allocated_bytes", x.allocated_bytes);
+    json_put_u64(j, "allocated_bytes_per_second", allocation_rate(&x));
+    json_begin_object_at(j, "fragmentation");
+    json_put_u64(j, "size_bytes", x.full_size);
+    json_put_u64(j, "free_bytes", x.full_free);
+    json_put_f64(j, "percent", report_percent(x.full_free, x.full_size));
+    json_end_object(j);
     json_groups(s, j, &x);
     json_heap(j, "heap_first", x.first);
     json_heap(j, "heap_last", x.last);

@@ -92,3 +92,20 @@ def test_a_healthy_program_asks_for_nothing(runtime, sample_command, clarinet):
     assert table["induced"] == 0 and table["induced_by"] == []
     assert table["total"] > 0  # it allocates
     assert "Asked for by the program" not in clarinet("report", "out.clarinet", "-f", "md").out
+
+
+def test_allocated_bytes_and_fragmentation(runtime, sample_command, clarinet):
+    """A round allocates 1,000 blocks of 1,024 bytes between two collections. Holes stay between
+    objects that cannot move."""
+    command = sample_command("GcPressure", "--rounds", 40, "--rate", 0)
+    assert clarinet("record", "-p", "gc", "-o", "out.clarinet", "--", *command).code == 0
+    compact = collections(clarinet)
+    assert 39 * 1024000 * 0.9 < compact["allocated_bytes"] < 40 * 1024000 * 1.5, compact
+    assert compact["allocated_bytes_per_second"] > 0
+    command = sample_command("GcPressure", "--rounds", 40, "--rate", 0, "--holes", 20000)
+    assert clarinet("record", "-p", "gc", "-o", "holes.clarinet", "--", *command).code == 0
+    holed = collections(clarinet, "holes.clarinet")
+    assert holed["fragmentation"]["free_bytes"] > 20000 * 1024 * 0.8, holed
+    assert compact["fragmentation"]["free_bytes"] < 20000 * 1024 * 0.2, compact
+    words = clarinet("report", "holes.clarinet", "-f", "md").out
+    assert "free room between objects (fragmentation)" in words and "were allocated" in words

@@ -1,0 +1,34 @@
+/*
+ * counters: the values of counters put together by series (provider, name). Works on the
+ * table `counters`; columns that are missing count as 0.
+ */
+#ifndef CLARINET_ANALYSIS_COUNTERS_H
+#define CLARINET_ANALYSIS_COUNTERS_H
+
+#include "analysis/model.h"
+#include "base/table.h"
+
+enum { COUNTERS_SUMMARY_INCREASE = 1 }; /* of `kind`: grew by so much in an interval */
+
+typedef struct {
+    uint32_t provider, name, title, unit; /* strings */
+    uint32_t kind;
+    uint64_t count;
+    double sum;
+    double least;
+    double most;
+    double last;
+} counters_item;
+
+typedef struct {
+    counters_item *items; /* in the order of their first value */
+    size_t count;
+    size_t capacity;
+    table_text index;
+} counters_summary;
+
+int counters_summarise(const model *m, const model_table *table, counters_summary *result,
+                       error *e);
+void counters_free(counters_summary *result);
+
+#endif

@@ -1,0 +1,170 @@
+/* counters_show: see counters_show.h. */
+#include "cli/counters_show.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "report/json.h"
+
+/* ---- CSV ---- */
+
+void counters_show_csv_head(FILE *out)
+{
+    fputs("time_s,provider,counter,kind,value,unit\n", out);
+}
+
+static void put_csv_text(FILE *out, const char *text)
+{
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+void counters_show_csv(FILE *out, const counters_series *s, const counters_value *v)
+{
+    fprintf(out, "%.3f,", (double)v->time_ns / 1e9);
+    put_csv_text(out, s->provider);
+    fputc(',', out);
+    put_csv_text(out, s->name);
+    fprintf(out, ",%s,%.15g,", counters_kind_name(s->kind), v->value);
+    put_csv_text(out, s->unit);
+    fputc('\n', out);
+}
+
+/* ---- words ---- */
+
+/* Names come from the program: what a terminal would obey is not shown. */
+static void put_plain(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++)
+        fputc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
+}
+
+static void put_value(FILE *out, const counters_series *s, const counters_value *v)
+{
+    put_plain(out, s->title[0] != '\0' ? s->title : s->name);
+    fprintf(out, "  %.10g", v->value);
+    if (s->unit[0] != '\0') {
+        fputc(' ', out);
+        put_plain(out, s->unit);
+    }
+    if (s->kind == COUNTERS_INCREASE)
+        fprintf(out, " in %.3g s", (double)v->interval_ns / 1e9);
+    fputc('\n', out);
+}
+
+void counters_show_line(FILE *out, const counters_series *s, const counters_value *v)
+{
+    fprintf(out, "%.1f s  ", (double)v->time_ns / 1e9);
+    put_plain(out, s->provider);
+    fputs("  ", out);
+    put_value(out, s, v);
+}
+
+void counters_show_screen(FILE *out, const counters_live *c)
+{
+    const char *provider = "";
+
+    fputs("\033[H\033[J", out);
+    for (size_t i = 0; i < c->count; i++) {
+        const counters_series *s = &c->series[i];
+
+        if (s->count == 0)
+            continue;
+        if (strcmp(provider, s->provider) != 0) {
+            put_plain(out, s->provider);
+            fputc('\n', out);
+            provider = s->provider;
+        }
+        fputs("  ", out);
+        put_value(out, s, &s->values[s->count - 1]);
+    }
+    fflush(out);
+}
+
+/* ---- JSON ---- */
+
+static void json_series(json *j, const counters_series *s)
+{
+    json_begin_object(j);
+    json_put_text(j, "provider", s->provider);
+    json_put_text(j, "name", s->name);
+    json_put_text(j, "title", s->title);
+    json_put_text(j, "unit", s->unit);
+    json_put_text(j, "kind", counters_kind_name(s->kind));
+    json_begin_array_at(j, "values");
+    for (size_t i = 0; i < s->count; i++) {
+        json_begin_object(j);
+        json_put_u64(j, "time_ns", s->values[i].time_ns);
+        json_put_u64(j, "interval_ns", s->values[i].interval_ns);
+        json_put_f64(j, "value", s->values[i].value);
+        json_end_object(j);
+    }
+    json_end_array(j);
+    json_end_object(j);
+}
+
+int counters_show_json(int descriptor, const counters_live *c, error *e)
+{
+    sink to;
+    json j;
+    int code;
+
+    sink_init(&to, descriptor);
+    json_init(&j, &to);
+    json_begin_object(&j);
+    json_begin_array_at(&j, "counters");
+    for (size_t i = 0; i < c->count; i++)
+        json_series(&j, &c->series[i]);
+    json_end_array(&j);
+    json_end_object(&j);
+    sink_char(&to, '\n');
+    json_free(&j);
+    code = sink_finish(&to, e);
+    sink_free(&to);
+    return code;
+}
+
+/* ---- Prometheus ---- */
+
+/* Letters, digits and _ only, beginning with a letter. */
+static void put_identifier(buffer *out, const char *text)
+{
+    for (; *text != '\0'; text++)
+        buffer_append_char(out, isalnum((unsigned char)*text) ? (char)tolower((unsigned char)*text)
+                                                              : '_');
+}
+
+static void put_metric_name(buffer *out, const counters_series *s)
+{
+    buffer_append_text(out, "dotnet_");
+    put_identifier(out, s->provider);
+    buffer_append_char(out, '_');
+    put_identifier(out, s->name);
+    if (s->kind == COUNTERS_INCREASE)
+        buffer_append_text(out, "_total");
+}
+
+void counters_show_prometheus(buffer *out, const counters_live *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        const counters_series *s = &c->series[i];
+
+        if (s->count == 0)
+            continue;
+        buffer_append_text(out, "# TYPE ");
+        put_metric_name(out, s);
+        buffer_append_text(out, s->kind == COUNTERS_INCREASE ? " counter\n" : " gauge\n");
+        put_metric_name(out, s);
+        buffer_format(out, " %.15g\n",
+                      s->kind == COUNTERS_INCREASE ? s->sum : s->values[s->count - 1].value);
+    }
+}

@@ -1,0 +1,232 @@
+/*
+ * clarinet counters PID: the counters of the runtime and of libraries, live, for machines and for
+ * Prometheus. Records with the profiler `counters` and takes the values out as they come.
+ */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "catalogue/catalogue.h"
+#include "cli/cli.h"
+#include "cli/counters_listen.h"
+#include "cli/counters_show.h"
+#include "cli/library.h"
+#include "diagnostics/processes.h"
+#include "session/session.h"
+
+typedef enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_PROMETHEUS } format;
+
+typedef struct {
+    const char *target;
+    const char *interval;
+    const char *file; /* -o; NULL = a temporary one */
+    format format;
+    uint64_t duration_ns;
+    bool listens;
+    unsigned port;
+    int listener;
+    bool on_terminal;
+    counters_live live;
+    size_t shown; /* values so far, on a terminal: drawn when there are more */
+    size_t taken;
+} request;
+
+static void on_value(void *context, const counters_series *s, const counters_value *v)
+{
+    request *q = context;
+
+    q->taken++;
+    if (q->format == FORMAT_CSV)
+        counters_show_csv(stdout, s, v);
+    else if (q->format == FORMAT_TEXT && !q->listens && !q->on_terminal)
+        counters_show_line(stdout, s, v);
+}
+
+static bool on_chunk(void *context, const recording_chunk *chunk)
+{
+    request *q = context;
+
+    counters_live_feed(&q->live, chunk);
+    return false;
+}
+
+static void on_progress(void *context, const session_progress *now)
+{
+    request *q = context;
+
+    (void)now;
+    if (q->listens) {
+        buffer text = BUFFER_EMPTY;
+
+        counters_show_prometheus(&text, &q->live);
+        counters_listen_serve(q->listener, &text);
+        buffer_free(&text);
+    } else if (q->on_terminal && q->taken != q->shown) {
+        counters_show_screen(stdout, &q->live);
+        q->shown = q->taken;
+    }
+    fflush(stdout);
+}
+
+static int take_format(const char *name, format *which, error *e)
+{
+    static const char *const NAMES[] = {"text", "json", "csv", "prometheus"};
+
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        if (text_equal(name, NAMES[i])) {
+            *which = (format)i;
+            return 0;
+        }
+    }
+    error_set(e, ERROR_USAGE, "counters has no format '%s'", name);
+    return error_advise(e, "it has text, json, csv and prometheus");
+}
+
+static int take_port(const char *text, request *q, error *e)
+{
+    uint64_t port;
+
+    if (!text_to_u64(text, &port) || port > 65535)
+        return error_set(e, ERROR_USAGE, "--listen needs a port, 0 to 65535, not '%s'", text);
+    q->listens = true;
+    q->port = (unsigned)port;
+    return 0;
+}
+
+static int parse(int argc, char **argv, request *q, error *e)
+{
+    static const struct option OPTIONS[] = {
+        {"duration", required_argument, NULL, 'd'}, {"interval", required_argument, NULL, 'i'},
+        {"format", required_argument, NULL, 'f'},   {"json", no_argument, NULL, 'j'},
+        {"meters", required_argument, NULL, 'm'},   {"listen", required_argument, NULL, 'l'},
+        {"output", required_argument, NULL, 'o'},   {NULL, 0, NULL, 0}};
+    int option;
+    int code = 0;
+
+    opterr = 0;
+    optind = 1;
+    while (code == 0 && (option = getopt_long(argc, argv, "d:i:f:o:", OPTIONS, NULL)) != -1) {
+        if (option == 'd')
+            code = catalogue_parse_duration(optarg, &q->duration_ns, e);
+        else if (option == 'i')
+            q->interval = optarg;
+        else if (option == 'f')
+            code = take_format(optarg, &q->format, e);
+        else if (option == 'j')
+            q->format = FORMAT_JSON;
+        else if (option == 'l')
+            code = take_port(optarg, q, e);
+        else if (option == 'o')
+            q->file = optarg;
+        else
+            code =
+                error_set(e, ERROR_USAGE, "counters does not know the option %s", argv[optind - 1]);
+    }
+    if (code == 0 && optind + 1 != argc) {
+        error_set(e, ERROR_USAGE, "counters needs one process");
+        code = error_advise(e, "name a PID or a process: clarinet ps");
+    }
+    q->target = code == 0 ? argv[optind] : NULL;
+    return code;
+}
+
+static int record(request *q, const char *file, error *e)
+{
+    catalogue_selection selection = {0};
+    diagnostics_process process;
+    session_options session = {0};
+    session_result result;
+    buffer library = BUFFER_EMPTY;
+    int code = catalogue_add(&selection, "counters", e);
+
+    if (code == 0 && q->interval != NULL)
+        code = catalogue_set(&selection, "counters", "interval", q->interval, e);
+    if (code == 0)
+        code = library_find(LIBRARY_AGENT, &library, e);
+    if (code == 0)
+        code = diagnostics_find_process(q->target, &process, e);
+    if (code == 0) {
+        session.selection = &selection;
+        session.library = buffer_text(&library);
+        session.file = file;
+        session.command = "clarinet counters";
+        session.duration_ns = q->duration_ns;
+        session.stop = cli_open_stop_descriptor(NULL);
+        session.progress = on_progress;
+        session.enough = on_chunk;
+        session.context = q;
+        code = session_record_process(&session, &process, &result, e);
+        if (code == 0 && result.trouble.code != 0) {
+            *e = result.trouble;
+            code = e->code;
+        }
+        diagnostics_process_free(&process);
+    }
+    buffer_free(&library);
+    return code;
+}
+
+static int show_at_end(request *q, error *e)
+{
+    buffer text = BUFFER_EMPTY;
+
+    if (q->listens)
+        return 0;
+    if (q->format == FORMAT_JSON)
+        return counters_show_json(STDOUT_FILENO, &q->live, e);
+    if (q->format == FORMAT_PROMETHEUS) {
+        counters_show_prometheus(&text, &q->live);
+        fputs(buffer_text(&text), stdout);
+        buffer_free(&text);
+    }
+    return fflush(stdout) == 0 ? 0 : error_set(e, ERROR_IO, "the counters could not be written");
+}
+
+static int start_listening(request *q, error *e)
+{
+    if (!q->listens)
+        return 0;
+    q->listener = counters_listen_open(&q->port, e);
+    if (q->listener < 0)
+        return e->code;
+    fprintf(stderr, "clarinet: listening on http://127.0.0.1:%u/metrics; Ctrl-C ends it\n",
+            q->port);
+    return 0;
+}
+
+int verb_counters(int argc, char **argv)
+{
+    char temporary[] = "/tmp/clarinet-counters-XXXXXX";
+    request q = {.listener = -1};
+    int descriptor = -1;
+    error e;
+    int code;
+
+    error_clear(&e);
+    code = parse(argc, argv, &q, &e);
+    q.on_terminal = isatty(STDOUT_FILENO) && q.format == FORMAT_TEXT && !q.listens;
+    q.live.on_value = on_value;
+    q.live.context = &q;
+    if (code == 0 && q.file == NULL && (descriptor = mkstemp(temporary)) < 0) {
+        error_set(&e, ERROR_IO, "no temporary file can be made in /tmp");
+        code = error_advise(&e, "name a file with -o");
+    }
+    if (descriptor >= 0)
+        close(descriptor);
+    if (code == 0)
+        code = start_listening(&q, &e);
+    if (code == 0 && q.format == FORMAT_CSV)
+        counters_show_csv_head(stdout);
+    if (code == 0)
+        code = record(&q, q.file == NULL ? temporary : q.file, &e);
+    if (code == 0)
+        code = show_at_end(&q, &e);
+    if (descriptor >= 0)
+        unlink(temporary);
+    if (q.listener >= 0)
+        close(q.listener);
+    counters_live_free(&q.live);
+    return code == 0 ? CLI_DONE : cli_fail(&e);
+}

@@ -1,0 +1,269 @@
+/*
+ * counters: values that the runtime and libraries publish at an interval (EventCounters).
+ *
+ * The event's bytes are copied into the ring on the publishing thread (one of the runtime's); the
+ * own thread reads them. One row per value.
+ *
+ * Meters (System.Diagnostics.Metrics) are not read: enabled together with these counters they were
+ * seen to lock up 8.0 inside the runtime (docs/profilers/counters.md).
+ *
+ * Thread rules: engine.h. State is the own thread's.
+ */
+#include <string.h>
+
+#include "agent/agent.h"
+#include "base/memory.h"
+#include "base/os.h"
+#include "base/text.h"
+
+enum {
+    SELF = ENGINE_INDEX_counters,
+    LOSS_RING = 0,
+    LOSS_LONG = 1,
+    LOSS_UNREAD = 2,
+    MOST_BYTES = 4096,
+    KIND_LEVEL = 0,    /* a value now, or its mean over the interval */
+    KIND_INCREASE = 1, /* by how much it grew in the interval */
+    NEVER_LEVEL = 1,   /* counters come at any level, and little else at this one */
+};
+#define NO_KEYWORDS (UINT64_C(1) << 40)
+
+enum { TIME, PROVIDER, NAME, TITLE, UNIT, KIND, INTERVAL, VALUE, COLUMNS };
+
+static const recording_column COUNTER_COLUMNS[COLUMNS] = {
+    [TIME] = {RECORDING_TIME, "time", ""},
+    [PROVIDER] = {RECORDING_STRING_ID, "provider", ""},
+    [NAME] = {RECORDING_STRING_ID, "name", ""},
+    [TITLE] = {RECORDING_STRING_ID, "title", ""},
+    [UNIT] = {RECORDING_STRING_ID, "unit", ""},
+    [KIND] = {RECORDING_U64, "kind", ""},
+    [INTERVAL] = {RECORDING_U64, "interval", "ns"},
+    [VALUE] = {RECORDING_F64, "value", ""},
+};
+static const recording_table TABLES[] = {{"counters", "counters", COUNTER_COLUMNS, COLUMNS}};
+static const char *const LOSSES[] = {"ring full", "value too long", "value not understood"};
+static const events_wish WISHES[] = {
+    {EVENTS_COUNTERS, NO_KEYWORDS, NEVER_LEVEL, NULL},
+    {EVENTS_HOSTING, NO_KEYWORDS, NEVER_LEVEL, NULL},
+    {EVENTS_KESTREL, NO_KEYWORDS, NEVER_LEVEL, NULL},
+    {EVENTS_HTTP_CLIENT, NO_KEYWORDS, NEVER_LEVEL, NULL},
+};
+
+/* In the ring; the event's bytes follow. */
+typedef struct {
+    uint64_t time;
+    uint32_t provider;
+    uint32_t length;
+} published;
+
+/* Two of them: a changed text stands at another place, which makes it another wish. */
+typedef struct {
+    unsigned turn;
+    char filters[2][64];
+} state;
+
+static state *state_of(agent *a)
+{
+    return a->engines[SELF].state;
+}
+
+/* ---- on the target's threads ---- */
+
+static bool is_wanted(const events_event *event)
+{
+    return (event->provider == EVENTS_COUNTERS || event->provider == EVENTS_HOSTING ||
+            event->provider == EVENTS_KESTREL || event->provider == EVENTS_HTTP_CLIENT) &&
+           events_is_named(event, "EventCounters");
+}
+
+static void on_event(agent *a, const events_event *event)
+{
+    size_t length = reader_left(&event->data);
+    published *record;
+
+    if (!is_wanted(event))
+        return;
+    if (length > MOST_BYTES) {
+        agent_lose(a, SELF, LOSS_LONG, 1);
+        return;
+    }
+    record = agent_reserve(a, SELF, sizeof *record + length);
+    if (record == NULL)
+        return;
+    *record = (published){os_monotonic_ns(), (uint32_t)event->provider, (uint32_t)length};
+    memcpy(record + 1, event->data.position, length);
+    agent_commit(a, SELF, record, sizeof *record + length, 0, sizeof *record + length);
+}
+
+/* ---- on the own thread ---- */
+
+/* The next text, as UTF-8; "" when there is none. */
+static const char *read_text(agent *a, reader *r)
+{
+    buffer *scratch = &a->names.scratch;
+    size_t units;
+    const uint8_t *text = events_read_text(r, &units);
+
+    buffer_clear(scratch);
+    if (text != NULL)
+        text_append_utf16_bytes(scratch, text, units);
+    return buffer_text(scratch);
+}
+
+static uint64_t read_interval(reader *r)
+{
+    uint32_t bits = reader_u32(r);
+    float seconds;
+
+    memcpy(&seconds, &bits, sizeof seconds);
+    return seconds > 0 && seconds < 1e6F ? (uint64_t)((double)seconds * 1e9) : 0;
+}
+
+static uint32_t read_name(agent *a, reader *r)
+{
+    return names_intern_text(&a->names, read_text(a, r));
+}
+
+static void put_row(agent *a, uint64_t *cells, unsigned kind, double value)
+{
+    cells[KIND] = kind;
+    memcpy(&cells[VALUE], &value, sizeof value);
+    agent_row(a, SELF, 0, cells);
+}
+
+/* Name, title, then either five numbers, interval, series and "Mean", or a time scale, one number,
+ * interval, metadata, series and "Sum". */
+static bool take_counter(agent *a, reader r, uint64_t *cells)
+{
+    reader sum;
+    double value;
+
+    cells[NAME] = read_name(a, &r);
+    cells[TITLE] = read_name(a, &r);
+    sum = r;
+    value = reader_f64(&r);
+    reader_f64(&r);
+    reader_u32(&r);
+    reader_f64(&r);
+    reader_f64(&r);
+    cells[INTERVAL] = read_interval(&r);
+    read_text(a, &r);
+    if (!reader_failed(&r) && text_equal(read_text(a, &r), "Mean")) {
+        read_text(a, &r); /* metadata */
+        cells[UNIT] = read_name(a, &r);
+        put_row(a, cells, KIND_LEVEL, value);
+        return true;
+    }
+    read_text(a, &sum);
+    value = reader_f64(&sum);
+    cells[INTERVAL] = read_interval(&sum);
+    read_text(a, &sum);
+    read_text(a, &sum);
+    if (reader_failed(&sum) || !text_equal(read_text(a, &sum), "Sum"))
+        return false;
+    cells[UNIT] = read_name(a, &sum);
+    put_row(a, cells, KIND_INCREASE, value);
+    return true;
+}
+
+static const char *provider_name(unsigned provider)
+{
+    static const char *const NAMES[EVENTS_PROVIDER_COUNT] = {
+#define X(identifier, name) [identifier] = name,
+        EVENTS_PROVIDER_LIST(X)
+#undef X
+    };
+
+    return NAMES[provider];
+}
+
+static void take_record(agent *a, unsigned kind, const void *payload, size_t length)
+{
+    const published *record = payload;
+    reader r = reader_of((const uint8_t *)(record + 1), record->length);
+    uint64_t cells[COLUMNS] = {0};
+
+    (void)kind;
+    (void)length;
+    cells[TIME] = record->time;
+    cells[PROVIDER] = names_intern_text(&a->names, provider_name(record->provider));
+    if (!take_counter(a, r, cells))
+        agent_lose(a, SELF, LOSS_UNREAD, 1);
+}
+
+static void drain(agent *a, bool last)
+{
+    (void)a;
+    (void)last;
+}
+
+static int start(agent *a, error *e)
+{
+    if (state_of(a) == NULL)
+        a->engines[SELF].state = memory_allocate_array(1, sizeof(state));
+    if (state_of(a) == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory for the profiler 'counters'");
+    return 0;
+}
+
+/* The shortest interval of all sessions. */
+static void configure(agent *a)
+{
+    state *s = state_of(a);
+    unsigned next = 1 - s->turn;
+    const catalogue_selected *user;
+    uint64_t interval = UINT64_MAX;
+    buffer text;
+    size_t position = 0;
+
+    while ((user = agent_user(a, SELF, &position)) != NULL) {
+        uint64_t wanted = catalogue_number(user, "interval");
+
+        interval = wanted < interval ? wanted : interval;
+    }
+    if (interval == UINT64_MAX)
+        return;
+    buffer_fix(&text, s->filters[next], sizeof s->filters[next]);
+    buffer_format(&text, "EventCounterIntervalSec=%u.%03u", (unsigned)(interval / 1000000000),
+                  (unsigned)(interval / 1000000 % 1000));
+    if (strcmp(s->filters[0], s->filters[1]) != 0)
+        s->turn = next;
+}
+
+static const char *wish_filter(agent *a, size_t wish)
+{
+    state *s = state_of(a);
+
+    (void)wish;
+    return s->filters[s->turn];
+}
+
+static void stop(agent *a)
+{
+    (void)a;
+}
+
+static void destroy(agent *a)
+{
+    memory_free(state_of(a));
+    a->engines[SELF].state = NULL;
+}
+
+const engine ENGINE_counters = {
+    .name = "counters",
+    .mask_high = COR_PRF_HIGH_MONITOR_EVENT_PIPE,
+    .wishes = WISHES,
+    .wish_count = sizeof WISHES / sizeof *WISHES,
+    .wish_filter = wish_filter,
+    .tables = TABLES,
+    .table_count = 1,
+    .losses = LOSSES,
+    .loss_count = sizeof LOSSES / sizeof *LOSSES,
+    .start = start,
+    .stop = stop,
+    .configure = configure,
+    .record = take_record,
+    .drain = drain,
+    .destroy = destroy,
+    .on_event = on_event,
+};

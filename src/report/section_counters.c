@@ -1,0 +1,68 @@
+/* section_counters: what counters said, in words and as data. */
+#include "analysis/counters.h"
+#include "report/section.h"
+
+static void put_item(const section *s, const counters_item *item)
+{
+    const char *title = model_text(s->m, item->title);
+
+    sink_text(s->out, "| ");
+    markdown_cell(s->out, model_text(s->m, item->provider));
+    sink_text(s->out, " | ");
+    markdown_cell(s->out, title[0] != '\0' ? title : model_text(s->m, item->name));
+    sink_format(s->out, " | %.6g | %.6g | %.6g | %.6g | ", item->last,
+                item->sum / (double)item->count, item->least, item->most);
+    if (model_text(s->m, item->unit)[0] != '\0')
+        markdown_cell(s->out, model_text(s->m, item->unit));
+    sink_text(s->out, item->kind == COUNTERS_SUMMARY_INCREASE ? " an interval |\n" : " |\n");
+}
+
+int section_counters_markdown(const section *s)
+{
+    counters_summary x;
+    int code = counters_summarise(s->m, s->table, &x, s->e);
+
+    if (code != 0)
+        return code;
+    sink_text(s->out, "## Counters\n\n");
+    if (x.count == 0)
+        sink_text(s->out, "None was published.\n");
+    else
+        sink_text(s->out, "| provider | counter | last | mean | least | most | unit |\n"
+                          "|---|---|---:|---:|---:|---:|---|\n");
+    for (size_t i = 0; i < x.count; i++)
+        put_item(s, &x.items[i]);
+    sink_char(s->out, '\n');
+    counters_free(&x);
+    return 0;
+}
+
+int section_counters_json(const section *s, json *j)
+{
+    static const char *const KINDS[] = {"level", "increase"};
+    counters_summary x;
+    int code = counters_summarise(s->m, s->table, &x, s->e);
+
+    if (code != 0)
+        return code;
+    json_begin_array_at(j, "counters");
+    for (size_t i = 0; i < x.count; i++) {
+        const counters_item *item = &x.items[i];
+
+        json_begin_object(j);
+        json_put_text(j, "provider", model_text(s->m, item->provider));
+        json_put_text(j, "name", model_text(s->m, item->name));
+        json_put_text(j, "title", model_text(s->m, item->title));
+        json_put_text(j, "unit", model_text(s->m, item->unit));
+        json_put_text(j, "kind", KINDS[item->kind < 2 ? item->kind : 0]);
+        json_put_u64(j, "count", item->count);
+        json_put_f64(j, "sum", item->sum);
+        json_put_f64(j, "last", item->last);
+        json_put_f64(j, "least", item->least);
+        json_put_f64(j, "most", item->most);
+        json_end_object(j);
+    }
+    json_end_array(j);
+    counters_free(&x);
+    return 0;
+}

@@ -1,0 +1,104 @@
+"""The profiler counters and the verb of that name: values of the runtime, in every format, for a
+program that collects garbage all the time and one that does not."""
+import csv
+import io
+import re
+import signal
+import time
+import urllib.error
+import urllib.request
+
+
+def by_name(rows):
+    return {row["name"]: row for row in rows if row["provider"] == "System.Runtime"}
+
+
+def recorded(clarinet):
+    done = clarinet("report", "out.clarinet", "-f", "json")
+    assert done.code == 0, done
+    tables = done.json["processes"][0]["tables"]
+    return by_name([table for table in tables if table["name"] == "counters"][0]["counters"])
+
+
+def test_counters_in_a_recording(runtime, sample, clarinet):
+    with sample("GcPressure", "--rate", 20) as patient:
+        done = clarinet("record", "-p", "counters", "--set", "counters.interval=250ms", "-d", "3s",
+                        "-o", "out.clarinet", patient.pid)
+        assert done.code == 0, done
+        assert patient.is_running
+    assert patient.process.returncode == 0, patient
+    asked = int(re.search(r"asked young (\d+)", patient.stdout).group(1))
+    rows = recorded(clarinet)
+    full = rows["gen-2-gc-count"]
+    assert full["kind"] == "increase" and 0 < full["sum"] <= asked, (full, asked)
+    assert rows["working-set"]["kind"] == "level" and rows["working-set"]["unit"] == "MB"
+    assert rows["working-set"]["least"] > 1
+    assert rows["alloc-rate"]["sum"] > 1e6
+    words = clarinet("report", "out.clarinet", "-f", "md").out
+    assert "## Counters" in words and "`Working Set`" in words, words
+
+
+def test_a_program_is_counted_from_its_start(runtime, sample_command, clarinet):
+    command = sample_command("Idle", "--seconds", 3)
+    done = clarinet("record", "-p", "counters", "--set", "counters.interval=250ms", "-o",
+                    "out.clarinet", "--", *command)
+    assert done.code == 0, done
+    rows = recorded(clarinet)
+    assert rows["gen-2-gc-count"]["sum"] == 0 and rows["exception-count"]["sum"] == 0, rows
+
+
+def test_the_verb_writes_json_csv_and_prometheus(newest_runtime, sample, clarinet):
+    common = ("--interval", "250ms", "-d", "2s")
+    with sample("GcPressure", "--rate", 20) as patient:
+        as_json = clarinet("counters", *common, "--json", patient.pid)
+        as_csv = clarinet("counters", *common, "-f", "csv", patient.pid)
+        as_prometheus = clarinet("counters", *common, "-f", "prometheus", patient.pid)
+        as_lines = clarinet("counters", *common, "-o", "kept.clarinet", patient.pid)
+        assert patient.is_running
+    for done in (as_json, as_csv, as_prometheus, as_lines):
+        assert done.code == 0, done
+    full = by_name(as_json.json["counters"])["gen-2-gc-count"]
+    assert sum(value["value"] for value in full["values"]) > 0, full
+    assert all(value["interval_ns"] > 0 for value in full["values"])
+    rows = list(csv.DictReader(io.StringIO(as_csv.out)))
+    assert {row["kind"] for row in rows if row["counter"] == "gen-2-gc-count"} == {"increase"}
+    assert {row["unit"] for row in rows if row["counter"] == "working-set"} == {"MB"}
+    text = as_prometheus.out
+    assert "# TYPE dotnet_system_runtime_working_set gauge\n" in text, text
+    assert re.search(r"^dotnet_system_runtime_working_set [\d.]+$", text, re.M), text
+    assert "# TYPE dotnet_system_runtime_gen_2_gc_count_total counter\n" in text, text
+    assert re.search(r"^dotnet_system_runtime_gen_2_gc_count_total [1-9]\d*$", text, re.M), text
+    assert re.search(r"^[\d.]+ s  System\.Runtime  Working Set  [\d.]+ MB$", as_lines.out, re.M)
+    assert "## Counters" in clarinet("report", "kept.clarinet", "-f", "md").out
+
+
+def test_prometheus_can_scrape(newest_runtime, sample, clarinet):
+    with sample("GcPressure", "--rate", 20) as patient:
+        tool = clarinet.start("counters", "--listen", 0, "--interval", "250ms", patient.pid)
+        url = re.search(r"http://127\.0\.0\.1:\d+/metrics", tool.stderr.readline()).group(0)
+        deadline = time.monotonic() + 60
+        text = ""
+        while "working_set " not in text and time.monotonic() < deadline:
+            text = urllib.request.urlopen(url, timeout=30).read().decode()
+            time.sleep(0.2)
+        assert "\ndotnet_system_runtime_working_set " in text, text
+        for wrong, code in ((urllib.request.Request(url.replace("/metrics", "/etc")), 404),
+                            (urllib.request.Request(url, headers={"Host": "evil.example"}), 403),
+                            (urllib.request.Request(url, data=b"x"), 405)):
+            try:
+                urllib.request.urlopen(wrong, timeout=30)
+                raise AssertionError(f"{code} was expected")
+            except urllib.error.HTTPError as refused:
+                assert refused.code == code
+        tool.send_signal(signal.SIGINT)
+        assert tool.wait(60) == 0
+        assert patient.is_running
+
+
+def test_bad_requests_say_what_to_do(clarinet):
+    for arguments, words in ((("counters",), "needs one process"),
+                             (("counters", "-f", "xml", "1"), "no format 'xml'"),
+                             (("counters", "--listen", "x", "1"), "needs a port"),
+                             (("counters", "--interval", "1ns", "1"), "interval")):
+        done = clarinet(*arguments)
+        assert done.code == 2 and words in done.err, done
