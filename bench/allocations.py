@@ -1,9 +1,10 @@
 """Throughput that a program keeps while its allocations are recorded.
 
-One thread allocates as fast as it can (samples/Allocator: small objects, buffers and large ones,
-1 GB a second and more). In one process, windows with and without a recording take turns, so that
+One thread allocates small objects, buffers and large ones (samples/Allocator) and computes between
+them, just so long that it allocates 1 GB a second of processor time. In one process, windows with and without a recording take turns, so that
 whatever else the machine does hits both alike; and throughput is bytes per second of the process's
-processor time, collections and the agent's own thread included. Bar: at least 98 % kept.
+processor time, collections and the agent's own thread included. A row beside it, flat out, allocates
+as fast as it can and has no bar. Bar: at least 98 % kept at 1 GB/s.
 """
 import os
 import re
@@ -19,6 +20,8 @@ from exceptions import ROOT, runtimes
 ROUNDS = int(os.environ.get("ROUNDS", "8"))
 WINDOW = 1.5  # seconds of one window
 BAR = 0.98
+PACE = 1e9  # bytes a second of processor time
+STEPS_A_SECOND = 4e8  # of the sample's computing, roughly
 BYTES = 20000 * 48 + 1000 * 1024 + 4 * 200024  # of one round of the sample
 
 
@@ -41,10 +44,11 @@ def rate(samples, begin, end):
     return (inside[-1][2] - inside[0][2]) * BYTES / (inside[-1][1] - inside[0][1])
 
 
-def measure(folder, version, scratch):
+def measure(folder, version, scratch, work):
     target = subprocess.Popen(
         [f"{folder}/dotnet", "exec", "--fx-version", version,
-         ROOT / "build/samples/Allocator/Allocator.dll", "--rate", "0", "--tell", "1"],
+         ROOT / "build/samples/Allocator/Allocator.dll", "--rate", "0", "--tell", "1",
+         "--work", str(work)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )
     samples = []
@@ -79,23 +83,30 @@ def measure(folder, version, scratch):
     return [p for p in pairs if p[0] and p[1]]
 
 
+def show(version, kind, pairs):
+    """Prints a row; returns the rate without a recording and the share that is kept."""
+    kept = [on / off for off, on in pairs]
+    off, on = (statistics.median(p[i] for p in pairs) for i in (0, 1))
+    print(f"{version:10} {kind:9} {off / 1e9:9.2f} GB/s {on / 1e9:9.2f} GB/s "
+          f"{statistics.median(kept):7.1%}   {min(kept):.1%} to {max(kept):.1%}", flush=True)
+    return off, statistics.median(kept)
+
+
 def main():
     folder, versions = runtimes()
     wanted = sys.argv[1:]
     failed = False
     print(f"load {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors")
-    print(f"{'runtime':10} {'without':>12} {'recording':>12} {'kept':>7}   spread of kept")
+    print(f"{'runtime':10} {'rate':9} {'without':>14} {'recording':>14} {'kept':>7}   spread of kept")
     with tempfile.TemporaryDirectory() as scratch:
         for version in versions:
             if wanted and not any(version.startswith(w) for w in wanted):
                 continue
-            pairs = measure(folder, version, scratch)
-            kept = [on / off for off, on in pairs]
-            off, on = (statistics.median(p[i] for p in pairs) / 1e9 for i in (0, 1))
-            print(f"{version:10} {off:9.2f} GB/s {on:9.2f} GB/s {statistics.median(kept):7.1%}   "
-                  f"{min(kept):.1%} to {max(kept):.1%}", flush=True)
-            failed = failed or statistics.median(kept) < BAR
-    print(f"bar: {BAR:.0%} kept: {'missed' if failed else 'reached'}")
+            flat, _ = show(version, "flat out", measure(folder, version, scratch, 0))
+            work = round(BYTES * (1 / PACE - 1 / flat) * STEPS_A_SECOND)
+            _, kept = show(version, "1 GB/s", measure(folder, version, scratch, work))
+            failed = failed or kept < BAR
+    print(f"bar: {BAR:.0%} kept at 1 GB/s: {'missed' if failed else 'reached'}")
     return 1 if failed else 0
 
 

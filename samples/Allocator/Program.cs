@@ -2,7 +2,7 @@
 // 20,000 tickets of 48 bytes, 1,000 buffers of 1,024 bytes and 4 large ones of 200,024 bytes.
 // Prints how many rounds it made.
 // Options: --rate R rounds a second (50; 0 = as fast as it can), --rounds N (0 = until the end),
-// --seconds S, --tell 1 also says ten times a second how many so far (for measuring), --thrifty 1 does the same work with objects it made once (healthy).
+// --seconds S, --work N steps of computing after every round, --tell 1 also says ten times a second how many so far (for measuring), --thrifty 1 does the same work with objects it made once (healthy).
 using System;
 using System.Runtime.CompilerServices;
 using Clarinet.Samples;
@@ -16,6 +16,7 @@ namespace Allocator
             Patient patient = new Patient(args);
             int rate = patient.Number("rate", 50);
             int limit = patient.Number("rounds", 0);
+            int work = patient.Number("work", 0);
             bool thrifty = patient.Number("thrifty", 0) != 0;
             long start = Environment.TickCount64;
             bool tells = patient.Number("tell", 0) != 0;
@@ -32,6 +33,7 @@ namespace Allocator
                     Maker.MakeLarge(4);
                 }
                 rounds++;
+                Maker.Compute(work);
                 if (tells && Environment.TickCount64 - told >= 100)
                 {
                     told = Environment.TickCount64;
@@ -81,6 +83,22 @@ namespace Allocator
         {
             for (int i = 0; i < count; i++)
                 last = new byte[200000];
+        }
+
+        private static uint state = 1;
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Compute(int steps)
+        {
+            uint x = state;
+
+            for (int i = 0; i < steps; i++)
+            {
+                x ^= x << 13;
+                x ^= x >> 17;
+                x ^= x << 5;
+            }
+            state = x;
         }
 
         public static bool HasMade => last != null;

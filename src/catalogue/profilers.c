@@ -106,7 +106,7 @@ static const catalogue_parameter PAUSES[] = {
 };
 
 static const catalogue_parameter ALLOCATIONS[] = {
-    {"rate", CATALOGUE_NUMBER, "2000", 10, 100000, NULL,
+    {"rate", CATALOGUE_NUMBER, "1000", 10, 100000, NULL,
      "samples a second at most; beyond it a random part is kept and weighs more"},
     {"depth", CATALOGUE_NUMBER, "64", 1, 512, NULL, "frames kept of each stack"},
     END_OF_PARAMETERS,

@@ -5,11 +5,19 @@
 
 static const char HEX[] = "0123456789ABCDEF";
 
+static const uint32_t VALUES[] = {
+#define X(name, value) value,
+    CLR_HRESULT_LIST(X)
+#undef X
+};
+
+/* Their names one behind the other: pointers to them would be twice as large, with relocations. */
 static const struct {
-    const char *name;
-    uint32_t value;
-} NAMES[] = {
-#define X(name, value) {#name, value},
+#define X(name, value) char name##_text[sizeof #name];
+    CLR_HRESULT_LIST(X)
+#undef X
+} NAMES = {
+#define X(name, value) #name,
     CLR_HRESULT_LIST(X)
 #undef X
 };
@@ -23,11 +31,13 @@ static char *put_hex(char *at, uint32_t value, int digits)
 
 const char *clr_hresult_name(HRESULT hr, char text[CLR_HRESULT_TEXT])
 {
+    const char *name = (const char *)&NAMES;
     char *end;
 
-    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
-        if (NAMES[i].value == (uint32_t)hr)
-            return NAMES[i].name;
+    for (size_t i = 0; i < sizeof VALUES / sizeof *VALUES; i++) {
+        if (VALUES[i] == (uint32_t)hr)
+            return name;
+        name += strlen(name) + 1;
     }
     text[0] = '0';
     text[1] = 'x';

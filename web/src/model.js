@@ -60,6 +60,8 @@ const TITLES = {
     'samples:cpu': 'CPU time',
     'samples:wall': 'Wall-clock time',
     'exceptions:exceptions': 'Exceptions',
+    'allocations:allocations': 'Allocated bytes',
+    'waits:contention': 'Waits for locks',
 };
 
 /** Reads and checks the whole data. @param {any} raw the parsed JSON */
