@@ -46,7 +46,7 @@ static int set(session_request *q, const char *profiler, const char *key, json_t
         code = catalogue_set(q->selection, profiler, key, text, e);
     if (code != 0) /* whatever it is called there: a value that is not to be had */
         e->code = ERROR_USAGE;
-    return e->code;
+    return code != 0 ? ERROR_USAGE : 0;
 }
 
 static int add(session_request *q, const char *name, error *e)
@@ -207,7 +207,11 @@ int request_parse(const void *bytes, size_t length, session_request *request, er
 {
     json_error_t where;
     json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &where);
+    error unheard;
     int code;
+
+    e = e != NULL ? e : &unheard;
+    error_clear(e);
 
     memset(request, 0, sizeof *request);
     if (!json_is_object(root)) {
