@@ -101,9 +101,10 @@ namespace Hoarder
         public Node? Next;
     }
 
-    public static class Kept<T>
+    public sealed class Registry<T>
     {
-        public static List<T> Items = new List<T>();
+        public static readonly Registry<T> Instance = new Registry<T>();
+        public List<T> Items = new List<T>();
     }
 
     public static class Store
@@ -136,8 +137,6 @@ namespace Hoarder
 
             Fill(count);
             FillMore(count);
-            Kept<GenericItem>.Items = Many<GenericItem>(count);
-            Store.PerThread = Many<ThreadItem>(count);
             DropBlocked(count);
             GC.Collect();
             Blocked.Started.Wait();
@@ -146,7 +145,7 @@ namespace Hoarder
             patient.WaitForEnd();
             Blocked.Go.Set();
             Store.Publisher.Raise();
-            Console.WriteLine($"kept {Store.List.Count + Store.PerThread.Count}");
+            Console.WriteLine($"kept {Store.List.Count + Store.PerThread!.Count}");
             return 0;
         }
 
@@ -191,6 +190,8 @@ namespace Hoarder
         {
             char[] name = "the same name in every order".ToCharArray();
 
+            Registry<GenericItem>.Instance.Items = Many<GenericItem>(count);
+            Store.PerThread = Many<ThreadItem>(count);
             Store.Pairs = new Pair[count];
             Store.Boxes = new object[count];
             for (int i = 0; i < count; i++)

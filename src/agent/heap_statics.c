@@ -5,6 +5,9 @@
 
 #include "agent/heap_fields.h"
 #include "agent/own_memory.h"
+#include "base/memory.h"
+#include "base/reader.h"
+#include "base/text.h"
 
 enum {
     MODULE_WORDS = 256, /* of a module that are looked at */
@@ -16,7 +19,39 @@ enum {
     FIELD_LITERAL = 0x40,
     FIELD_HAS_ADDRESS = 0x100, /* data of the file, not a variable */
     TYPE_DEF = 0x02000000,
+    CLASS_FURTHER = 32, /* bytes: where a class keeps the rest of itself */
+    FURTHER_BASE = 24,  /* bytes before that: the base of its static references */
+    BASE_REACH = 8 * 512,
+    MOST_ARGUMENTS = 8,
+    MOST_THREAD_FIELDS = 512,
+    MOST_THREAD_SLOTS = 8192,
+    SUSPEND_TRIES = 200,
+    ARRAY_WORDS = 512, /* before a slot, looked through for its array */
+    ELEMENT_STRING = 0x0e,
+    ELEMENT_VALUE = 0x11,
+    ELEMENT_CLASS = 0x12,
+    ELEMENT_PARAMETER = 0x13,
+    ELEMENT_ARRAY = 0x14,
+    ELEMENT_GENERIC = 0x15,
+    ELEMENT_OBJECT = 0x1c,
+    ELEMENT_VECTOR = 0x1d,
+    ELEMENT_LAST = 0x1d,
 };
+
+/* A field that every thread has for itself. */
+typedef struct {
+    ClassID class_id;
+    mdFieldDef token;
+    AppDomainID domain;
+    uint32_t name; /* string */
+} thread_field;
+
+/* Where a thread keeps one of them: in an array of the runtime's, which moves. */
+typedef struct {
+    uint32_t name;
+    uint32_t length, index; /* of the array */
+    ClassID class_id;       /* of what is kept there */
+} thread_slot;
 
 typedef struct {
     names *names;
@@ -24,11 +59,17 @@ typedef struct {
     heap_statics_found *found;
     void *context;
     size_t word; /* of the module that points to its map */
-    size_t left; /* slots not named yet */
     ModuleID module;
     AppDomainID domain;
     IMetaDataImport2 *import;
     ClassID class_id;
+    unsigned for_base, against_base; /* whether classes keep the base of their statics as assumed */
+    uint64_t generic_slot;           /* next slot of a generic class */
+    thread_field *thread_fields;
+    size_t thread_field_count;
+    thread_slot *thread_slots;
+    size_t thread_slot_count;
+    ClassID array; /* object[] */
 } search;
 
 /* A plain class: no array, no instance of a generic type. */
@@ -84,33 +125,72 @@ static size_t find_word(search *s)
     return votes[best] >= FEWEST_VOTES && votes[best] > 3 * votes[second] ? best : 0;
 }
 
+static uint32_t name_of_field(search *s, const buffer *field)
+{
+    buffer whole = BUFFER_EMPTY;
+    uint32_t name = 0;
+
+    clr_append_class(s->walk->info, s->class_id, &whole);
+    buffer_append_text(&whole, ".");
+    heap_fields_append_name(&whole, buffer_text(field));
+    if (!buffer_failed(&whole))
+        name = names_intern(s->names, buffer_text(&whole), whole.length);
+    buffer_free(&whole);
+    return name;
+}
+
+/* The slots of the references among a class's static fields, on 9.0 and later; 0 = not known. */
+static uint64_t base_of(ClassID class_id)
+{
+    uint64_t further, base;
+
+    if (!own_memory_read(class_id + CLASS_FURTHER, &further, sizeof further) ||
+        (further & 7) != 0 || further < FURTHER_BASE ||
+        !own_memory_read(further - FURTHER_BASE, &base, sizeof base) || (base & 1) != 0)
+        return 0;
+    return base;
+}
+
+/* A class whose slots are known says whether the assumption holds. */
+static void vote_for_base(search *s, uint64_t address)
+{
+    uint64_t base = base_of(s->class_id);
+
+    if (base != 0 && address >= base && address - base < BASE_REACH)
+        s->for_base++;
+    else
+        s->against_base++;
+}
+
 static int visit_field(void *context, mdToken token)
 {
     search *s = context;
     char memory[256];
     buffer name;
-    buffer whole = BUFFER_EMPTY;
     uint32_t flags = 0;
     void *address = NULL;
     uint64_t slot;
     mdTypeDef type;
+    COR_PRF_STATIC_TYPE kind;
 
     buffer_fix(&name, memory, sizeof memory);
     if (!CLR_OK(clr_get_field(s->import, token, &name, &type, &flags)) ||
-        (flags & (FIELD_STATIC | FIELD_LITERAL | FIELD_HAS_ADDRESS)) != FIELD_STATIC ||
-        clr_info_get_appdomain_static_address(s->walk->info, s->class_id, token, s->domain,
-                                              &address) != S_OK ||
-        !table_u64_get(&s->walk->slots, (uintptr_t)address, &slot))
+        (flags & (FIELD_STATIC | FIELD_LITERAL | FIELD_HAS_ADDRESS)) != FIELD_STATIC)
         return 1;
-    clr_append_class(s->walk->info, s->class_id, &whole);
-    buffer_append_text(&whole, ".");
-    heap_fields_append_name(&whole, buffer_text(&name));
-    if (!buffer_failed(&whole))
-        s->found(s->context, slot, names_intern(s->names, buffer_text(&whole), whole.length));
-    buffer_free(&whole);
-    if (s->left > 0)
-        s->left--;
-    return s->left > 0;
+    if (clr_info_get_appdomain_static_address(s->walk->info, s->class_id, token, s->domain,
+                                              &address) == S_OK) {
+        if (table_u64_get(&s->walk->slots, (uintptr_t)address, &slot)) {
+            if (slot == (uintptr_t)address)
+                vote_for_base(s, slot);
+            s->found(s->context, &(heap_static){.slot = slot, .name = name_of_field(s, &name)});
+        }
+    } else if (s->thread_fields != NULL && s->thread_field_count < MOST_THREAD_FIELDS &&
+               clr_info_get_static_field_info(s->walk->info, s->class_id, token, &kind) == S_OK &&
+               kind == COR_PRF_FIELD_THREAD_STATIC) {
+        s->thread_fields[s->thread_field_count++] =
+            (thread_field){s->class_id, token, s->domain, name_of_field(s, &name)};
+    }
+    return 1;
 }
 
 static void search_class(search *s, ClassID class_id, mdTypeDef expected)
@@ -129,12 +209,12 @@ static void search_map(search *s, uint64_t table, uint32_t count)
 {
     uint64_t entries[BATCH];
 
-    for (uint32_t at = 0; at < count && s->left > 0; at += BATCH) {
+    for (uint32_t at = 0; at < count; at += BATCH) {
         uint32_t length = count - at < BATCH ? count - at : BATCH;
 
         if (!own_memory_read(table + 8ull * at, entries, 8ull * length))
             return;
-        for (uint32_t i = 0; i < length && s->left > 0; i++)
+        for (uint32_t i = 0; i < length; i++)
             if (at + i != 0 && (entries[i] & ~7ull) != 0)
                 search_class(s, (ClassID)(entries[i] & ~7ull), TYPE_DEF | (at + i));
     }
@@ -154,14 +234,218 @@ static int visit_module(void *context, uintptr_t module)
         return 1;
     search_map(s, map[0], (uint32_t)map[1]);
     clr_release(s->import);
-    return s->left > 0;
+    return 1;
+}
+
+/* ---- statics of generic classes ---- */
+
+/* Whether a static field is a reference (1), something else outside of these slots (0), or one that
+ * makes the order uncertain (-1). */
+static int is_reference(search *s, mdFieldDef token, const ClassID *arguments, uint32_t count)
+{
+    const uint8_t *signature;
+    uint32_t size, offset;
+    uint8_t element;
+    uint32_t number;
+    reader r;
+
+    if (!CLR_OK(clr_get_signature(s->import, token, &signature, &size)))
+        return -1;
+    r = reader_of(signature, size);
+    if (reader_u8(&r) != 0x06)
+        return -1;
+    element = reader_u8(&r);
+    if (element == ELEMENT_GENERIC)
+        element = reader_u8(&r);
+    if (element == ELEMENT_PARAMETER) {
+        number = reader_u8(&r);
+        if (number >= count || number >= MOST_ARGUMENTS ||
+            clr_info_get_box_class_layout(s->walk->info, arguments[number], &offset) == S_OK)
+            return -1;
+        return 1;
+    }
+    if (reader_failed(&r) || element == ELEMENT_VALUE || element > ELEMENT_LAST)
+        return -1;
+    return element == ELEMENT_STRING || element == ELEMENT_CLASS || element == ELEMENT_OBJECT ||
+           element == ELEMENT_VECTOR || element == ELEMENT_ARRAY;
+}
+
+typedef struct {
+    search *s;
+    ClassID arguments[MOST_ARGUMENTS];
+    uint32_t count;
+    bool naming; /* the second time round, when the order is known to be certain */
+    bool certain;
+} generic_class;
+
+static int visit_generic_field(void *context, mdToken token)
+{
+    generic_class *g = context;
+    search *s = g->s;
+    char memory[256];
+    buffer name;
+    uint32_t flags = 0;
+    mdTypeDef type;
+    COR_PRF_STATIC_TYPE kind = 0;
+    int reference;
+
+    buffer_fix(&name, memory, sizeof memory);
+    if (!CLR_OK(clr_get_field(s->import, token, &name, &type, &flags)) ||
+        (flags & (FIELD_STATIC | FIELD_LITERAL | FIELD_HAS_ADDRESS)) != FIELD_STATIC)
+        return 1;
+    if (clr_info_get_static_field_info(s->walk->info, s->class_id, token, &kind) == S_OK &&
+        kind == COR_PRF_FIELD_THREAD_STATIC)
+        return 1;
+    reference = is_reference(s, token, g->arguments, g->count);
+    g->certain = g->certain && reference >= 0;
+    if (reference > 0) {
+        if (g->naming)
+            s->found(s->context,
+                     &(heap_static){.slot = s->generic_slot, .name = name_of_field(s, &name)});
+        s->generic_slot += 8;
+    }
+    return g->certain;
+}
+
+/* Boxed values come first among the slots, then the references in the order they are declared: only
+ * classes without the former are named. */
+static void search_generic(search *s, ClassID class_id)
+{
+    generic_class g = {.s = s, .certain = true};
+    uint64_t base = base_of(class_id);
+    ModuleID module;
+    mdTypeDef token;
+    ClassID parent;
+
+    if (base == 0 ||
+        !CLR_OK(clr_info_get_class_id_info2(s->walk->info, class_id, &module, &token, &parent,
+                                            MOST_ARGUMENTS, &g.count, g.arguments)) ||
+        g.count == 0 || module == 0 || clr_open_import(s->walk->info, module, &s->import) != S_OK)
+        return;
+    s->class_id = class_id;
+    for (int round = 0; round < 2 && g.certain; round++) {
+        g.naming = round == 1;
+        s->generic_slot = base;
+        clr_each_field(s->import, token, visit_generic_field, &g);
+    }
+    clr_release(s->import);
+}
+
+static void search_generics(search *s)
+{
+    const heap_record *r = &s->walk->record;
+
+    if (s->for_base < FEWEST_VOTES || s->for_base < 4 * s->against_base)
+        return;
+    for (size_t i = 0; i < r->type_count; i++)
+        if (r->types[i].element == 0)
+            search_generic(s, r->types[i].class_id);
+}
+
+/* ---- statics of threads ---- */
+
+/* The array around a slot: the nearest head of an object[] before it that is long enough. */
+static bool find_array(const search *s, uint64_t slot, thread_slot *found)
+{
+    uint64_t words[ARRAY_WORDS];
+    uint64_t object;
+    size_t count = (size_t)(slot % 4096) / 8; /* what is mapped for certain */
+
+    if (count < 2)
+        count = ARRAY_WORDS;
+    if (!own_memory_read(slot - 8 * count, words, 8 * count) ||
+        !own_memory_read(slot, &object, sizeof object) || object == 0 ||
+        !own_memory_read(object, &found->class_id, sizeof found->class_id))
+        return false;
+    found->class_id &= ~(ClassID)7;
+    for (size_t i = 2; i <= count; i++) {
+        size_t index = i - 2; /* two words before the first element */
+
+        if (words[count - i] == s->array && (uint32_t)words[count - i + 1] > index) {
+            found->length = (uint32_t)words[count - i + 1];
+            found->index = (uint32_t)index;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int visit_thread(void *context, uintptr_t thread)
+{
+    search *s = context;
+
+    for (size_t i = 0; i < s->thread_field_count; i++) {
+        const thread_field *f = &s->thread_fields[i];
+        thread_slot *slot = &s->thread_slots[s->thread_slot_count];
+        void *address = NULL;
+
+        if (s->thread_slot_count == MOST_THREAD_SLOTS)
+            return 0;
+        if (clr_info_get_thread_static_address2(s->walk->info, f->class_id, f->token, f->domain,
+                                                thread, &address) != S_OK ||
+            ((uintptr_t)address & 7) != 0 || !find_array(s, (uintptr_t)address, slot))
+            continue;
+        slot->name = f->name;
+        s->thread_slot_count++;
+    }
+    return 1;
+}
+
+static ClassID find_object_array(const search *s)
+{
+    const heap_record *r = &s->walk->record;
+
+    for (size_t i = 0; i < r->type_count; i++) {
+        const names_string *name;
+
+        if (r->types[i].element != 8)
+            continue;
+        name = names_get_string(s->names, names_of_class(s->names, r->types[i].class_id));
+        if (name != NULL && text_equal(name->text, "object[]"))
+            return r->types[i].class_id;
+    }
+    return 0;
+}
+
+/* A thread must not end while it is asked about: the runtime stands still for that. */
+static void search_threads(search *s)
+{
+    const clr_info *info = s->walk->info;
+    int tries = 0;
+
+    s->array = find_object_array(s);
+    s->thread_slots = memory_allocate_array(MOST_THREAD_SLOTS, sizeof *s->thread_slots);
+    if (s->thread_slots == NULL || s->thread_field_count == 0 || s->array == 0)
+        return;
+    while (clr_info_suspend_runtime(info) != S_OK) {
+        if (++tries == SUSPEND_TRIES)
+            return;
+        os_sleep_ms(1);
+    }
+    clr_each_thread(info, visit_thread, s);
+    clr_info_resume_runtime(info);
+    for (size_t i = 0; i < s->thread_slot_count; i++) {
+        const thread_slot *slot = &s->thread_slots[i];
+        heap_static found = {.name = slot->name,
+                             .length = slot->length,
+                             .index = slot->index,
+                             .class_id = slot->class_id};
+
+        s->found(s->context, &found);
+    }
 }
 
 void heap_statics_name(names *n, const heap_walk *w, heap_statics_found *found, void *context)
 {
-    search s = {.names = n, .walk = w, .found = found, .context = context, .left = w->slots.count};
+    search s = {.names = n, .walk = w, .found = found, .context = context};
 
     s.word = find_word(&s);
-    if (s.word != 0 && s.left != 0)
-        clr_each_module(w->info, visit_module, &s);
+    if (s.word == 0)
+        return;
+    s.thread_fields = memory_allocate_array(MOST_THREAD_FIELDS, sizeof *s.thread_fields);
+    clr_each_module(w->info, visit_module, &s);
+    search_generics(&s);
+    search_threads(&s);
+    memory_free(s.thread_fields);
+    memory_free(s.thread_slots);
 }

@@ -15,8 +15,17 @@
 #include "agent/heap_walk.h"
 #include "agent/names.h"
 
-/* Called for each field found: the slot as the root record has it, and a string id. */
-typedef void heap_statics_found(void *context, uint64_t slot, uint32_t name);
+typedef struct {
+    uint32_t name; /* string */
+    /* the slot as the root record has it, or in an array that does not move (a generic class's) */
+    uint64_t slot;
+    /* a thread's: no slot, but the place in an array of that length, and what is kept there */
+    uint32_t length, index;
+    ClassID class_id;
+} heap_static;
+
+/* Called for each field found. */
+typedef void heap_statics_found(void *context, const heap_static *found);
 void heap_statics_name(names *n, const heap_walk *w, heap_statics_found *found, void *context);
 
 #endif

@@ -39,6 +39,7 @@ void heap_free(heap *h)
     memory_free(h->classes);
     memory_free(h->types);
     memory_free(h->holders);
+    memory_free(h->roots);
     memset(h, 0, sizeof *h);
 }
 
@@ -86,12 +87,12 @@ static bool load_types(heap *h)
 {
     const model_table *t = model_find_table(h->m, h->p, "heap_types", "heap");
     static const char *const NAMES[] = {"number",   "name",    "size", "flags",
-                                        "assembly", "element", "data"};
-    const model_column *columns[7] = {0};
+                                        "assembly", "element", "data", "class"};
+    const model_column *columns[8] = {0};
     table_u64 by_name;
     bool good;
 
-    for (size_t i = 0; t != NULL && i < 7; i++)
+    for (size_t i = 0; t != NULL && i < 8; i++)
         columns[i] = model_find_column(h->m, t, NAMES[i]);
     table_u64_init(&by_name);
     good =
@@ -110,7 +111,8 @@ static bool load_types(heap *h)
                                               .flags = (uint32_t)cell_of(columns[3], i),
                                               .assembly = (uint32_t)cell_of(columns[4], i),
                                               .element = (uint32_t)cell_of(columns[5], i),
-                                              .data = (uint32_t)cell_of(columns[6], i)};
+                                              .data = (uint32_t)cell_of(columns[6], i),
+                                              .id = cell_of(columns[7], i)};
     }
     table_u64_free(&by_name);
     return good;
@@ -248,10 +250,10 @@ static uint64_t meaning_of(const heap *h, uint32_t root)
 
     if (root == HEAP_SEVERAL_ROOTS)
         return 0;
-    r = &h->snapshot->roots[root];
+    r = &h->roots[root];
     if (r->kind == RECORDING_ROOT_STATIC || r->kind == RECORDING_ROOT_STACK)
         return table_hash_u64(r->id) ^ r->kind;
-    return 1 + r->kind * 16 + (r->flags & 15);
+    return 1 + (r->kind * 16 + (r->flags & 15)) * 2 + r->is_statics;
 }
 
 static bool find_holders(heap *h)
@@ -379,8 +381,10 @@ void heap_root_text(const heap *h, uint32_t root, buffer *out)
         buffer_append_text(out, "several roots together");
         return;
     }
-    r = &h->snapshot->roots[root];
-    if (r->kind == RECORDING_ROOT_STATIC && table_u64_get(&h->statics, r->id, &name))
+    r = &h->roots[root];
+    if (r->kind == RECORDING_ROOT_STATIC && (r->flags & RECORDING_ROOT_THREAD) != 0)
+        buffer_format(out, "thread static %s", model_text(h->m, r->name));
+    else if (r->kind == RECORDING_ROOT_STATIC && table_u64_get(&h->statics, r->id, &name))
         buffer_format(out, "static field %s", model_text(h->m, (uint32_t)name));
     else if (r->kind == RECORDING_ROOT_STATIC)
         buffer_format(out, "static field %s", model_text(h->m, r->name));
@@ -388,6 +392,8 @@ void heap_root_text(const heap *h, uint32_t root, buffer *out)
         buffer_append_text(out, "thread statics");
     else if (r->kind == RECORDING_ROOT_STACK && table_u64_get(&h->functions, r->id, &name))
         buffer_format(out, "stack of %s", model_text(h->m, (uint32_t)name));
+    else if (r->kind == RECORDING_ROOT_HANDLE && r->is_statics)
+        buffer_append_text(out, "statics of the runtime or of generic types");
     else if (r->kind == RECORDING_ROOT_HANDLE)
         buffer_append_text(out, (r->flags & RECORDING_ROOT_PINNED) != 0    ? "pinned handle"
                                 : (r->flags & RECORDING_ROOT_COUNTED) != 0 ? "counted handle"

@@ -32,6 +32,7 @@ typedef struct {
     uint32_t type;          /* index into types */
     uint32_t flags;         /* RECORDING_TYPE_… */
     uint32_t assembly;      /* string */
+    uint64_t id;            /* of the runtime */
     uint32_t element, data; /* of an array: bytes of an element; where the first one is */
     uint64_t size;
 } heap_class;
@@ -43,7 +44,7 @@ typedef uint32_t heap_field;
 
 /* Objects that nothing but a root keeps alive, by that root. */
 typedef struct {
-    uint32_t root; /* index into the snapshot's roots, or HEAP_SEVERAL_ROOTS */
+    uint32_t root; /* index into roots, or HEAP_SEVERAL_ROOTS */
     uint32_t type; /* of the objects */
     uint64_t count;
     uint64_t retained;
@@ -64,6 +65,8 @@ typedef struct {
     uint64_t *retained;
     uint32_t *towards_root;
     dominators tree;
+    model_heap_root *roots; /* the snapshot's, and statics found by their slots */
+    size_t root_count, root_capacity;
     table_u64 root_of;            /* node to the most telling root */
     table_u64 functions, statics; /* id to string */
     table_u64 fields;             /* number of a class and place to string */

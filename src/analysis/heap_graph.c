@@ -10,7 +10,7 @@
 #include "analysis/array.h"
 #include "base/memory.h"
 
-enum { PAGE_BITS = 12, LONGEST_STEP = 64 << 10 };
+enum { PAGE_BITS = 12, LONGEST_STEP = 64 << 10, PINNED = 4 };
 
 typedef struct {
     uint64_t low, high; /* first and last address */
@@ -177,19 +177,195 @@ static bool note_root(heap *h, uint32_t node, uint32_t root)
 
     if (known == NULL)
         return false;
-    if (worth(h, &h->snapshot->roots[root]) > worth(h, &h->snapshot->roots[*known]))
+    if (worth(h, &h->roots[root]) > worth(h, &h->roots[*known]))
         *known = root;
     return true;
+}
+
+/* Static fields of references live in arrays of the pinned heap. */
+static bool is_array_of_statics(const heap *h, const model_heap_root *root, uint32_t node)
+{
+    return root->kind == RECORDING_ROOT_HANDLE && root->flags == 0 &&
+           h->snapshot->generations[node - 1] == PINNED &&
+           strcmp(heap_type_name(h, heap_class_of(h, node)->type), "object[]") == 0;
+}
+
+/* The object at or before an address, 0 = none. */
+static uint32_t node_before(const places *p, uint64_t address)
+{
+    size_t from = 0, to = p->run_count;
+    uint32_t low, high;
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+
+        if (p->runs[middle].low <= address)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    if (from == 0)
+        return 0;
+    low = p->runs[from - 1].first;
+    high = low + p->runs[from - 1].count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (p->s->addresses[middle] <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low; /* of the object before, the node */
+}
+
+/* The reference kept at an address; 0 = none there. */
+static uint64_t reference_at(const model_heap *s, uint32_t node, uint64_t address)
+{
+    uint64_t place = address - s->addresses[node - 1];
+    uint64_t end = node == s->object_count ? s->target_count : s->first[node];
+
+    for (uint64_t k = s->first[node - 1]; k < end; k++)
+        if (s->places[k] == place)
+            return s->targets[k];
+    return 0;
+}
+
+/* Rows of heap_statics. */
+typedef struct {
+    const model_column *slot, *name, *length, *index, *class;
+    size_t rows;
+} static_rows;
+
+static static_rows find_static_rows(const heap *h)
+{
+    const model_table *t = model_find_table(h->m, h->p, "heap_statics", "heap");
+    static_rows r = {0};
+
+    if (t == NULL)
+        return r;
+    r.slot = model_find_column(h->m, t, "slot");
+    r.name = model_find_column(h->m, t, "name");
+    r.length = model_find_column(h->m, t, "length");
+    r.index = model_find_column(h->m, t, "index");
+    r.class = model_find_column(h->m, t, "class");
+    r.rows =
+        r.slot == NULL || r.name == NULL || r.length == NULL || r.index == NULL || r.class == NULL
+            ? 0
+            : t->rows;
+    return r;
+}
+
+/* Static fields of generic classes, for which the runtime has no record: what is kept at their
+ * slots becomes a root with the field's name. */
+static bool add_generic(heap *h, places *p, const static_rows *rows, table_u64 *known, size_t row)
+{
+    const model_heap *s = h->snapshot;
+    uint64_t address = model_cell(rows->slot, row), ignored;
+    uint32_t node = table_u64_get(known, address, &ignored) ? 0 : node_before(p, address);
+    uint64_t object = node == 0 ? 0 : reference_at(s, node, address);
+
+    if (object == 0 || heap_class_of(h, node)->element != 8)
+        return true;
+    if (!array_reserve(&h->roots, &h->root_capacity, h->root_count + 1, sizeof *h->roots))
+        return false;
+    h->roots[h->root_count++] =
+        (model_heap_root){.kind = RECORDING_ROOT_STATIC, .object = object, .id = address};
+    return table_u64_put(known, address, 1);
+}
+
+/* Static fields of threads. The arrays that keep them may have moved since, so they are found by
+ * their length, the place in them and the class of what is there. */
+static bool add_of_thread(heap *h, places *p, const static_rows *rows, table_u64 *known,
+                          uint32_t array, size_t row)
+{
+    const model_heap *s = h->snapshot;
+    uint64_t place = 16 + 8 * model_cell(rows->index, row), ignored;
+    uint64_t object = reference_at(s, array, s->addresses[array - 1] + place);
+    uint32_t node = object == 0 ? 0 : node_at(p, object);
+
+    if (node == 0 || heap_class_of(h, node)->id != model_cell(rows->class, row) ||
+        table_u64_get(known, object, &ignored))
+        return true;
+    if (!array_reserve(&h->roots, &h->root_capacity, h->root_count + 1, sizeof *h->roots))
+        return false;
+    h->roots[h->root_count++] = (model_heap_root){.kind = RECORDING_ROOT_STATIC,
+                                                  .flags = RECORDING_ROOT_THREAD,
+                                                  .object = object,
+                                                  .id = object,
+                                                  .name = (uint32_t)model_cell(rows->name, row)};
+    return table_u64_put(known, object, 1);
+}
+
+/* Whatever fields the array may keep. */
+static bool add_of_array(heap *h, places *p, const static_rows *rows, table_u64 *known,
+                         uint32_t node)
+{
+    const heap_class *class = heap_class_of(h, node);
+    bool good = true;
+
+    for (size_t row = 0; good && row < rows->rows; row++)
+        if (model_cell(rows->length, row) != 0 &&
+            h->snapshot->sizes[node - 1] == class->data + 8 + 8 * model_cell(rows->length, row))
+            good = add_of_thread(h, p, rows, known, node, row);
+    return good;
+}
+
+/* Arrays that a stack or a handle holds may be those of threads, and so may arrays in these. */
+static bool add_of_threads(heap *h, places *p, const static_rows *rows)
+{
+    const model_heap *s = h->snapshot;
+    table_u64 known;
+    bool good = true;
+
+    table_u64_init(&known);
+    for (size_t i = 0; good && i < s->root_count; i++) {
+        const model_heap_root *root = &s->roots[i];
+        uint32_t node = root->kind == RECORDING_ROOT_STACK || root->kind == RECORDING_ROOT_HANDLE
+                            ? node_at(p, root->object)
+                            : 0;
+        uint64_t end;
+
+        if (node == 0 || heap_class_of(h, node)->element != 8)
+            continue;
+        good = add_of_array(h, p, rows, &known, node);
+        end = node == s->object_count ? s->target_count : s->first[node];
+        for (uint64_t k = s->first[node - 1]; good && k < end; k++) {
+            uint32_t inner = node_at(p, s->targets[k]);
+
+            if (inner != 0 && heap_class_of(h, inner) == heap_class_of(h, node))
+                good = add_of_array(h, p, rows, &known, inner);
+        }
+    }
+    table_u64_free(&known);
+    return good;
+}
+
+static bool add_static_roots(heap *h, places *p)
+{
+    const model_heap *s = h->snapshot;
+    static_rows rows = find_static_rows(h);
+    table_u64 known;
+    bool good = array_reserve(&h->roots, &h->root_capacity, s->root_count + 1, sizeof *h->roots);
+
+    table_u64_init(&known);
+    for (size_t i = 0; good && i < s->root_count; i++) {
+        h->roots[h->root_count++] = s->roots[i];
+        good =
+            s->roots[i].kind != RECORDING_ROOT_STATIC || table_u64_put(&known, s->roots[i].id, 1);
+    }
+    for (size_t i = 0; good && i < rows.rows; i++)
+        good = model_cell(rows.slot, i) == 0 || add_generic(h, p, &rows, &known, i);
+    table_u64_free(&known);
+    return good && add_of_threads(h, p, &rows);
 }
 
 /* Edges that roots stand for: from node 0, and from a key to its value. */
 static int collect_edges(heap *h, places *p, edge *edges, size_t *count, error *e)
 {
-    const model_heap *s = h->snapshot;
-
     *count = 0;
-    for (size_t i = 0; i < s->root_count; i++) {
-        const model_heap_root *root = &s->roots[i];
+    for (size_t i = 0; i < h->root_count; i++) {
+        model_heap_root *root = &h->roots[i];
         uint32_t node = node_at(p, root->object);
         uint32_t value;
 
@@ -198,6 +374,7 @@ static int collect_edges(heap *h, places *p, edge *edges, size_t *count, error *
             continue;
         }
         h->root_counts[root->kind]++;
+        root->is_statics = node != 0 && is_array_of_statics(h, root, node);
         if (node == 0) {
             h->unknown_references++;
         } else if (root->kind == RECORDING_ROOT_DEPENDENT) {
@@ -257,15 +434,16 @@ int heap_graph_build(heap *h, error *e)
     places p;
     edge *edges = NULL;
     size_t count = 0;
+    bool good;
     int code = 0;
 
     h->nodes = (uint32_t)s->object_count + 1;
+    good = places_init(&p, s) && add_static_roots(h, &p);
     h->first = memory_allocate_array((size_t)h->nodes + 1, sizeof *h->first);
-    h->targets = memory_allocate_array(s->target_count + s->root_count + 1, sizeof *h->targets);
-    h->places = memory_allocate_array(s->target_count + s->root_count + 1, sizeof *h->places);
-    edges = memory_allocate_array(s->root_count + 1, sizeof *edges);
-    if (!places_init(&p, s) || h->first == NULL || h->targets == NULL || h->places == NULL ||
-        edges == NULL)
+    h->targets = memory_allocate_array(s->target_count + h->root_count + 1, sizeof *h->targets);
+    h->places = memory_allocate_array(s->target_count + h->root_count + 1, sizeof *h->places);
+    edges = memory_allocate_array(h->root_count + 1, sizeof *edges);
+    if (!good || h->first == NULL || h->targets == NULL || h->places == NULL || edges == NULL)
         code = no_memory(e);
     if (code == 0)
         code = collect_edges(h, &p, edges, &count, e);

@@ -16,6 +16,7 @@ typedef struct {
     uint64_t object; /* address; of a dependent handle: the key's */
     uint64_t id;     /* function, handle or slot; of a dependent handle: the value's address */
     uint32_t name;   /* string: the field's name, of a static variable */
+    bool is_statics; /* a handle that keeps an array of static fields; in the analysis only */
 } model_heap_root;
 
 /* Objects of one type whose references are at the same places. */

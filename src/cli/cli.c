@@ -73,6 +73,7 @@ const cli_verb CLI_VERBS[] = {
      "      --by ORDER     retained, bytes or count\n"
      "      --type NAME    only these types; * and ? are understood\n"
      "      --paths        the shortest ways from roots to the objects of --type\n"
+     "      --object ADDR  one object of a snapshot: who holds it, what it holds\n"
      "      --strings N    equal strings that are shown (10); off: a snapshot takes no texts\n"
      "      --json         one object, for machines\n\n"
      "A snapshot forces one full garbage collection; the program stands still meanwhile, about\n"

@@ -26,6 +26,8 @@ typedef struct {
     heap_report_options report;
     bool json;
     bool diff;
+    bool one;             /* --object */
+    uint64_t address;     /* of it */
     const char *names[2]; /* PID, process or file; two files with diff */
     char file[512];       /* the recording; "" = a temporary one */
     bool temporary;
@@ -75,6 +77,7 @@ static int take_strings(request *q, const char *value, error *e)
 static int take_option(request *q, int option, const char *name, error *e)
 {
     uint64_t top;
+    char *end;
 
     switch (option) {
     case 'o':
@@ -92,6 +95,13 @@ static int take_option(request *q, int option, const char *name, error *e)
     case 'y':
         q->report.type = optarg;
         return 0;
+    case 'a':
+        q->one = true;
+        q->address = strtoull(optarg, &end, 16);
+        if (end == optarg || *end != '\0')
+            return error_set(e, ERROR_USAGE, "--object wants an address like 0x7f00a0, not '%s'",
+                             optarg);
+        return 0;
     case 's':
         return take_strings(q, optarg, e);
     case 'p':
@@ -106,13 +116,26 @@ static int take_option(request *q, int option, const char *name, error *e)
     }
 }
 
+/* A number is a process; anything else that can be opened is a file. */
+static bool is_file(const char *name)
+{
+    struct stat status;
+    uint64_t number;
+
+    return !text_to_u64(name, &number) && stat(name, &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
 static int parse(int argc, char **argv, request *q, error *e)
 {
-    static const struct option OPTIONS[] = {
-        {"output", required_argument, NULL, 'o'}, {"top", required_argument, NULL, 't'},
-        {"by", required_argument, NULL, 'b'},     {"type", required_argument, NULL, 'y'},
-        {"paths", no_argument, NULL, 'p'},        {"strings", required_argument, NULL, 's'},
-        {"json", no_argument, NULL, 'j'},         {NULL, 0, NULL, 0}};
+    static const struct option OPTIONS[] = {{"output", required_argument, NULL, 'o'},
+                                            {"top", required_argument, NULL, 't'},
+                                            {"by", required_argument, NULL, 'b'},
+                                            {"type", required_argument, NULL, 'y'},
+                                            {"paths", no_argument, NULL, 'p'},
+                                            {"object", required_argument, NULL, 'a'},
+                                            {"strings", required_argument, NULL, 's'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {NULL, 0, NULL, 0}};
     int option;
     int count;
 
@@ -139,6 +162,10 @@ static int parse(int argc, char **argv, request *q, error *e)
         return usage(e, "diff compares two snapshots");
     if (!q->diff && count != 1)
         return usage(e, "heap takes one process or one file");
+    if (q->one && (q->diff || !is_file(argv[optind])))
+        return error_set(e, ERROR_USAGE,
+                         "--object reads a snapshot: addresses change from one to "
+                         "the next");
     if (q->report.paths && q->report.type == NULL)
         return error_set(e, ERROR_USAGE, "--paths needs --type NAME: the paths to these objects");
     for (int i = 0; i < count; i++)
@@ -178,13 +205,16 @@ static int write_one(const request *q, const heap *h, sink *out, error *e)
         json_begin_object(&j);
         json_put_u64(&j, "pid", h->p->pid);
         json_put_text(&j, "name", model_text(h->m, h->p->name));
-        code = heap_report_json(h, &q->report, &j, e);
+        code = q->one ? heap_report_object_json(h, q->address, q->report.top, &j, e)
+                      : heap_report_json(h, &q->report, &j, e);
         json_end_object(&j);
         sink_char(out, '\n');
         json_free(&j);
         return code;
     }
     report_process_title(h->m, h->p, title, sizeof title);
+    if (q->one)
+        return heap_report_object(h, q->address, q->report.top, out, e);
     sink_format(out, "%s: ", title);
     return heap_report_text(h, &q->report, out, e);
 }
@@ -307,15 +337,6 @@ static int take_and_show(request *q, int argc, char **argv, error *e)
     buffer_free(&q->library);
     buffer_free(&q->typed);
     return code;
-}
-
-/* A number is a process; anything else that can be opened is a file. */
-static bool is_file(const char *name)
-{
-    struct stat status;
-    uint64_t number;
-
-    return !text_to_u64(name, &number) && stat(name, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
 int verb_heap(int argc, char **argv)

@@ -62,8 +62,8 @@ static const recording_column FUNCTION_COLUMNS[] = {
     {RECORDING_METHOD_ID, "method", ""},
 };
 static const recording_column STATIC_COLUMNS[] = {
-    {RECORDING_U64, "slot", ""},
-    {RECORDING_STRING_ID, "name", ""},
+    {RECORDING_U64, "slot", ""},  {RECORDING_STRING_ID, "name", ""}, {RECORDING_U64, "length", ""},
+    {RECORDING_U64, "index", ""}, {RECORDING_U64, "class", ""},
 };
 static const recording_column FIELD_COLUMNS[] = {
     {RECORDING_U64, "type", ""},
@@ -73,7 +73,7 @@ static const recording_column FIELD_COLUMNS[] = {
 static const recording_table TABLES[] = {
     {"heap_types", "heap", TYPE_COLUMNS, 8},
     {"heap_functions", "heap", FUNCTION_COLUMNS, 2},
-    {"heap_statics", "heap", STATIC_COLUMNS, 2},
+    {"heap_statics", "heap", STATIC_COLUMNS, 5},
     {"heap_fields", "heap", FIELD_COLUMNS, 3},
 };
 static const char *const LOSSES[] = {
@@ -234,9 +234,9 @@ static void name_types(agent *a, heap *h)
     }
 }
 
-static void put_static(void *context, uint64_t slot, uint32_t name)
+static void put_static(void *context, const heap_static *found)
 {
-    uint64_t cells[2] = {slot, name};
+    uint64_t cells[5] = {found->slot, found->name, found->length, found->index, found->class_id};
 
     agent_row(context, SELF, TABLE_STATICS, cells);
 }

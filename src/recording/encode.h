@@ -85,6 +85,7 @@ enum {
     RECORDING_ROOT_WEAK = 2,
     RECORDING_ROOT_INTERIOR = 4,
     RECORDING_ROOT_COUNTED = 8,
+    RECORDING_ROOT_THREAD = 16, /* a static field of a thread; in the analysis only */
 };
 
 enum { RECORDING_PACKED = 1 }; /* chunk flags */

@@ -27,6 +27,10 @@ int heap_report_strings(const heap *h, const heap_report_options *o, sink *out, 
 int heap_report_strings_markdown(const heap *h, const heap_report_options *o, sink *out, error *e);
 int heap_report_strings_json(const heap *h, const heap_report_options *o, json *j, error *e);
 
+/* The object at an address: what it is, who holds it, what it holds, what keeps it alive. */
+int heap_report_object(const heap *h, uint64_t address, size_t top, sink *out, error *e);
+int heap_report_object_json(const heap *h, uint64_t address, size_t top, json *j, error *e);
+
 /* Growth by type from a to b. */
 int heap_report_diff(const heap *a, const heap *b, size_t top, sink *out, error *e);
 int heap_report_diff_json(const heap *a, const heap *b, size_t top, json *j, error *e);

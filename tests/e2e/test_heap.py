@@ -6,6 +6,8 @@ import urllib.request
 
 import pytest
 
+import recording_reader
+
 from conftest import PATIENCE
 
 ENTRIES = 20000
@@ -175,6 +177,7 @@ WAYS = [
      ["_items", "[]", "_target", "captured"]),
     ("PairItem", ITEMS, "static field Hoarder.Store.Pairs", ["[].First"]),
     ("Named", ITEMS, "static field Hoarder.Store.Names", ["_items", "[]"]),
+    ("ThreadItem", ITEMS, "thread static Hoarder.Store.PerThread", ["_items", "[]"]),
     ("Blocked", ITEMS - 1, "finalizer queue", []),
 ]
 
@@ -199,6 +202,12 @@ def test_ways_have_field_names(sample, clarinet, runtime, tmp_path):
         way = max(done.json["paths"], key=lambda one: one["objects"])
         assert (way["root"], fields_of(way)) == (root, fields), (name, way)
         assert way["objects"] >= count, (name, way)
+    generic = clarinet("heap", file, "--json", "--type", "Hoarder.GenericItem", "--paths").json["paths"][0]
+    if runtime.name == "8.0":
+        assert generic["root"] == "statics of the runtime or of generic types", generic
+    else:
+        assert generic["root"] == "static field Hoarder.Registry<Hoarder.GenericItem>.Instance", generic
+    assert fields_of(generic)[-3:] == ["Items", "_items", "[]"], generic
     chain = clarinet("heap", file, "--json", "--type", "Hoarder.Node", "--paths").json["paths"][0]
     assert (chain["root"], chain["repeated_by"]) == ("static field Hoarder.Store.Chain", "Next")
     values = clarinet("heap", file, "--json", "--type", "Hoarder.TableItem", "--paths").json["paths"]
@@ -206,6 +215,33 @@ def test_ways_have_field_names(sample, clarinet, runtime, tmp_path):
     assert values[0]["root"] == "static field Hoarder.Store.Keys", values
     timers = clarinet("heap", file, "--json", "--type", "Hoarder.TimerItem", "--paths").json["paths"]
     assert fields_of(timers[0])[-3:] == ["_timerCallback", "_target", "ticking"], timers
+
+
+def test_one_object(sample, clarinet, newest_runtime, tmp_path):
+    file = tmp_path / "hoard.clarinet"
+    with sample("Hoarder", "--items", ITEMS) as patient:
+        assert clarinet("heap", "-o", file, patient.pid).code == 0
+    slots = recording_reader.Recording.load(file).rows["heap", "heap_statics"]
+    done = clarinet("heap", file, "--json", "--object", hex(next(row[0] for row in slots if row[0])))
+    # the array that keeps static fields, and what it holds
+    assert done.code == 0 and done.json["type"] == "object[]", done
+    assert done.json["generation"] == "pinned" and done.json["path"], done
+    named = {one["address"] for one in done.json["holds"]
+             if one["type"] == "System.Collections.Generic.List<Hoarder.Named>"}
+    assert len(named) == 1, done
+    held = clarinet("heap", file, "--json", "--object", named.pop())
+    assert held.json["root"] == "static field Hoarder.Store.Names", held
+    assert held.json["holds"][0]["field"] == "_items", held
+    array = clarinet("heap", file, "--json", "--object", held.json["holds"][0]["address"]).json
+    assert [one["field"] for one in array["holds"][:3]] == ["[0]", "[1]", "[2]"], array
+    assert array["held_by"] == [{**held.json["holds"][0], "address": held.json["address"],
+                                 "type": held.json["type"]}], array
+    assert array["retained"] > array["bytes"], array
+    text = clarinet("heap", file, "--object", held.json["address"])
+    assert "kept alive by static field Hoarder.Store.Names" in text.out, text
+    assert clarinet("heap", file, "--object", "0x10").code == 1
+    assert clarinet("heap", file, "--object", "zero").code == 2
+    assert clarinet("heap", "--object", "0x10", "1").code == 2
 
 
 def test_equal_strings(sample, clarinet, runtime, tmp_path):
