@@ -236,18 +236,30 @@ const char *method_refusal(const method_facts *f)
 
 /* ---- boxing ---- */
 
-static bool is_known_by_ref_like(const char *name)
+static bool is_one_of(const char *name, const char *const *names)
 {
-    static const char *const NAMES[] = {"System.Span`1", "System.ReadOnlySpan`1",
-                                        "System.TypedReference", "System.ArgIterator",
-                                        "System.RuntimeArgumentHandle"};
-
-    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
-        if (text_equal(name, NAMES[i]))
-            return true;
-    }
-    return false;
+    while (*names != NULL && !text_equal(name, *names))
+        names++;
+    return *names != NULL;
 }
+
+static const char *const KNOWN_BY_REF_LIKE[] = {
+    "System.Span`1",      "System.ReadOnlySpan`1",        "System.TypedReference",
+    "System.ArgIterator", "System.RuntimeArgumentHandle", NULL};
+/* What methods take most often: to ask the core library's metadata costs tens of milliseconds. */
+static const char *const KNOWN_ORDINARY[] = {"System.DateTime",
+                                             "System.DateTimeOffset",
+                                             "System.Decimal",
+                                             "System.Guid",
+                                             "System.Nullable`1",
+                                             "System.TimeSpan",
+                                             "System.Threading.CancellationToken",
+                                             "System.Threading.Tasks.ValueTask",
+                                             "System.Threading.Tasks.ValueTask`1",
+                                             "System.ValueTuple`2",
+                                             "System.ValueTuple`3",
+                                             "System.Collections.Generic.KeyValuePair`2",
+                                             NULL};
 
 typedef struct {
     const clr_info *info;
@@ -283,8 +295,8 @@ static bool is_by_ref_like(const clr_info *info, IMetaDataImport2 *import, mdTok
     if (CLR_TOKEN_TYPE(token) == mdtTypeDef)
         return has_attribute(import, token, BY_REF_LIKE_ATTRIBUTE, NULL, NULL);
     method_append_type_name(import, token, &name);
-    answer = is_known_by_ref_like(buffer_text(&name));
-    if (!answer && info != NULL) {
+    answer = is_one_of(buffer_text(&name), KNOWN_BY_REF_LIKE);
+    if (!answer && info != NULL && !is_one_of(buffer_text(&name), KNOWN_ORDINARY)) {
         search.name = buffer_text(&name);
         clr_each_module(info, look_in_module, &search);
         answer = search.is_by_ref_like;
