@@ -20,7 +20,7 @@ void names_init(names *n, const clr_info *info)
     table_u64_init(&n->stack_ids);
     table_u64_init(&n->address_ids);
     compiled_init(&n->code, info);
-    cil_body_init(&n->body);
+    /* n->body takes its first memory when a body is read into it: names_reset leaves none */
 }
 
 void names_reset(names *n)
