@@ -100,6 +100,9 @@ namespace Traceable
             sum += Shapes.YieldAsync(i).GetAwaiter().GetResult(); // 3 steps
             sum += Shop.Place(i, new Customer { Name = "name " + i, Age = i, Token = "hush", Friend = i % 2 == 0 ? null : new Customer { Name = "friend" }, Home = new Home { Number = i, Street = "Road" } }, 12.50m, (DayOfWeek)(i % 7), new Shop { Open = true }); // 1 of Place and Check, 2 of Price
             sum += Shop.TryBoth(i); // 1 of TryBoth and Fail, which fails in two ways by turns
+            sum += Wide.Mixed<int>(new Pet<int> { Name = "pet " + i, Tag = i }, i, i, i, new Home { Number = i, Street = "Road" }, new[] { new Customer { Name = "first " + i } }, new Box<int>(i), null); // 3 of Mixed
+            sum += Wide.Mixed<string>(new Customer { Name = "person " + i }, "text", "word", null, default, Array.Empty<Customer>(), new Box<string>("in"), DayOfWeek.Monday);
+            sum += Wide.Mixed<Home>(new Pet<string> { Name = "cat", Tag = "tabby" }, DayOfWeek.Sunday, new Home { Number = 7, Street = "Lane" }, 5, new Home { Number = 1 }, null, new Box<Home>(default), DayOfWeek.Friday);
             sum += Shapes.FailAsync(i).ContinueWith(t => t.IsFaulted ? 1 : 0).Result; // 2 steps, fails
             return sum;
         }
@@ -268,7 +271,29 @@ namespace Traceable
         public string Street;
     }
 
-    public sealed class Customer : Person
+    public interface INamed
+    {
+        string Name { get; }
+    }
+
+    public sealed class Pet<T> : INamed
+    {
+        public T? Tag;
+
+        public string Name { get; set; } = "";
+    }
+
+    public static class Wide
+    {
+        // Its declared types do not tell where values lie: the objects' own types do.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static int Mixed<T>(INamed named, object thing, T typed, int? some, Home home, Customer[]? people, Box<T> box, DayOfWeek? day)
+        {
+            return named.Name.Length + (some ?? 1) + home.Number + (people?.Length ?? 0) + (typed is string ? 1 : 2) + (thing is int ? 1 : 2) + (box.Get() is string ? 1 : 2) + (day.HasValue ? 1 : 0);
+        }
+    }
+
+    public sealed class Customer : Person, INamed
     {
         public int Age;
         public Home Home;

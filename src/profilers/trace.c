@@ -11,12 +11,14 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/agent.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "cil/pattern.h"
 #include "clarinet/lookup.h"
+#include "profilers/trace_classes.h"
 #include "profilers/trace_memory.h"
 #include "profilers/trace_output.h"
 #include "profilers/trace_registry.h"
@@ -178,6 +180,12 @@ static void on_rejit_error(agent *a, ModuleID module, mdMethodDef method, HRESUL
         leave_alone(entry, clr_hresult_name(status, text));
 }
 
+static void on_module_unloading(agent *a)
+{
+    if (state_of(a)->registry.counters.classes != NULL)
+        trace_classes_forget(state_of(a)->registry.counters.classes);
+}
+
 /* In the middle of a module's load the runtime does not look for precompiled inliners itself. */
 static void on_module_loaded(agent *a, ModuleID module)
 {
@@ -241,6 +249,8 @@ static int start(agent *a, error *e)
         trace_exceptions_clear(s->registry.counters.exceptions);
     if (s->registry.counters.async != NULL)
         trace_async_clear(s->registry.counters.async);
+    if (s->registry.counters.classes != NULL)
+        trace_classes_forget(s->registry.counters.classes); /* modules may have gone meanwhile */
     s->registry.counters.tree = NULL;
     memset(s->lost, 0, sizeof s->lost);
     atomic_store(&s->lost_methods, 0);
@@ -249,10 +259,25 @@ static int start(agent *a, error *e)
     return 0;
 }
 
+/* At once: a thread of the program waits for the answer. */
+static void wake(void *context)
+{
+    agent *a = context;
+    uint64_t one = 1;
+
+    if (write(a->wake, &one, sizeof one) < 0)
+        agent_wake(a);
+}
+
 /* Single calls are wanted, at least this long. */
 static void want_calls(agent *a, state *s, uint64_t slower_than_ns)
 {
     trace_counters *c = &s->registry.counters;
+
+    if (c->classes == NULL && (c->classes = trace_classes_create()) != NULL) {
+        c->classes->wake = wake;
+        c->classes->context = a;
+    }
 
     if (!agent_enter_runtime(a) ||
         clr_info_get_string_layout2(&a->info, &c->string_length, &c->string_start) != S_OK)
@@ -372,6 +397,8 @@ static void drain(agent *a, bool last)
 
     const trace_wanted *w = atomic_load(&s->wanted);
 
+    if (w != NULL && s->registry.counters.classes != NULL && agent_enter_runtime(a))
+        trace_classes_answer(s->registry.counters.classes, &a->info, w->wish.redact);
     if (!s->asked)
         ask(a, s);
     if (w != NULL && w->single)
@@ -409,6 +436,7 @@ const engine ENGINE_trace = {
     .on_exception_thrown = on_exception_thrown,
     .on_exception_caught = on_exception_caught,
     .on_module_loaded = on_module_loaded,
+    .on_module_unloading = on_module_unloading,
     .on_rejit_parameters = on_rejit_parameters,
     .on_rejit_error = on_rejit_error,
 };

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "cil/signature.h"
+#include "profilers/trace_classes.h"
 #include "profilers/trace_exceptions.h"
 #include "profilers/trace_memory.h"
 
-enum { LOWEST_ADDRESS = 4096 };
+enum { LOWEST_ADDRESS = 4096, ARRAY_LENGTH = 8 };
 
 /* ---- values into the thread's memory ---- */
 
@@ -72,61 +73,163 @@ static size_t size_of_kind(uint8_t kind)
     }
 }
 
-/* Goes from a variable to the value that is meant, and takes it. */
-static void take(const trace_counters *c, trace_thread *t, const trace_capture *capture,
-                 uintptr_t address)
+static uintptr_t word_at(uintptr_t address)
 {
-    size_t size = size_of_kind(capture->kind);
+    uintptr_t word;
+
+    memcpy(&word, (const void *)address, sizeof word);
+    return word;
+}
+
+/* One step further; 0 = there is nothing. */
+static uintptr_t step_from(uintptr_t address, const trace_step *step)
+{
+    uint32_t count;
+
+    if (step->load)
+        address = word_at(address);
+    if (address < LOWEST_ADDRESS)
+        return 0;
+    if (step->bound != 0) {
+        memcpy(&count, (const void *)(address + ARRAY_LENGTH), sizeof count);
+        if (count < step->bound)
+            return 0;
+    }
+    if (step->nullable && *(const uint8_t *)(address + step->flag) == 0)
+        return 0;
+    return address + step->offset;
+}
+
+static void put_leaf(const trace_counters *c, trace_thread *t, uint8_t number,
+                     const trace_leaf *leaf, uintptr_t address)
+{
+    size_t size = size_of_kind(leaf->kind);
     uintptr_t object;
+
+    if (address == 0) {
+        put_value(t, number, TRACE_KIND_NULL, NULL, 0);
+        return;
+    }
+    if (size != 0) {
+        put_value(t, number, leaf->kind, (const void *)address, size);
+        return;
+    }
+    object = word_at(address);
+    if (object == 0)
+        put_value(t, number, TRACE_KIND_NULL, NULL, 0);
+    else if (leaf->kind == CIL_TYPE_STRING)
+        put_string(c, t, number, object);
+    else
+        put_value(t, number, CIL_TYPE_OBJECT, NULL, 0);
+}
+
+static void put_shaped(const trace_counters *c, trace_thread *t, const trace_capture *capture,
+                       const trace_shape *s, uintptr_t address)
+{
+    if (address != 0 && (s->leaf.enum_type != 0 || s->leaf.kind == CIL_TYPE_VALUETYPE))
+        put_value(t, capture->number, TRACE_KIND_SHAPE, &s, sizeof s);
+    if (address == 0 || s->leaf.kind != CIL_TYPE_VALUETYPE) {
+        put_leaf(c, t, capture->number, &s->leaf, address);
+        return;
+    }
+    put_value(t, capture->number, CIL_TYPE_VALUETYPE, NULL, 0);
+    for (unsigned n = 0; n < s->field_count; n++)
+        if (s->fields[n].leaf.kind != 0)
+            put_leaf(c, t, (uint8_t)(TRACE_FIRST_FIELD + n), &s->fields[n].leaf,
+                     step_from(address, &s->fields[n].step));
+}
+
+/* Goes from a variable to the value that is meant, class by class. `type` is that of the variable
+ * where a type parameter is declared, else 0. False = a class is not known yet: it was noted. */
+static bool find_value(trace_counters *c, trace_thread *t, const trace_capture *capture,
+                       uintptr_t type, uintptr_t *address, const trace_shape **found)
+{
+    const trace_shape *s = &capture->shape;
+
+    for (unsigned n = 0; s != NULL; n++) {
+        trace_question q = {capture, type + 1, s->rest};
+
+        for (unsigned k = 0; k < s->step_count && *address != 0; k++)
+            *address = step_from(*address, &s->steps[k]);
+        *found = s;
+        if (s->onward == TRACE_ENDS || *address == 0 || n > TRACE_STEPS)
+            return true;
+        if (s->onward == TRACE_BY_CLASS) {
+            *address = word_at(*address);
+            if (*address < LOWEST_ADDRESS) {
+                *address = 0;
+                return true;
+            }
+            q.class_id = word_at(*address);
+        } else if (type == 0) {
+            return true;
+        }
+        s = c->classes == NULL ? NULL : trace_classes_find(c->classes, &q);
+        if (s == NULL)
+            t->missing = q;
+    }
+    return false;
+}
+
+static void take(trace_counters *c, trace_thread *t, const trace_capture *capture,
+                 uintptr_t address, uintptr_t type)
+{
+    const trace_shape *s = NULL;
 
     if (address < LOWEST_ADDRESS)
         return;
-    for (unsigned n = 0; n < capture->step_count; n++) {
-        if (capture->steps[n].load) {
-            memcpy(&object, (const void *)address, sizeof object);
-            if (object < LOWEST_ADDRESS) {
-                put_value(t, capture->number, TRACE_KIND_NULL, NULL, 0);
-                return;
-            }
-            address = object;
-        }
-        address += capture->steps[n].offset;
-    }
-    if (size != 0) {
-        put_value(t, capture->number, capture->kind, (const void *)address, size);
-        return;
-    }
-    memcpy(&object, (const void *)address, sizeof object);
-    if (object == 0)
+    if (!find_value(c, t, capture, type, &address, &s))
+        put_value(t, capture->number, TRACE_KIND_UNKNOWN, NULL, 0);
+    else if (address == 0)
         put_value(t, capture->number, TRACE_KIND_NULL, NULL, 0);
-    else if (capture->kind == CIL_TYPE_STRING)
-        put_string(c, t, capture->number, object);
-    else
-        put_value(t, capture->number, CIL_TYPE_OBJECT, NULL, 0);
+    else if (s->leaf.kind != 0)
+        put_shaped(c, t, capture, s, s->itself ? (uintptr_t)&address : address);
+}
+
+static trace_thread *thread_in(const trace_method *m)
+{
+    trace_counters *c = m->counters;
+    trace_thread *t = trace_this_thread();
+
+    return atomic_load_explicit(&c->active, memory_order_relaxed) && c->sink != NULL &&
+                   trace_running_frame(t, m) != NULL
+               ? t
+               : NULL;
+}
+
+void trace_look(const trace_method *m, int64_t what, int64_t variable, int64_t type)
+{
+    const trace_capture *capture = (const trace_capture *)(intptr_t)what;
+    trace_thread *t = thread_in(m);
+    uintptr_t address = (uintptr_t)variable;
+    const trace_shape *s;
+
+    if (t != NULL && t->missing.capture == NULL && address >= LOWEST_ADDRESS)
+        find_value(m->counters, t, capture, (uintptr_t)type, &address, &s);
+}
+
+void trace_value_of_type(const trace_method *m, int64_t what, int64_t variable, int64_t type)
+{
+    trace_thread *t = thread_in(m);
+
+    if (t != NULL)
+        take(m->counters, t, (const trace_capture *)(intptr_t)what, (uintptr_t)variable,
+             (uintptr_t)type);
 }
 
 void trace_value(const trace_method *m, int64_t what, int64_t variable)
 {
-    trace_counters *c = m->counters;
-    trace_thread *t = trace_this_thread();
-
-    if (atomic_load_explicit(&c->active, memory_order_relaxed) && c->sink != NULL &&
-        trace_running_frame(t, m) != NULL)
-        take(c, t, (const trace_capture *)(intptr_t)what, (uintptr_t)variable);
+    trace_value_of_type(m, what, variable, 0);
 }
 
-void trace_step_result(const trace_method *m, int64_t variable)
+void trace_step_result(const trace_method *m, int64_t variable, int64_t type)
 {
-    trace_counters *c = m->counters;
-    trace_thread *t = trace_this_thread();
     const trace_plan *plan = m->whole == NULL ? NULL : atomic_load(&m->whole->plan);
+    trace_thread *t = thread_in(m);
 
-    if (plan == NULL || !atomic_load_explicit(&c->active, memory_order_relaxed) ||
-        c->sink == NULL || trace_running_frame(t, m) == NULL)
-        return;
-    for (uint32_t n = 0; n < plan->count; n++)
+    for (uint32_t n = 0; plan != NULL && t != NULL && n < plan->count; n++)
         if (plan->captures[n].variable == TRACE_PATH_RESULT)
-            take(c, t, &plan->captures[n], (uintptr_t)variable);
+            take(m->counters, t, &plan->captures[n], (uintptr_t)variable, (uintptr_t)type);
 }
 
 /* ---- which calls are wanted ---- */
@@ -196,7 +299,7 @@ static void value_of_term(void *context, size_t term, condition_value *out)
         size_t length = p[2] | (size_t)p[3] << 8;
 
         at += 4 + length;
-        if (p[0] != wanted)
+        if (p[0] != wanted || p[1] >= TRACE_KIND_SHAPE)
             continue;
         if (p[1] == TRACE_KIND_NULL) {
             out->kind = CONDITION_NULL;
@@ -204,7 +307,7 @@ static void value_of_term(void *context, size_t term, condition_value *out)
             out->kind = CONDITION_TEXT;
             out->text = p + 4;
             out->units = length / 2;
-        } else if (p[1] == CIL_TYPE_OBJECT || length > 8) {
+        } else if (p[1] == CIL_TYPE_OBJECT || p[1] == CIL_TYPE_VALUETYPE || length > 8) {
             out->kind = CONDITION_OBJECT;
         } else {
             number_of(p[1], p + 4, out);

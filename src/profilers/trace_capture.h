@@ -12,12 +12,16 @@
 /* ---- addresses that go into jitted code ---- */
 
 /* A value of the method that was just entered, or its result just before it is left: `capture`
- * says what, `address` where the variable lies. */
+ * says what, `address` where the variable lies; `type` is a type parameter's, else 0. */
 void trace_value(const trace_method *method, int64_t capture, int64_t address);
+void trace_value_of_type(const trace_method *method, int64_t capture, int64_t address,
+                         int64_t type);
+/* Only looks whether all classes on the way are known, and notes the first one that is not. */
+void trace_look(const trace_method *method, int64_t capture, int64_t address, int64_t type);
 /* All values of the entry were taken. */
 void trace_entered(const trace_method *method);
 /* A step of an async method is about to hand on the result that lies there. */
-void trace_step_result(const trace_method *method, int64_t address);
+void trace_step_result(const trace_method *method, int64_t address, int64_t type);
 
 /* ---- for probes ---- */
 

@@ -222,6 +222,7 @@ void trace_enter(const trace_method *m)
         t->depth++;
         return;
     }
+    t->asked = 0;
     f->method = m;
     f->inside = 0;
     f->values = t->values_used;

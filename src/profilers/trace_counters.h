@@ -35,6 +35,7 @@ enum {
     TRACE_VALUES = 8 << 10,     /* bytes of values that a thread keeps for its running calls */
     TRACE_STRING_UNITS = 100,   /* of a text value; the rest is cut */
     TRACE_RESULT = 255,         /* the number of the result among the arguments */
+    TRACE_FIRST_FIELD = 192,    /* the number of a struct's first field, after the struct */
     TRACE_EXCEPTIONS = 8,       /* of a thread that are under way inside each other */
 };
 
@@ -46,6 +47,8 @@ enum {
     TRACE_KIND_TIME_SPAN,
     TRACE_KIND_CUT_STRING, /* a string that goes on */
     TRACE_KIND_DECIMAL,
+    TRACE_KIND_SHAPE,   /* no value: the address of the shape of the next one */
+    TRACE_KIND_UNKNOWN, /* its object's class is not known yet */
 };
 
 /* What a session wants to see of single calls of a method. */
@@ -61,6 +64,14 @@ typedef struct trace_counters trace_counters;
 struct trace_span;
 
 struct trace_plan;
+struct trace_capture;
+
+/* What a probe would have to know to go on: how a path goes on in objects of this class. */
+typedef struct {
+    const struct trace_capture *capture;
+    uintptr_t class_id; /* with 1 added: in variables of this type */
+    uint32_t rest;      /* where the rest of the path begins */
+} trace_question;
 
 /* What a probe gets: the identity of its method. */
 typedef struct trace_method {
@@ -125,7 +136,9 @@ typedef struct trace_thread {
     uint32_t values_used;
     uint32_t untimed_from; /* calls from this depth on have no frame; 0 = all have one */
     uint32_t exception_count;
-    uint32_t root; /* of the call tree: node of the first outermost call, number + 1 */
+    uint32_t asked;         /* questions that the call entered last has waited for */
+    trace_question missing; /* capture NULL = nothing is */
+    uint32_t root;          /* of the call tree: node of the first outermost call, number + 1 */
     uintptr_t exceptions[TRACE_EXCEPTIONS]; /* classes of those under way, the last one on top */
     uintptr_t caught;                       /* class of the one that was caught last */
     trace_frame *segments[TRACE_SEGMENTS];  /* NULL = not needed yet */
@@ -159,6 +172,7 @@ struct trace_counters {
     atomic_int allowance; /* calls that may still go to the sink; refilled by the own thread */
     uint32_t string_length, string_start; /* offsets in a String object */
     struct trace_tree *tree;              /* NULL = no call tree is wanted */
+    struct trace_classes *classes;        /* NULL = objects' own classes are not asked for */
     struct trace_async *async;            /* async calls that are under way; NULL = not measured */
     struct trace_exceptions *exceptions;  /* failures by type; NULL = not counted */
     /* Calls as spans (trace_spans.h); NULL = not wanted. Called in the probe: must not wait. */

@@ -2,10 +2,9 @@
  * trace_plan: which values of a method's calls are taken, and where they lie.
  *
  * A path is a parameter (its name, argN, this or result) and fields after dots: customer.Name.
- * Fields are found by the metadata of the declared types, base classes included; a property stands
- * for the field behind it. Their places are asked of the runtime once, when the method gets its
- * probes, so that a probe only adds offsets. A field of a reference is found at the same place in
- * objects of derived classes.
+ * Fields are found by trace_shape, base classes included; a property stands for the field behind
+ * it. Their places are asked of the runtime once, when the method gets its probes or when a probe
+ * meets an object of a new class, so that a probe only adds offsets.
  *
  * A plan is made on a thread of the target, inside of GetReJITParameters. It is never freed: code
  * that was compiled with its captures' addresses may run at any later time. The same plan made
@@ -17,9 +16,9 @@
 #include "base/buffer.h"
 #include "cil/signature.h"
 #include "clarinet/calls.h"
+#include "profilers/trace_shape.h"
 
 enum {
-    TRACE_STEPS = 6,        /* fields after each other in a path */
     TRACE_PATHS = 32,       /* of a session */
     TRACE_ARGUMENTS = 16,   /* of a method that are shown */
     TRACE_FIRST_PATH = 64,  /* the number of a session's first path; before: parameters */
@@ -28,21 +27,13 @@ enum {
     TRACE_CAPTURES = TRACE_PATHS + TRACE_ARGUMENTS + 1,
 };
 
-typedef struct {
-    uint32_t offset;
-    bool load; /* the value before is a reference: follow it first */
-} trace_step;
-
-typedef struct {
+typedef struct trace_capture {
     uint8_t number; /* as in the values: parameter, TRACE_FIRST_PATH + path, or TRACE_RESULT */
-    uint8_t kind;   /* element of a signature or TRACE_KIND_… */
-    uint8_t step_count;
     bool secret;
     bool by_ref;      /* the variable holds the value's address */
     int32_t variable; /* argument number, `this` included; TRACE_PATH_RESULT */
-    trace_step steps[TRACE_STEPS];
-    ModuleID enum_module; /* of an enum, else 0 */
-    mdTypeDef enum_type;
+    cil_type type;    /* of a type parameter: which one */
+    trace_shape shape;
     char label[64]; /* as the person wrote it, or the parameter's name */
 } trace_capture;
 
@@ -67,9 +58,6 @@ typedef struct {
 const trace_plan *trace_plan_make(const clr_info *info, ModuleID module, IMetaDataImport2 *import,
                                   mdMethodDef method, const cil_signature *signature,
                                   uint32_t result, const trace_wish *wish, trace_plan **plans);
-
-/* Does a name sound like something that nobody should read? */
-bool trace_is_secret(const char *name, const char *more);
 
 /* The number of a path of the session, put in when it is new; -1 when there is no room. */
 int trace_wish_path(trace_wish *wish, const char *path, size_t length, bool shown);

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cil/check.h"
+#include "cil/compressed.h"
 #include "cil/edit.h"
 #include "cil/encode.h"
 #include "cil/signature.h"
@@ -17,6 +18,9 @@
 #include "profilers/trace_spans.h"
 #include "profilers/trace_async.h"
 #include "profilers/trace_capture.h"
+#include "profilers/trace_classes.h"
+
+enum { CONVENTION_C = 1 };
 
 /* Everything one rewriting holds; freed together. */
 typedef struct {
@@ -33,12 +37,33 @@ typedef struct {
     uint32_t old_locals_length;
 } rewriting;
 
+/* A plain function in C: the runtime may collect while it runs. */
+static const uint8_t WAITS[] = {CONVENTION_C, 1, CIL_TYPE_I8, CIL_TYPE_I8};
+
 static int refused(error *e, const char *what, HRESULT hr)
 {
     char text[CLR_HRESULT_TEXT];
 
     return error_set(e, ERROR_RUNTIME, "the runtime refused %s (%s)", what,
                      clr_hresult_name(hr, text));
+}
+
+/* static IntPtr RuntimeTypeHandle.ToIntPtr(RuntimeTypeHandle) */
+static mdToken find_handle_value(clr_emitter *emitter)
+{
+    buffer signature = BUFFER_EMPTY;
+    mdToken handle = trace_core_type(emitter, "System.RuntimeTypeHandle");
+    mdToken method = 0;
+
+    buffer_append_u8(&signature, 0);
+    buffer_append_u8(&signature, 1);
+    buffer_append_u8(&signature, CIL_TYPE_INT_PTR);
+    buffer_append_u8(&signature, CIL_TYPE_VALUETYPE);
+    cil_append_compressed_token(&signature, handle);
+    if (handle != 0 && !buffer_failed(&signature))
+        method = clr_emitter_member(emitter, handle, "ToIntPtr", signature.data, signature.length);
+    buffer_free(&signature);
+    return method;
 }
 
 int trace_module_open(const clr_info *info, ModuleID module, trace_module *out, error *e)
@@ -54,8 +79,10 @@ int trace_module_open(const clr_info *info, ModuleID module, trace_module *out, 
     out->step_signature = clr_cil_probe_signature(out->emitter, 2);
     out->value_signature = clr_cil_probe_signature(out->emitter, 3);
     out->span_signature = clr_cil_probe_signature(out->emitter, 4);
+    out->wait_signature = clr_emitter_signature(out->emitter, WAITS, sizeof WAITS);
+    out->handle_value = find_handle_value(out->emitter);
     if (out->probe_signature == 0 || out->step_signature == 0 || out->value_signature == 0 ||
-        out->span_signature == 0) {
+        out->span_signature == 0 || out->wait_signature == 0) {
         hr = clr_emitter_result(out->emitter);
         clr_emitter_free(out->emitter);
         out->emitter = NULL;
@@ -292,6 +319,48 @@ static void insert_call(rewriting *w, cil_at at, intptr_t function, uint32_t sig
     cil_insert_token(&w->body, at, CIL_CALLI, signature);
 }
 
+/* The type that a type parameter stands for, as the runtime's number; 0 for what is none. */
+static void insert_type(rewriting *w, cil_at at, const cil_type *t)
+{
+    buffer bytes = BUFFER_EMPTY;
+    mdToken type = 0;
+
+    if (t->element == CIL_TYPE_VARIABLE || t->element == CIL_TYPE_METHOD_VARIABLE) {
+        buffer_append_u8(&bytes, t->element);
+        cil_append_compressed(&bytes, t->number);
+        if (!buffer_failed(&bytes) && w->module->handle_value != 0)
+            type = clr_emitter_type_spec(w->module->emitter, bytes.data, bytes.length);
+        buffer_free(&bytes);
+    }
+    if (type == 0) {
+        cil_insert_number(&w->body, at, CIL_LDC_I8, 0);
+        return;
+    }
+    cil_insert_token(&w->body, at, CIL_LDTOKEN, type);
+    cil_insert_token(&w->body, at, CIL_CALL, w->module->handle_value);
+    cil_insert(&w->body, at, CIL_CONV_U8);
+}
+
+/* What the builder of this call makes tasks of, when that is a type parameter. */
+static void insert_result_type(rewriting *w, cil_at at)
+{
+    mdToken type = 0;
+    const uint8_t *bytes = NULL;
+    uint32_t size = 0;
+    cil_signature signature;
+    cil_type of = {0};
+
+    cil_signature_init(&signature);
+    if (CLR_OK(clr_import_get_member_ref_props(w->import, cil_get(&w->body, at)->operand.token,
+                                               &type, NULL, 0, NULL, NULL, NULL)) &&
+        CLR_TOKEN_TYPE(type) == mdtTypeSpec &&
+        CLR_OK(clr_import_get_type_spec_from_token(w->import, type, &bytes, &size)) &&
+        cil_signature_read_type(&signature, bytes, size, NULL) == 0 && signature.type_count > 2)
+        of = signature.types[2];
+    insert_type(w, at, &of);
+    cil_signature_free(&signature);
+}
+
 /* The local that an instruction loads; -1 = it does something else. */
 static int64_t loaded_local(const cil_instruction *i)
 {
@@ -312,7 +381,8 @@ static void insert_step_result(rewriting *w, cil_at at, int64_t argument)
     cil_insert_number(&w->body, at, CIL_LDLOCA, local);
     cil_insert(&w->body, at, CIL_CONV_U);
     cil_insert(&w->body, at, CIL_CONV_U8);
-    insert_call(w, at, (intptr_t)trace_step_result, w->module->step_signature);
+    insert_result_type(w, at);
+    insert_call(w, at, (intptr_t)trace_step_result, w->module->value_signature);
 }
 
 /* Before every hand-over of a result or an exception to the builder. Returns what builder it is.
@@ -380,11 +450,12 @@ static void insert_step_probes(rewriting *w, const cil_wrap *wrap, int64_t argum
     insert_call(w, wrap->leave, (intptr_t)trace_leave_step, w->module->step_signature);
 }
 
-/* The address of a variable goes to trace_value; a by-ref is its address already. */
+/* The address of a variable goes to the probe; a by-ref is its address already. */
 static void insert_value(rewriting *w, cil_at at, int64_t argument, const trace_capture *capture,
-                         uint32_t result_local)
+                         uint32_t result_local, bool only_look)
 {
     bool result = capture->variable == TRACE_PATH_RESULT;
+    bool by_type = capture->shape.onward == TRACE_BY_TYPE;
     int64_t variable = result ? (int64_t)result_local : capture->variable;
 
     cil_insert_number(&w->body, at, CIL_LDC_I8, argument);
@@ -395,19 +466,54 @@ static void insert_value(rewriting *w, cil_at at, int64_t argument, const trace_
         cil_insert_number(&w->body, at, result ? CIL_LDLOCA : CIL_LDARGA, variable);
     cil_insert(&w->body, at, CIL_CONV_U);
     cil_insert(&w->body, at, CIL_CONV_U8);
-    insert_call(w, at, (intptr_t)trace_value, w->module->value_signature);
+    if (by_type || only_look)
+        insert_type(w, at, &capture->type);
+    if (only_look)
+        insert_call(w, at, (intptr_t)trace_look, w->module->span_signature);
+    else if (by_type)
+        insert_call(w, at, (intptr_t)trace_value_of_type, w->module->span_signature);
+    else
+        insert_call(w, at, (intptr_t)trace_value, w->module->value_signature);
+}
+
+/* Where objects' own classes decide: looks until all of them are known. */
+static void insert_looks(rewriting *w, cil_at at, int64_t argument, const trace_plan *plan,
+                         bool results, uint32_t result_local)
+{
+    cil_at again = CIL_END;
+
+    for (uint32_t n = 0; n < plan->count; n++) {
+        const trace_capture *capture = &plan->captures[n];
+
+        if (capture->shape.onward == TRACE_ENDS ||
+            (capture->variable == TRACE_PATH_RESULT) != results)
+            continue;
+        if (again == CIL_END)
+            again = cil_insert_label(&w->body, at);
+        insert_value(w, at, argument, capture, result_local, true);
+    }
+    if (again == CIL_END)
+        return;
+    cil_insert_number(&w->body, at, CIL_LDC_I8, argument);
+    insert_call(w, at, (intptr_t)trace_await_class, w->module->wait_signature);
+    cil_insert_branch(&w->body, at, CIL_BRTRUE, again);
 }
 
 static void insert_values(rewriting *w, const cil_wrap *wrap, const cil_wrap_options *options,
                           int64_t argument, const trace_plan *plan, bool has_task)
 {
+    bool has_result = options->has_result && !has_task;
+
+    insert_looks(w, wrap->enter, argument, plan, false, 0);
+    if (has_result)
+        insert_looks(w, wrap->leave, argument, plan, true, options->result_local);
     for (uint32_t n = 0; n < plan->count; n++) {
         const trace_capture *capture = &plan->captures[n];
 
         if (capture->variable != TRACE_PATH_RESULT)
-            insert_value(w, wrap->enter, argument, capture, 0);
-        else if (options->has_result && !has_task)
-            insert_value(w, wrap->leave, argument, capture, options->result_local);
+            insert_value(w, wrap->enter, argument, capture, 0, false);
+        else if (has_result)
+            insert_value(w, wrap->leave, argument, capture, options->result_local, false);
     }
     cil_insert_probe(&w->body, wrap->enter, argument, (uint64_t)(uintptr_t)trace_entered,
                      w->module->probe_signature);

@@ -18,6 +18,8 @@ typedef struct {
     mdToken step_signature;  /* the same with two int64 */
     mdToken value_signature; /* with three */
     mdToken span_signature;  /* with four */
+    mdToken wait_signature;  /* of a function that may wait: int64 (int64), like any native one */
+    mdToken handle_value;    /* RuntimeTypeHandle.ToIntPtr; 0 = there is none */
 } trace_module;
 
 /* Opens the module's metadata for writing and makes the probes' signature. */

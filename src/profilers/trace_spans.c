@@ -141,7 +141,7 @@ typedef struct {
     mdToken allocate, to_pointer;              /* of GCHandle */
 } inserting;
 
-static mdToken core_type(clr_emitter *emitter, const char *name)
+mdToken trace_core_type(clr_emitter *emitter, const char *name)
 {
     mdTypeDef type = 0;
 
@@ -158,7 +158,7 @@ static bool find_async_local(inserting *i)
     static const uint8_t SETTER[] = {HAS_THIS, 1, CIL_TYPE_VOID, CIL_TYPE_VARIABLE, 0};
     clr_emitter *emitter = i->code->module->emitter;
     buffer signature = BUFFER_EMPTY;
-    mdToken type = core_type(emitter, "System.Threading.AsyncLocal`1");
+    mdToken type = trace_core_type(emitter, "System.Threading.AsyncLocal`1");
     mdToken local = 0;
 
     buffer_append_u8(&signature, CIL_TYPE_GENERIC);
@@ -181,8 +181,8 @@ static bool find_handle(inserting *i)
 {
     clr_emitter *emitter = i->code->module->emitter;
     buffer signature = BUFFER_EMPTY;
-    mdToken handle = core_type(emitter, "System.Runtime.InteropServices.GCHandle");
-    mdToken kind = core_type(emitter, "System.Runtime.InteropServices.GCHandleType");
+    mdToken handle = trace_core_type(emitter, "System.Runtime.InteropServices.GCHandle");
+    mdToken kind = trace_core_type(emitter, "System.Runtime.InteropServices.GCHandleType");
 
     if (handle == 0 || kind == 0)
         return false;

@@ -55,6 +55,9 @@ typedef struct {
 
 enum { TRACE_SPANS_LOCALS = 3 };
 
+/* A type of the core library, as a module that may be the core library itself names it. */
+mdToken trace_core_type(clr_emitter *emitter, const char *name);
+
 /* Puts the probes into the wrapped body. */
 int trace_spans_insert(cil_body *body, const trace_spans_code *code, error *e);
 /* In a step, before the instruction that hands the result or the exception to the task. */

@@ -175,16 +175,15 @@ static int visit_constant(void *context, mdToken field)
 }
 
 /* The name of an enum's value; false = it has none. */
-static bool append_constant(const trace_call *call, const trace_capture *capture,
-                            const uint8_t *bytes, size_t size, buffer *out)
+static bool append_constant(const trace_call *call, const trace_leaf *leaf, const uint8_t *bytes,
+                            size_t size, buffer *out)
 {
     constant_search s = {.size = size, .out = out};
 
-    if (size > sizeof s.value ||
-        !CLR_OK(clr_open_import(call->info, capture->enum_module, &s.import)))
+    if (size > sizeof s.value || !CLR_OK(clr_open_import(call->info, leaf->enum_module, &s.import)))
         return false;
     memcpy(&s.value, bytes, size);
-    clr_each_field(s.import, capture->enum_type, visit_constant, &s);
+    clr_each_field(s.import, leaf->enum_type, visit_constant, &s);
     clr_release(s.import);
     return s.found;
 }
@@ -196,6 +195,9 @@ static void append_value(buffer *out, reader *r, uint8_t kind, const char *quote
     switch (kind) {
     case TRACE_KIND_NULL:
         buffer_append_text(out, "null");
+        break;
+    case TRACE_KIND_UNKNOWN:
+        buffer_append_char(out, '?');
         break;
     case CIL_TYPE_OBJECT:
         buffer_append_text(out, "{…}");
@@ -226,9 +228,10 @@ typedef struct {
     uint8_t number, kind;
     const uint8_t *bytes;
     size_t size;
+    const trace_shape *shape; /* of an enum or a struct */
 } value;
 
-static bool next_value(reader *r, value *v)
+static bool next_item(reader *r, value *v)
 {
     if (reader_at_end(r))
         return false;
@@ -239,6 +242,20 @@ static bool next_value(reader *r, value *v)
     return !reader_failed(r);
 }
 
+/* The next one that stands by itself; fields of a struct are read after it. */
+static bool next_value(reader *r, value *v)
+{
+    v->shape = NULL;
+    do {
+        if (!next_item(r, v))
+            return false;
+        if (v->kind == TRACE_KIND_SHAPE && v->size == sizeof v->shape)
+            memcpy(&v->shape, v->bytes, sizeof v->shape);
+    } while (v->kind == TRACE_KIND_SHAPE ||
+             (v->number >= TRACE_FIRST_FIELD && v->number != TRACE_RESULT));
+    return true;
+}
+
 static const trace_capture *capture_of(const trace_call *call, uint8_t number)
 {
     for (uint32_t n = 0; call->plan != NULL && n < call->plan->count; n++)
@@ -247,16 +264,45 @@ static const trace_capture *capture_of(const trace_call *call, uint8_t number)
     return NULL;
 }
 
-static void append_shown(const trace_call *call, const trace_capture *capture, const value *v,
-                         const char *quote, buffer *out)
+static void append_leaf(const trace_call *call, const trace_leaf *leaf, const value *v,
+                        const char *quote, buffer *out)
 {
     reader r = reader_of(v->bytes, v->size);
 
+    if (leaf == NULL || leaf->enum_type == 0 || v->kind == TRACE_KIND_NULL ||
+        !append_constant(call, leaf, v->bytes, v->size, out))
+        append_value(out, &r, v->kind, quote);
+}
+
+/* {Number=5, Street="Road"}: `after` stands behind the struct. */
+static void append_struct(const trace_call *call, const value *v, reader after, buffer *out)
+{
+    const char *before = "{";
+    value f;
+
+    while (next_item(&after, &f) && f.number >= TRACE_FIRST_FIELD &&
+           f.number - TRACE_FIRST_FIELD < v->shape->field_count) {
+        const trace_field *field = &v->shape->fields[f.number - TRACE_FIRST_FIELD];
+
+        buffer_format(out, "%s%s=", before, field->name);
+        if (field->secret)
+            buffer_append_text(out, "***");
+        else
+            append_leaf(call, &field->leaf, &f, "\"", out);
+        before = ", ";
+    }
+    buffer_append_text(out, before[0] == '{' ? "{…}" : "}");
+}
+
+static void append_shown(const trace_call *call, const trace_capture *capture, const value *v,
+                         const char *quote, reader after, buffer *out)
+{
     if (capture == NULL || capture->secret)
         buffer_append_text(out, "***");
-    else if (capture->enum_type == 0 || v->kind == TRACE_KIND_NULL ||
-             !append_constant(call, capture, v->bytes, v->size, out))
-        append_value(out, &r, v->kind, quote);
+    else if (v->kind == CIL_TYPE_VALUETYPE && v->shape != NULL)
+        append_struct(call, v, after, out);
+    else
+        append_leaf(call, v->shape == NULL ? NULL : &v->shape->leaf, v, quote, out);
 }
 
 static bool is_shown(const trace_call *call, const value *v)
@@ -282,7 +328,7 @@ void trace_values_text(const trace_call *call, buffer *out)
             buffer_append_text(out, ", ");
         if (capture != NULL && capture->label[0] != '\0')
             buffer_format(out, "%s=", capture->label);
-        append_shown(call, capture, &v, "\"", out);
+        append_shown(call, capture, &v, "\"", r, out);
     }
 }
 
@@ -313,7 +359,7 @@ static void append_path(const trace_call *call, const char *path, size_t length,
         if (v.number < TRACE_FIRST_PATH || capture == NULL || strlen(capture->label) != length ||
             memcmp(capture->label, path, length) != 0)
             continue;
-        append_shown(call, capture, &v, "", out);
+        append_shown(call, capture, &v, "", r, out);
         return;
     }
     buffer_append_char(out, '?');

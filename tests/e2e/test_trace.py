@@ -262,7 +262,7 @@ def test_values_of_single_calls(sample, clarinet, runtime):
     times = [call["time_ns"] for call in calls]
     assert times == sorted(times) or len(set(call["thread"] for call in calls)) > 1
     firsts = [call["values"] for call in calls if call["method"].endswith(".First")]
-    assert firsts == ["→ 0"] * 20, firsts
+    assert firsts == ["numbers={_length=3} → 0"] * 20, firsts
 
 
 def test_slow_calls_only(sample, clarinet, newest_runtime):
@@ -309,6 +309,41 @@ def test_chosen_fields_and_condition(sample, clarinet, runtime):
         for n in (2, 3, 5)
     ], answer
     assert answer["methods"][0]["calls"] == 6, answer  # all are counted
+
+
+WIDE = "Traceable.Wide::Mixed"
+
+
+def test_values_by_the_types_of_objects(sample, clarinet, runtime):
+    """Interfaces, object, type parameters, generic classes, arrays, Nullable and structs."""
+    paths = ("named.Name,named.Tag,named.Age,thing,typed,typed.Street,some,home,home.Street,"
+             "people.Length,people.0.Name,people.0.City,box.value,day")
+    with sample("Traceable") as patient:
+        chosen = single_calls(patient, clarinet, f"--args={paths}", patient.pid, WIDE, rounds_done=2)
+        plain = single_calls(patient, clarinet, "--args", patient.pid, WIDE, rounds_done=1)
+        lines = single_calls(patient, clarinet, "--log", WIDE + " {named.Name} {typed} {day} {some}",
+                             patient.pid, rounds_done=1)
+        met = single_calls(patient, clarinet, "--args=named.Tag", "--when", "named.Tag == 1",
+                           patient.pid, WIDE, rounds_done=3)
+    assert patient.process.returncode == 0, patient
+    assert [call["values"] for call in chosen["calls"]] == [line for n in range(2) for line in (
+        f'named.Name="pet {n}", named.Tag={n}, thing={n}, typed={n}, some={n}, '
+        f'home={{Number={n}, Street="Road"}}, home.Street="Road", people.Length=1, '
+        f'people.0.Name="first {n}", people.0.City="Rome", box.value={n}, day=null',
+        f'named.Name="person {n}", named.Age=0, thing="text", typed="word", some=null, '
+        'home={Number=0, Street=null}, home.Street=null, people.Length=0, people.0.Name=null, '
+        'people.0.City=null, box.value="in", day=Monday',
+        'named.Name="cat", named.Tag="tabby", thing=Sunday, typed={Number=7, Street="Lane"}, '
+        'typed.Street="Lane", some=5, home={Number=1, Street=null}, home.Street=null, '
+        'people.Length=null, people.0.Name=null, people.0.City=null, '
+        'box.value={Number=0, Street=null}, day=Friday')], chosen
+    assert plain["calls"][2]["values"].startswith(
+        'named={…}, thing=Sunday, typed={Number=7, Street="Lane"}, some=5, '
+        'home={Number=1, Street=null}, people=null, box={…}, day=Friday → '), plain
+    assert [call["log"] for call in lines["calls"]] == [
+        "pet 0 0 null 0", "person 0 word Monday null",
+        'cat {Number=7, Street="Lane"} Friday 5'], lines
+    assert [call["values"] for call in met["calls"]] == ["named.Tag=1"], met
 
 
 def test_log_lines(sample, clarinet, runtime):

@@ -1,0 +1,265 @@
+/* trace_types: see trace_types.h. */
+#include "profilers/trace_types.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "clarinet/lookup.h"
+#include "clarinet/names.h"
+#include "profilers/trace_counters.h"
+
+enum { NAME = 64 };
+
+/* ---- classes ---- */
+
+bool trace_class_open(const clr_info *info, ClassID class_id, trace_class_place *out)
+{
+    memset(out, 0, sizeof *out);
+    out->class_id = class_id;
+    return class_id != 0 &&
+           CLR_OK(clr_info_get_class_id_info2(info, class_id, &out->module, &out->type,
+                                              &out->parent, TRACE_TYPE_ARGUMENTS,
+                                              &out->argument_count, out->arguments)) &&
+           out->argument_count <= TRACE_TYPE_ARGUMENTS && out->module != 0 &&
+           CLR_OK(clr_open_import(info, out->module, &out->import));
+}
+
+void trace_class_release(trace_class_place *at)
+{
+    if (at->import != NULL)
+        clr_release(at->import);
+    at->import = NULL;
+}
+
+/* The class's full name without arguments: System.Nullable`1. */
+void trace_class_append_name(const clr_info *info, ClassID class_id, buffer *out)
+{
+    trace_class_place at;
+
+    if (trace_class_open(info, class_id, &at))
+        clr_append_type_path(at.import, at.type, out);
+    trace_class_release(&at);
+}
+
+/* A type that another module defines, looked for by name in all of them. */
+typedef struct {
+    const clr_info *info;
+    const char *name; /* Outer+Inner */
+    ModuleID module;
+    mdTypeDef type;
+} search;
+
+static int look_at_module(void *context, uintptr_t module)
+{
+    search *s = context;
+    IMetaDataImport2 *import = NULL;
+    mdTypeDef type = 0;
+    const char *name = s->name;
+
+    if (!CLR_OK(clr_open_import(s->info, module, &import)))
+        return 1;
+    for (;;) {
+        size_t length = strcspn(name, "+");
+        char *part = memory_copy_text_n(name, length);
+        mdTypeDef inner = 0;
+
+        if (part == NULL || clr_find_type(import, part, type, &inner) != S_OK)
+            inner = 0;
+        memory_free(part);
+        type = inner;
+        if (type == 0 || name[length] == '\0')
+            break;
+        name += length + 1;
+    }
+    clr_release(import);
+    if (type != 0) {
+        s->module = module;
+        s->type = type;
+    }
+    return type == 0;
+}
+
+static ClassID class_named(const clr_info *info, const char *name, const ClassID *arguments,
+                           uint32_t count)
+{
+    search s = {.info = info, .name = name};
+    ClassID class_id = 0;
+
+    clr_each_module(info, look_at_module, &s);
+    if (s.type == 0 || !CLR_OK(clr_info_get_class_from_token_and_type_args(
+                           info, s.module, s.type, count, arguments, &class_id)))
+        return 0;
+    return class_id;
+}
+
+ClassID trace_class_of_token(const trace_types *types, mdToken token, const ClassID *arguments,
+                             uint32_t count)
+{
+    buffer name = BUFFER_EMPTY;
+    ClassID class_id = 0;
+
+    if (CLR_TOKEN_TYPE(token) == mdtTypeDef) {
+        if (!CLR_OK(clr_info_get_class_from_token_and_type_args(types->info, types->module, token,
+                                                                count, arguments, &class_id)))
+            class_id = 0;
+    } else if (CLR_TOKEN_TYPE(token) == mdtTypeRef) {
+        clr_append_type_path(types->import, token, &name);
+        class_id = class_named(types->info, buffer_text(&name), arguments, count);
+    }
+    buffer_free(&name);
+    return class_id;
+}
+
+/* ---- kinds ---- */
+
+static const struct {
+    const char *name;
+    uint8_t kind;
+} KNOWN[] = {
+    {"Boolean", CIL_TYPE_BOOLEAN},   {"Char", CIL_TYPE_CHAR},
+    {"SByte", CIL_TYPE_I1},          {"Byte", CIL_TYPE_U1},
+    {"Int16", CIL_TYPE_I2},          {"UInt16", CIL_TYPE_U2},
+    {"Int32", CIL_TYPE_I4},          {"UInt32", CIL_TYPE_U4},
+    {"Int64", CIL_TYPE_I8},          {"UInt64", CIL_TYPE_U8},
+    {"Single", CIL_TYPE_R4},         {"Double", CIL_TYPE_R8},
+    {"IntPtr", CIL_TYPE_INT_PTR},    {"UIntPtr", CIL_TYPE_UINT_PTR},
+    {"Guid", TRACE_KIND_GUID},       {"DateTime", TRACE_KIND_DATE_TIME},
+    {"Decimal", TRACE_KIND_DECIMAL}, {"TimeSpan", TRACE_KIND_TIME_SPAN},
+    {"String", CIL_TYPE_STRING},
+};
+
+/* A type of the system that is shown in a way of its own; 0 = it is none. */
+uint8_t trace_type_kind_of_name(const char *name)
+{
+    if (!text_starts_with(name, "System."))
+        return 0;
+    for (size_t n = 0; n < sizeof KNOWN / sizeof KNOWN[0]; n++)
+        if (strcmp(name + 7, KNOWN[n].name) == 0)
+            return KNOWN[n].kind;
+    return 0;
+}
+
+/* Is it a value type? Its base class tells. */
+bool trace_class_is_value(const clr_info *info, ClassID class_id, bool *is_enum)
+{
+    trace_class_place at;
+    buffer name = BUFFER_EMPTY;
+    bool value;
+
+    if (trace_class_open(info, class_id, &at))
+        trace_class_append_name(info, at.parent, &name);
+    *is_enum = strcmp(buffer_text(&name), "System.Enum") == 0;
+    value = *is_enum || strcmp(buffer_text(&name), "System.ValueType") == 0;
+    buffer_clear(&name);
+    trace_class_append_name(info, class_id, &name);
+    value &= strcmp(buffer_text(&name), "System.Enum") != 0; /* itself a class */
+    buffer_free(&name);
+    trace_class_release(&at);
+    return value;
+}
+
+/* Of an enum: the element of its values. */
+uint8_t trace_class_enum_element(const trace_class_place *at)
+{
+    mdFieldDef field = 0;
+    const uint8_t *signature = NULL;
+    uint32_t size = 0;
+    uint8_t element = 0;
+
+    if (!CLR_OK(clr_find_field(at->import, at->type, "value__", &field)) ||
+        !CLR_OK(clr_import_get_field_props(at->import, field, NULL, NULL, 0, NULL, NULL, &signature,
+                                           &size, NULL, NULL, NULL)) ||
+        signature == NULL || !cil_signature_field_element(signature, size, &element))
+        return 0;
+    return element;
+}
+
+/* What a class is as the type of a variable. */
+trace_type trace_type_of_class(const clr_info *info, ClassID class_id)
+{
+    trace_type t = {.element = CIL_TYPE_OBJECT, .class_id = class_id};
+    buffer name = BUFFER_EMPTY;
+    bool is_enum = false;
+    uint8_t kind;
+
+    trace_class_append_name(info, class_id, &name);
+    kind = trace_type_kind_of_name(buffer_text(&name));
+    if (kind == CIL_TYPE_STRING || (kind != 0 && kind < TRACE_KIND_NULL))
+        t.element = kind;
+    else if (kind != 0 || trace_class_is_value(info, class_id, &is_enum))
+        t.element = CIL_TYPE_VALUETYPE;
+    t.anything = strcmp(buffer_text(&name), "System.Object") == 0;
+    buffer_free(&name);
+    return t;
+}
+
+static ClassID class_of(const clr_info *info, const trace_type *t)
+{
+    char name[NAME] = "System.";
+
+    if (t->class_id != 0)
+        return t->class_id;
+    if (t->element == CIL_TYPE_OBJECT)
+        return class_named(info, "System.Object", NULL, 0);
+    for (size_t n = 0; n < sizeof KNOWN / sizeof KNOWN[0]; n++)
+        if (KNOWN[n].kind == t->element) {
+            memcpy(name + 7, KNOWN[n].name, strlen(KNOWN[n].name) + 1);
+            return class_named(info, name, NULL, 0);
+        }
+    return 0;
+}
+
+/* A type of a signature. Element 0 = one that cannot be shown. */
+trace_type trace_type_of(const trace_types *types, const cil_type *t)
+{
+    trace_type known = {.element = t->element};
+    ClassID arguments[TRACE_TYPE_ARGUMENTS];
+
+    switch (t->element) {
+    case CIL_TYPE_CLASS:
+        known.class_id = trace_class_of_token(types, t->token, NULL, 0);
+        known.element = CIL_TYPE_OBJECT;
+        return known;
+    case CIL_TYPE_OBJECT:
+        known.anything = true;
+        return known;
+    case CIL_TYPE_VECTOR:
+    case CIL_TYPE_ARRAY:
+        known.element = CIL_TYPE_OBJECT;
+        return known;
+    case CIL_TYPE_VALUETYPE:
+        known.class_id = trace_class_of_token(types, t->token, NULL, 0);
+        break;
+    case CIL_TYPE_GENERIC:
+        known.element = t[1].element == CIL_TYPE_CLASS ? CIL_TYPE_OBJECT : CIL_TYPE_VALUETYPE;
+        if (known.element == CIL_TYPE_OBJECT || t->number > TRACE_TYPE_ARGUMENTS)
+            return known;
+        for (uint32_t n = 0, at = 1 + t[1].nodes; n < t->number; n++, at += t[at].nodes) {
+            trace_type argument = trace_type_of(types, &t[at]);
+
+            arguments[n] = class_of(types->info, &argument);
+            if (arguments[n] == 0 || argument.element == CIL_TYPE_METHOD_VARIABLE)
+                return (trace_type){0};
+        }
+        known.class_id = trace_class_of_token(types, t[1].token, arguments, t->number);
+        break;
+    case CIL_TYPE_VARIABLE:
+        if (t->number < types->argument_count)
+            return trace_type_of_class(types->info, types->arguments[t->number]);
+        return known;
+    case CIL_TYPE_METHOD_VARIABLE:
+        return known;
+    case CIL_TYPE_VOID:
+    case CIL_TYPE_BYREF:
+    case CIL_TYPE_TYPED_REFERENCE:
+        return (trace_type){0};
+    case CIL_TYPE_POINTER:
+    case CIL_TYPE_FUNCTION:
+        known.element = CIL_TYPE_UINT_PTR;
+        return known;
+    default:
+        return known;
+    }
+    return known.class_id == 0 ? (trace_type){0} : known;
+}
