@@ -87,7 +87,7 @@ namespace Traceable
             Shapes.Nothing();
             sum += Shapes.Many(i % 5).Length;
             sum += Shapes.ThrowAndCatch(i); // 1 call of it, 1 of Throw, which fails
-            sum += new Box<int>(i).Get() + new Box<string>("x").Get().Length; // 2 of .ctor and Get
+            sum += new Box<int>(i).Get() + new Box<string>("x").Get().Length; // 2 of .ctor and Get, and 3 below
             sum += Shapes.Generic(i) + Shapes.Generic("y"); // 2
             Shapes.First(numbers) = i;
             sum += numbers[0] + Shapes.Sum(numbers);

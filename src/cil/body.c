@@ -215,7 +215,7 @@ static int read_code(cil_body *body, reader *code, error *e)
         if (reader_failed(code))
             return error_set(e, ERROR_CORRUPT, "IL_%04X: the code ends inside of an instruction",
                              (unsigned)offset);
-        if (info->name == NULL || opcode == CIL_LABEL)
+        if (info->name[0] == '\0' || opcode == CIL_LABEL)
             return error_set(e, ERROR_CORRUPT, "IL_%04X: there is no instruction %s%02X",
                              (unsigned)offset, opcode > 0xFF ? "FE " : "", opcode & 0xFF);
         at = cil_body_add(body);

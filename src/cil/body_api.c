@@ -130,7 +130,9 @@ cil_at *clr_cil_case(const clr_cil *cil, cil_at at, uint32_t index)
 
 const char *clr_cil_opcode_name(unsigned opcode)
 {
-    return opcode < CIL_OPCODE_LIMIT ? cil_opcode_of(opcode)->name : NULL;
+    const char *name = cil_opcode_of(opcode)->name;
+
+    return opcode < CIL_OPCODE_LIMIT && name[0] != '\0' ? name : NULL;
 }
 
 cil_operand_kind clr_cil_opcode_operand(unsigned opcode)

@@ -13,10 +13,11 @@
 
 enum { CIL_OPCODE_LIMIT = 0x200 };
 
+/* Texts stand in the row itself: pointers would have to be relocated in every process. */
 typedef struct {
-    const char *name; /* NULL: there is no such instruction */
-    const char *pops; /* a letter per value, see tools/cil/opcodes.txt */
-    const char *pushes;
+    char name[15]; /* "": there is no such instruction */
+    char pops[4];  /* a letter per value, see tools/cil/opcodes.txt */
+    char pushes[3];
     uint8_t operand;      /* cil_operand_kind */
     uint8_t operand_size; /* bytes; 4 for switch (its count) */
     uint8_t flow;         /* cil_flow */

@@ -26,8 +26,8 @@ EXPECTED = {
     "Traceable.Shapes.Large(long)": (1, 0),
     "Traceable.Shapes.Many(int)": (1, 0),
     "Traceable.Shapes.LaterAsync(int)": (1, 0),
-    "Traceable.Box<T>..ctor(T)": (2, 0),
-    "Traceable.Box<T>.Get()": (2, 0),
+    "Traceable.Box<T>..ctor(T)": (5, 0),
+    "Traceable.Box<T>.Get()": (5, 0),
 }
 # Async methods: calls, steps and failures per round.
 ASYNC = {
