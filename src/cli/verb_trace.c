@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -151,6 +152,17 @@ static int check_moments(const char *list, error *e)
     return 0;
 }
 
+/* Do both names mean one file? */
+static bool is_same_file(const char *one, const char *other)
+{
+    struct stat first, second;
+
+    if (strcmp(one, other) == 0)
+        return true;
+    return stat(one, &first) == 0 && stat(other, &second) == 0 && S_ISREG(first.st_mode) &&
+           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 /* What the options ask of the profiler. */
 static int set_parameters(request *q, error *e)
 {
@@ -194,6 +206,11 @@ static int parse(int argc, char **argv, request *q, error *e)
 
     if (code != 0)
         return code;
+    if (q->show.json_file != NULL && q->file[0] != '\0' &&
+        is_same_file(q->show.json_file, q->file)) {
+        error_set(e, ERROR_USAGE, "--json and -o name the same file, %s", q->file);
+        return error_advise(e, "the recording and the JSON need a file each");
+    }
     at = optind;
     for (int i = at; i < argc && end == argc; i++)
         if (strcmp(argv[i], "--") == 0)

@@ -24,6 +24,11 @@ const report_section REPORT_SECTIONS[] = {
     {"counters", NULL, section_counters_markdown, section_counters_json},
     {"pauses", NULL, section_pauses_markdown, section_pauses_json},
     {"heap_fields", NULL, section_nothing_markdown, section_nothing_json},
+    {"trace_calls", NULL, section_trace_markdown, section_trace_json},
+    {"trace_methods", NULL, section_nothing_markdown, section_rows_json},
+    {"trace_times", NULL, section_nothing_markdown, section_rows_json},
+    {"trace_failures", NULL, section_nothing_markdown, section_rows_json},
+    {"trace_tree", NULL, section_nothing_markdown, section_rows_json},
     {NULL, has_stacks, section_profile_markdown, section_profile_json},
     {NULL, NULL, section_rows_markdown, section_rows_json},
 };

@@ -12,6 +12,7 @@ import urllib.request
 import pytest
 
 from conftest import PATIENCE, ROOT
+from recording_reader import Recording
 
 ROUNDS = 1000
 # Calls per round of the sample Traceable (see its Round), and how many of them fail.
@@ -346,6 +347,25 @@ def test_values_by_the_types_of_objects(sample, clarinet, runtime):
     assert [call["values"] for call in met["calls"]] == ["named.Tag=1"], met
 
 
+def test_rate_of_single_calls(sample, clarinet, newest_runtime, tmp_path):
+    """Beyond the rate calls are counted, and told as not shown; none is lost in silence."""
+    recording = tmp_path / "rate.clarinet"
+    with sample("Traceable") as patient:
+        process = clarinet.start("trace", "--json", "--args", "--rate", "10", "-o", recording,
+                                 patient.pid, "Traceable.Shapes::Add")
+        wait_until_probed(process)
+        rounds(patient, 2000)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, (out, err)
+    answer = json.loads(out)
+    shown = len(answer["calls"])
+    beyond = [count for (_profiler, reason), count in Recording.load(recording).losses.items()
+              if "beyond the rate" in reason]
+    assert answer["methods"][0]["calls"] == 4000, answer["methods"]
+    assert 0 < shown < 2000 and beyond == [4000 - shown], (shown, beyond)
+
+
 def test_log_lines(sample, clarinet, runtime):
     with sample("Traceable") as patient:
         process = clarinet.start(
@@ -409,8 +429,8 @@ def test_call_tree_and_types_of_exceptions(sample, clarinet, runtime):
 def test_spans_and_chrome(sample, clarinet, newest_runtime, tmp_path):
     recording = tmp_path / "trace.clarinet"
     with sample("Traceable") as patient:
-        single_calls(patient, clarinet, "--args", "-o", recording, patient.pid, "Traceable.Shop",
-                     rounds_done=2)
+        single_calls(patient, clarinet, "--args", "--tree", "-o", recording, patient.pid,
+                     "Traceable.Shop", rounds_done=2)
     spans = [span for resource in clarinet("report", recording, "-f", "otlp").json["resourceSpans"]
              for scope in resource["scopeSpans"] for span in scope["spans"]]
     names = {span["spanId"]: span["name"].rpartition(".")[2] for span in spans}
@@ -430,6 +450,16 @@ def test_spans_and_chrome(sample, clarinet, newest_runtime, tmp_path):
     chrome = clarinet("report", recording, "-f", "chrome").json["traceEvents"]
     assert [e["ph"] for e in chrome].count("X") == 14, chrome
     assert {e["name"] for e in chrome if e["ph"] == "M"} == {"process_name", "thread_name"}, chrome
+    words = clarinet("report", recording, "-f", "md").out
+    assert "## Traced methods" in words and "Traceable.Shop.Place" in words, words
+    assert "### Who called whom" in words and "· " in words, words
+    table = next(t for p in clarinet("report", recording, "-f", "json").json["processes"]
+                 for t in p["tables"] if t["name"] == "trace_calls")
+    rows = {row["method"].rpartition(".")[2]: row for row in table["methods"]}
+    assert rows["Price"]["calls"] == 4 and rows["Fail"]["exceptions"] == 2, table
+    assert rows["Price"]["min_ns"] <= rows["Price"]["p50_ns"] <= rows["Price"]["max_ns"], table
+    nodes = [(n["method"].rpartition(".")[2], n["calls"]) for n in table["tree"]]
+    assert ("Place", 2) in nodes and nodes.count(("Price", 2)) == 2, table
     fails = [e for e in chrome if e["name"].endswith(".Fail")]
     assert [e["args"]["exception"] for e in fails] == ["System.ArgumentException",
                                                        "System.FormatException"], fails
@@ -473,6 +503,7 @@ def test_live_table_on_a_terminal(sample, clarinet_program, newest_runtime):
         (["--when", "id >", "1234", "A::B"], "the condition is wrong"),
         (["--on", "monday", "1234", "A::B"], "--on does not know 'monday'"),
         (["--log", "A::B", "1234"], "--log needs a method and a text"),
+        (["--json=a.file", "-o", "a.file", "1234", "A::B"], "name the same file"),
     ],
 )
 def test_wrong_wishes(clarinet, arguments, words):

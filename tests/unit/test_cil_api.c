@@ -149,13 +149,132 @@ static void test_wrap(void **unused)
     end(&s);
 }
 
+/* ---- handing a body to the runtime ---- */
+
+enum { METHOD_TOKEN = 0x06000001, MOST_CODE = 256, MOST_MAP = 32 };
+
+/* What the runtime was given. */
+static struct {
+    uint8_t body[MOST_CODE];
+    uint32_t size;
+    COR_IL_MAP map[MOST_MAP];
+    uint32_t map_count;
+    HRESULT answer; /* to the body */
+} given;
+
+static uint32_t CLR_CALL one_import(IMetaDataImport2 *self)
+{
+    (void)self;
+    return 1;
+}
+
+static HRESULT CLR_CALL method_props(IMetaDataImport2 *self, mdMethodDef method, mdTypeDef *type,
+                                     WCHAR *name, uint32_t capacity, uint32_t *length,
+                                     uint32_t *attributes, const uint8_t **signature,
+                                     uint32_t *signature_size, uint32_t *rva, uint32_t *flags)
+{
+    (void)self, (void)type, (void)name, (void)capacity, (void)length, (void)attributes;
+    (void)rva, (void)flags;
+    if (method != METHOD_TOKEN)
+        return E_INVALIDARG;
+    *signature = SIGNATURE;
+    *signature_size = sizeof SIGNATURE;
+    return S_OK;
+}
+
+static HRESULT CLR_CALL signature_of_token(IMetaDataImport2 *self, mdSignature token,
+                                           const uint8_t **bytes, uint32_t *size)
+{
+    (void)self;
+    return resolve(NULL, token, bytes, size) ? S_OK : E_INVALIDARG;
+}
+
+static HRESULT CLR_CALL metadata_of_module(ICorProfilerInfo15 *self, ModuleID module,
+                                           uint32_t flags, const GUID *iid, clr_unknown **out)
+{
+    static const struct IMetaDataImport2_vtbl vtbl = {.AddRef = one_import,
+                                                      .Release = one_import,
+                                                      .GetMethodProps = method_props,
+                                                      .GetSigFromToken = signature_of_token};
+    static IMetaDataImport2 import = {&vtbl};
+
+    (void)self, (void)module, (void)flags, (void)iid;
+    *out = (clr_unknown *)(void *)&import;
+    return S_OK;
+}
+
+static HRESULT CLR_CALL take_body(ICorProfilerFunctionControl *self, uint32_t size,
+                                  const uint8_t *body)
+{
+    (void)self;
+    assert_true(size <= MOST_CODE);
+    memcpy(given.body, body, size);
+    given.size = size;
+    return given.answer;
+}
+
+static HRESULT CLR_CALL take_map(ICorProfilerFunctionControl *self, uint32_t count,
+                                 const COR_IL_MAP *map)
+{
+    (void)self;
+    assert_true(count <= MOST_MAP);
+    memcpy(given.map, map, count * sizeof *map);
+    given.map_count = count;
+    return S_OK;
+}
+
+static void test_written_for_rejit(void **unused)
+{
+    static const struct ICorProfilerInfo15_vtbl info_vtbl = {.GetModuleMetaData =
+                                                                 metadata_of_module};
+    static const struct ICorProfilerFunctionControl_vtbl control_vtbl = {
+        .SetILFunctionBody = take_body, .SetILInstrumentedCodeMap = take_map};
+    /* old offsets, and where they are now: everything behind the probe, 20 bytes further */
+    static const uint32_t old[] = {0, 1, 3, 5, 6, 7, 8};
+    ICorProfilerInfo15 runtime = {&info_vtbl};
+    ICorProfilerFunctionControl control = {&control_vtbl};
+    const clr_info info = {&runtime, 15};
+    state s = start();
+    clr_cil *again = clr_cil_create();
+
+    (void)unused;
+    memset(&given, 0, sizeof given);
+    clr_cil_insert_probe(s.cil, clr_cil_first(s.cil), INT64_MAX, on_call, PROBE_TOKEN);
+    assert_int_equal(clr_cil_write_rejit(s.cil, &info, 1, METHOD_TOKEN, &control, s.text), S_OK);
+    assert_int_equal(given.body[0] & 3, 3); /* a fat header */
+    assert_int_equal(clr_cil_decode(again, given.body, given.size, s.text), S_OK);
+    assert_true(clr_cil_max_stack(again) >= 2);
+    assert_int_equal(given.map_count, sizeof old / sizeof old[0]);
+    for (uint32_t n = 0; n < given.map_count; n++) {
+        assert_int_equal(given.map[n].oldOffset, old[n]);
+        assert_int_equal(given.map[n].newOffset, given.map[0].newOffset + old[n]);
+        assert_true(given.map[n].fAccurate);
+    }
+    assert_true(given.map[0].newOffset >= 20);
+
+    /* what the runtime says comes back, with no map after a body that it did not take */
+    given.answer = E_INVALIDARG;
+    given.map_count = 0;
+    assert_int_equal(clr_cil_write_rejit(s.cil, &info, 1, METHOD_TOKEN, &control, s.text),
+                     E_INVALIDARG);
+    assert_non_null(strstr(clr_text_value(s.text), "the new body"));
+    assert_int_equal(given.map_count, 0);
+    /* and a body that is wrong never reaches it */
+    given.size = 0;
+    clr_cil_insert(s.cil, clr_cil_first(s.cil), CIL_POP);
+    assert_int_not_equal(clr_cil_write_rejit(s.cil, &info, 1, METHOD_TOKEN, &control, s.text),
+                         S_OK);
+    assert_int_equal(given.size, 0);
+    clr_cil_free(again);
+    end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_untouched_is_the_same),
-        cmocka_unit_test(test_probe),
-        cmocka_unit_test(test_refused_with_the_reason),
-        cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_untouched_is_the_same),   cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_refused_with_the_reason), cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_written_for_rejit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
