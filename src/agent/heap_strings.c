@@ -95,8 +95,8 @@ uint64_t heap_strings_code(heap_strings *s, const uint16_t *text, uint32_t lengt
     if (!s->is_on)
         return HEAP_STRINGS_NOT_COMPARED;
     hash = hash_of(text, length);
-    if (s->count * 3 >= s->capacity * 2 && !grow(s))
-        s->is_full = s->is_full || s->count * 3 >= s->capacity * 2;
+    if (!s->is_full && s->count * 3 >= s->capacity * 2 && !grow(s))
+        s->is_full = true; /* no room to be made: what is known stays, nothing is added */
     if (s->capacity == 0)
         return HEAP_STRINGS_NOT_COMPARED;
     for (at = (size_t)hash & (s->capacity - 1); s->slots[at].hash != 0;
