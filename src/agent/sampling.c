@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/sampling_chain.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
@@ -100,6 +101,7 @@ int sampling_open(agent *a, sampling_kind kind, error *e)
 void sampling_close(agent *a, sampling_kind kind)
 {
     struct sampling *s = a->sampling;
+    bool quiet;
 
     if (s == NULL || !s->users[kind])
         return;
@@ -109,9 +111,10 @@ void sampling_close(agent *a, sampling_kind kind)
     sampling_state.interval_ns[kind] = 0;
     if (has_users(s))
         return;
-    sampling_fault_disarm();
     /* A handler that is still running needs the ring: then it stays, for the next time. */
-    if (sampling_disarm()) {
+    quiet = sampling_disarm();
+    sampling_fault_disarm();
+    if (quiet) {
         ring_destroy(&sampling_state.captures);
         arena_charge(&a->memory, -(ptrdiff_t)SAMPLING_RING);
     }
@@ -144,6 +147,7 @@ void sampling_configure(agent *a, sampling_kind kind, unsigned engine_index)
         made.interval_ns = interval < made.interval_ns ? interval : made.interval_ns;
         made.max_depth = depth > made.max_depth ? depth : made.max_depth;
         made.native = made.native || catalogue_number(user, "native") != 0;
+        made.async = made.async || catalogue_number(user, "async") != 0;
         if (kind == SAMPLING_CPU)
             made.monotonic = made.monotonic || catalogue_number(user, "clock") == 1;
         /* Sessions with different filters share all threads. */
@@ -280,7 +284,7 @@ static void take_capture(agent *a, const sampling_capture *c)
 
     if (!s->users[kind] || !is_wanted(t, settings->threads))
         return;
-    result = sampling_walk(s->walker, c, settings->max_depth, settings->native);
+    result = sampling_walk(s->walker, c, settings);
     count_end(a, kind, c, result.end);
     if (kind == SAMPLING_WALL) {
         wall_take(a, c, &result);
@@ -365,7 +369,7 @@ void sampling_drain(agent *a, bool last)
         const sampling_capture *c = record.payload;
 
         if (record.length >= sizeof *c &&
-            c->stack_length + c->outer_length <= record.length - sizeof *c) {
+            c->stack_length + c->outer_length + c->chain_length <= record.length - sizeof *c) {
             take_capture(a, c);
             note_read(c);
         }
@@ -378,5 +382,6 @@ void sampling_drain(agent *a, bool last)
     if (now - a->sampling->listed_ns >= (uint64_t)LIST_EVERY_MS * 1000000) {
         a->sampling->listed_ns = now;
         sampling_threads_list();
+        sampling_chain_forget_pages();
     }
 }

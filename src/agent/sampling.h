@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <ucontext.h>
 
 #include "agent/agent.h"
 #include "agent/lock.h"
@@ -103,6 +104,7 @@ typedef struct {
     /* Inside another signal handler: the stack that it interrupted, behind the first. */
     uint64_t outer_address;
     uint64_t outer_length;
+    uint64_t chain_length; /* bytes of chain_entry behind both (sampling_chain.h) */
     uint8_t stack[];
 } sampling_capture;
 
@@ -223,6 +225,16 @@ uint64_t sampling_thread_clock(int os_thread);
 
 /* ---- sampling_walk.c ---- */
 
+/* Parameters in force of one kind. */
+typedef struct {
+    uint64_t interval_ns;
+    unsigned max_depth;
+    bool native;
+    bool async; /* continuations under their logical callers */
+    bool monotonic;
+    char threads[CATALOGUE_MAX_TEXT]; /* pattern of names; "" = all */
+} sampling_settings;
+
 typedef struct sampling_walker sampling_walker;
 
 typedef struct {
@@ -236,19 +248,10 @@ typedef struct {
 sampling_walker *sampling_walker_create(agent *a);
 void sampling_walker_free(sampling_walker *w);
 /* Walks a capture and names its frames. */
-sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c, unsigned max_depth,
-                              bool with_native);
+sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c,
+                              const sampling_settings *settings);
 
 /* ---- sampling.c ---- */
-
-/* Parameters in force of one kind. */
-typedef struct {
-    uint64_t interval_ns;
-    unsigned max_depth;
-    bool native;
-    bool monotonic;
-    char threads[CATALOGUE_MAX_TEXT]; /* pattern of names; "" = all */
-} sampling_settings;
 
 /* The handler, the ring, the list of threads: made by the first kind, gone with the last. */
 int sampling_open(agent *a, sampling_kind kind, error *e);

@@ -260,6 +260,25 @@ static stackwalk_rule managed_rule(sampling_code *s, uint64_t address, bool leaf
                               piece->size - offset);
 }
 
+/* Task's and ValueTask's boxes: AsyncTaskMethodBuilder<T>.AsyncStateMachineBox<S>; ValueTask's when
+ * it is pooled: PoolingAsyncValueTaskMethodBuilder<T>.StateMachineBox<S>. */
+static void describe_async(const names *n, sampling_address *out)
+{
+    const names_frame *f = names_get_frame(n, out->frame);
+    const names_method *m =
+        f != NULL && f->kind == RECORDING_FRAME_MANAGED ? names_get_method(n, f->a) : NULL;
+    const names_string *name = m != NULL ? names_get_string(n, m->name) : NULL;
+
+    if (name == NULL)
+        return;
+    out->in_box = text_starts_with(name->text, "System.Runtime.CompilerServices.") &&
+                  strstr(name->text, "StateMachineBox<") != NULL;
+    out->resumes = text_starts_with(name->text, "System.Threading.ExecutionContext.Run") ||
+                   text_equal(name->text,
+                              "System.Threading.Tasks.AwaitTaskContinuation.RunOrScheduleAction") ||
+                   text_equal(name->text, "System.Threading.ThreadPoolWorkQueue.Dispatch");
+}
+
 /* false: no managed method is there. */
 static bool describe_managed(sampling_code *s, uint64_t address, bool leaf, sampling_address *out)
 {
@@ -274,6 +293,7 @@ static bool describe_managed(sampling_code *s, uint64_t address, bool leaf, samp
         return false;
     out->place = SAMPLING_MANAGED;
     out->frame = names_frame_in(&s->agent->names, function, piece, (uintptr_t)inside);
+    describe_async(&s->agent->names, out);
     /* Marshalling stubs have no code range; they keep rbp. */
     out->rule =
         piece != NULL ? managed_rule(s, address, leaf, piece) : stackwalk_rule_of_frame_pointer();

@@ -27,6 +27,8 @@ typedef struct {
     bool at_system_call;
     bool in_compiler; /* in libclrjit */
     bool stopped;     /* in the helper that stops a thread for a collection */
+    bool in_box;      /* a method of the box of an async method: what it calls was resumed */
+    bool resumes;     /* a method that calls boxes, and may have them inlined */
 } sampling_address;
 
 typedef struct {

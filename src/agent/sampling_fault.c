@@ -10,6 +10,9 @@
  *
  * The runtime leaves its handler in two ways: it returns (then what it changed in the frame is
  * copied back), or it never does (then the copy is simply left behind).
+ *
+ * The handler of samples may load words of memory that is gone (sampling_try_load): such a fault
+ * ends here, and the load answers that there is nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +24,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "agent/sampling.h"
+#include "agent/sampling_chain.h"
 #include "base/os.h"
 
 enum { STATE_SIZE_AT = 468, STATE_ALIGNMENT = 64, KERNEL_CONTEXT = 304, SETTLE_MS = 200 };
@@ -98,6 +101,35 @@ SIGNAL_SAFE static void move_fault(sampling_thread *t, uintptr_t stack, int numb
     memcpy(context, copy, KERNEL_CONTEXT);
 }
 
+/* bool sampling_try_load(uintptr_t address, uintptr_t *out): the first instruction may fault, and
+ * on_fault then goes on at the second label. */
+extern const char sampling_try_load_failed[];
+__asm__(".pushsection .text\n\t"
+        ".p2align 4\n\t"
+        ".hidden sampling_try_load\n\t"
+        ".globl sampling_try_load\n\t"
+        ".type sampling_try_load, @function\n"
+        "sampling_try_load:\n\t"
+        "movq (%rdi), %rax\n\t"
+        "movq %rax, (%rsi)\n\t"
+        "movl $1, %eax\n\t"
+        "ret\n"
+        ".hidden sampling_try_load_failed\n\t"
+        ".globl sampling_try_load_failed\n"
+        "sampling_try_load_failed:\n\t"
+        "xorl %eax, %eax\n\t"
+        "ret\n\t"
+        ".size sampling_try_load, . - sampling_try_load\n\t"
+        ".popsection");
+
+SIGNAL_SAFE static bool mend_load(ucontext_t *context)
+{
+    if (context->uc_mcontext.gregs[REG_RIP] != (greg_t)(uintptr_t)sampling_try_load)
+        return false;
+    context->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)sampling_try_load_failed;
+    return true;
+}
+
 SIGNAL_SAFE static void on_fault(int number, siginfo_t *info, void *opaque)
 {
     ucontext_t *context = opaque;
@@ -108,6 +140,8 @@ SIGNAL_SAFE static void on_fault(int number, siginfo_t *info, void *opaque)
     uintptr_t stack = 0;
     uint32_t size = 0;
 
+    if (mend_load(context))
+        return;
     if ((context->uc_stack.ss_flags & SS_DISABLE) == 0 &&
         context->uc_stack.ss_size < SAMPLING_STACK_SIZE && here > start &&
         here - start < context->uc_stack.ss_size && state != NULL) {
@@ -121,6 +155,22 @@ SIGNAL_SAFE static void on_fault(int number, siginfo_t *info, void *opaque)
         move_fault(t, stack, number, info, context, size);
     else
         before_fault.sa_sigaction(number, info, context);
+}
+
+SIGNAL_SAFE bool sampling_fault_can_mend(const ucontext_t *context)
+{
+    struct {
+        void *handler;
+        unsigned long flags;
+        void *restorer;
+        uint64_t mask;
+    } found = {NULL, 0, NULL, 0}; /* as the kernel has it */
+    uint64_t blocked;
+
+    memcpy(&blocked, &context->uc_sigmask, sizeof blocked);
+    return (blocked >> (SIGSEGV - 1) & 1) == 0 &&
+           syscall(SYS_rt_sigaction, SIGSEGV, NULL, &found, sizeof found.mask) == 0 &&
+           found.handler == (void *)(uintptr_t)on_fault;
 }
 
 /* Whether a thread has SIGSEGV blocked: it is inside a handler that began before ours stood. */

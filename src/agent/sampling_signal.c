@@ -3,7 +3,8 @@
  *
  * The handler allocates nothing, locks nothing, calls nothing of the runtime or of libc beyond
  * plain system calls, keeps errno, and touches only memory that is never freed. It blocks every
- * other signal while it runs: a signal of the runtime's then interrupts the program, not us.
+ * other signal while it runs: a signal of the runtime's then interrupts the program, not us. Only
+ * SIGSEGV comes through, for loads that may fail (sampling_chain.h).
  */
 #include "agent/sampling.h"
 
@@ -18,6 +19,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "agent/sampling_chain.h"
 #include "base/os.h"
 
 sampling_shared sampling_state;
@@ -163,6 +165,7 @@ SIGNAL_SAFE static void take(sampling_thread *t, sampling_kind kind, uint64_t no
 {
     uintptr_t from = (uintptr_t)context->uc_mcontext.gregs[REG_RSP] - SAMPLING_RED_ZONE, outer = 0;
     bool nested = is_on_alternate(context);
+    bool chained = !nested && atomic_load_explicit(&chain_state.low, memory_order_relaxed) != 0;
     size_t length, outer_length = 0, room;
     sampling_capture *c;
 
@@ -173,7 +176,7 @@ SIGNAL_SAFE static void take(sampling_thread *t, sampling_kind kind, uint64_t no
     } else {
         length = length_from(t, from);
     }
-    room = sizeof *c + length + outer_length;
+    room = sizeof *c + length + outer_length + (chained ? CHAIN_WORDS * sizeof(uint64_t) : 0);
     c = ring_reserve(&sampling_state.captures, room);
     if (c == NULL) {
         lose(kind, SAMPLING_LOST_RING, weight);
@@ -196,16 +199,20 @@ SIGNAL_SAFE static void take(sampling_thread *t, sampling_kind kind, uint64_t no
     c->outer_address = outer;
     c->outer_length =
         outer_length != 0 ? copy_stack(t, c->stack + c->stack_length, outer, outer_length) : 0;
+    c->chain_length = 0;
     if (c->stack_length == 0) {
         lose(kind, SAMPLING_LOST_COPY, weight);
         ring_commit(&sampling_state.captures, c, room, 0, 0);
         return;
     }
+    if (chained)
+        c->chain_length = sampling_chain_collect(context, c->stack, from, (size_t)c->stack_length,
+                                                 c->stack + c->stack_length);
     atomic_fetch_add_explicit(&t->taken, 1, memory_order_relaxed);
     if (kind == SAMPLING_WALL)
         atomic_fetch_add_explicit(&t->unread, 1, memory_order_relaxed);
     ring_commit(&sampling_state.captures, c, room, 1,
-                sizeof *c + c->stack_length + c->outer_length);
+                sizeof *c + c->stack_length + c->outer_length + c->chain_length);
 }
 
 /* A signal that is not ours: what would have happened without us. */
@@ -383,6 +390,7 @@ int sampling_arm(error *e)
          * stack while its frames on the alternate one are still in use. */
         action.sa_flags = SA_SIGINFO | SA_RESTART;
         sigfillset(&action.sa_mask);
+        sigdelset(&action.sa_mask, SIGSEGV);
         sampling_state.previous = found;
         if (sigaction(number, &action, NULL) != 0)
             return error_set_errno(e, ERROR_IO, errno, "cannot handle signal %d", number);

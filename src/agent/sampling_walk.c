@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/sampling.h"
+#include "agent/sampling_async.h"
 #include "agent/sampling_code.h"
 #include "agent/sampling_waits.h"
 #include "base/memory.h"
@@ -19,14 +20,25 @@ typedef struct {
     uint32_t frame, stack;
 } walk_memo;
 
+/* A method that may have been resumed after an await. */
+enum { RESUMPTIONS = 6 };
+typedef struct {
+    unsigned number; /* of its frame, from 1 */
+    uint64_t stack_pointer;
+    bool sure;
+} walk_resumption;
+
 struct sampling_walker {
     agent *agent;
     walk_memo memos[MEMOS][MEMO_DEPTH]; /* outermost first; frame 0 = no more */
     sampling_code code;
     sampling_waits waits;
+    sampling_async async;
     uint32_t frames[DEEPEST + 4]; /* leaf first */
     uint8_t places[DEEPEST + 4];
     unsigned count;
+    walk_resumption resumptions[RESUMPTIONS]; /* innermost first */
+    unsigned resumption_count;
 };
 
 sampling_walker *sampling_walker_create(agent *a)
@@ -38,6 +50,7 @@ sampling_walker *sampling_walker_create(agent *a)
     w->agent = a;
     sampling_code_init(&w->code, a);
     sampling_waits_init(&w->waits, a);
+    sampling_async_init(&w->async, a, &w->code);
     return w;
 }
 
@@ -47,6 +60,7 @@ void sampling_walker_free(sampling_walker *w)
         return;
     sampling_code_free(&w->code);
     sampling_waits_free(&w->waits);
+    sampling_async_free(&w->async);
     memory_free(w);
 }
 
@@ -62,7 +76,7 @@ static void push(sampling_walker *w, uint32_t frame, uint8_t place)
 
 /* Puts a frame that names the runtime's work between the native run at the leaf and its managed
  * caller. */
-static void name_work(sampling_walker *w, const char *text, bool with_native)
+static void name_work(sampling_walker *w, const char *text)
 {
     uint32_t frame = names_frame_synthetic(&w->agent->names, text);
     unsigned at = 0;
@@ -71,12 +85,13 @@ static void name_work(sampling_walker *w, const char *text, bool with_native)
         at++;
     if (frame == 0 || w->count >= DEEPEST)
         return;
-    (void)with_native;
     memmove(w->frames + at + 1, w->frames + at, (w->count - at) * sizeof *w->frames);
     memmove(w->places + at + 1, w->places + at, w->count - at);
     w->frames[at] = frame;
     w->places[at] = SAMPLING_STUB;
     w->count++;
+    for (unsigned i = 0; i < w->resumption_count; i++)
+        w->resumptions[i].number += w->resumptions[i].number > at;
 }
 
 /* What the native run at the leaf says. */
@@ -94,6 +109,20 @@ static bool read_copies(void *context, uint64_t address, void *out, size_t size)
            peek_copy_read(&copies[1], address, out, size);
 }
 
+/* Each method once, however many frames of the dispatch are around it. */
+static void note_resumption(sampling_walker *w, const walk_resumption *inner, bool sure)
+{
+    walk_resumption *last =
+        w->resumption_count > 0 ? &w->resumptions[w->resumption_count - 1] : NULL;
+
+    if (last != NULL && last->number == inner->number) {
+        last->sure = last->sure || sure;
+    } else if (inner->number != 0 && w->resumption_count < RESUMPTIONS) {
+        w->resumptions[w->resumption_count] = *inner;
+        w->resumptions[w->resumption_count++].sure = sure;
+    }
+}
+
 static stackwalk_end walk_frames(sampling_walker *w, const sampling_capture *c, unsigned max_depth,
                                  stackwalk_registers *r, sampling_leaf *run)
 {
@@ -103,6 +132,7 @@ static stackwalk_end walk_frames(sampling_walker *w, const sampling_capture *c, 
     stackwalk_code code = {sampling_code_is_code, &w->code};
     stackwalk_end end = STACKWALK_GOES_ON;
     bool leaf = true, native_run = true;
+    walk_resumption inner = {0, 0, false}; /* the managed method before */
 
     for (unsigned depth = 0; end == STACKWALK_GOES_ON; depth++) {
         sampling_address here;
@@ -117,7 +147,11 @@ static stackwalk_end walk_frames(sampling_walker *w, const sampling_capture *c, 
         native_run = native_run && here.place != SAMPLING_MANAGED;
         run->in_compiler = run->in_compiler || (native_run && here.in_compiler);
         run->stopped = run->stopped || (native_run && here.stopped);
+        if (here.in_box || here.resumes)
+            note_resumption(w, &inner, here.in_box);
         push(w, here.frame, here.place);
+        if (here.place == SAMPLING_MANAGED && !here.in_box && !here.resumes)
+            inner = (walk_resumption){w->count, r->value[STACKWALK_RSP], false};
         leaf = here.rule.kind == STACKWALK_RULE_SIGNAL;
         end = stackwalk_step(r, &here.rule, &stack, &code);
     }
@@ -189,13 +223,42 @@ static uint32_t stack_by_memo(sampling_walker *w, walk_memo *memo, unsigned at, 
     return stack;
 }
 
+/* The innermost method that was resumed and whose logical callers are known: its number; 0 = none.
+ * Those are in w->async then. */
+static unsigned find_callers(sampling_walker *w, const sampling_capture *c)
+{
+    for (unsigned i = 0; i < w->resumption_count; i++) {
+        const walk_resumption *r = &w->resumptions[i];
+
+        if (sampling_async_find(&w->async, c, w->frames[r->number - 1], r->stack_pointer, r->sure))
+            return r->number;
+        if (r->sure)
+            return 0; /* what lies outside of it has nothing to do with the leaf */
+    }
+    return 0;
+}
+
+/*
+ * Frames that the logical callers take the place of: from here (an index, leaf first) inwards to
+ * the resumed method. The thread's start stays, up to its outermost managed frame; what lies
+ * between is the dispatch of whoever resumed the method.
+ */
+static unsigned find_dispatch(const sampling_walker *w, unsigned resumed)
+{
+    unsigned i = w->count;
+
+    while (i > resumed && w->places[i - 1] != SAMPLING_MANAGED)
+        i--;
+    return i > resumed ? i - 1 : resumed;
+}
+
 /* Root first, so that common callers are shared. */
 static uint32_t build_stack(sampling_walker *w, const sampling_thread *t, stackwalk_end end,
-                            bool with_native)
+                            bool with_native, unsigned resumed)
 {
     names *n = &w->agent->names;
     walk_memo *memo = w->memos[(size_t)(t - sampling_state.threads) % MEMOS];
-    unsigned at = end == STACKWALK_COMPLETE ? 0 : MEMO_DEPTH;
+    unsigned at = end == STACKWALK_COMPLETE ? 0 : MEMO_DEPTH, dispatch;
     uint32_t stack = 0;
 
     if (end == STACKWALK_TRUNCATED) {
@@ -205,35 +268,42 @@ static uint32_t build_stack(sampling_walker *w, const sampling_thread *t, stackw
     } else if (end != STACKWALK_COMPLETE) {
         stack = names_stack_on(n, 0, names_frame_synthetic(n, "(incomplete)"));
     }
+    dispatch = resumed != 0 ? find_dispatch(w, resumed) : 0;
     for (unsigned i = w->count; i > 0; i--) {
+        if (i == dispatch) {
+            stack = stack_by_memo(w, memo, at++, stack, names_frame_synthetic(n, "(async)"));
+            for (unsigned k = w->async.count; k > 0; k--)
+                stack = stack_by_memo(w, memo, at++, stack, w->async.frames[k - 1]);
+            i = resumed;
+        }
         if (with_native || w->places[i - 1] != SAMPLING_NATIVE)
             stack = stack_by_memo(w, memo, at++, stack, w->frames[i - 1]);
     }
     return stack;
 }
 
-sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c, unsigned max_depth,
-                              bool with_native)
+sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c,
+                              const sampling_settings *settings)
 {
     sampling_thread *t = &sampling_state.threads[c->slot % SAMPLING_THREADS];
     sampling_result result = {.state = RECORDING_STATE_RUNNING};
     stackwalk_registers r;
     sampling_leaf run = {false, false, false};
 
-    w->count = 0;
+    w->count = w->resumption_count = 0;
     memcpy(r.value, c->registers, sizeof r.value);
     r.known = (1U << STACKWALK_REGISTERS) - 1;
-    if (max_depth > DEEPEST)
-        max_depth = DEEPEST;
-    result.end = walk_frames(w, c, max_depth, &r, &run);
+    result.end =
+        walk_frames(w, c, settings->max_depth < DEEPEST ? settings->max_depth : DEEPEST, &r, &run);
     result.blocked = run.at_system_call;
     learn(w, t, c, result.end, &r);
     if ((c->flags & SAMPLING_IN_COLLECTION) != 0)
-        name_work(w, "(garbage collection)", with_native);
+        name_work(w, "(garbage collection)");
     else if (run.in_compiler)
-        name_work(w, "(JIT compilation)", with_native);
+        name_work(w, "(JIT compilation)");
     result.depth = w->count;
-    result.stack = build_stack(w, t, result.end, with_native);
+    result.stack =
+        build_stack(w, t, result.end, settings->native, settings->async ? find_callers(w, c) : 0);
     if (result.blocked && run.stopped) {
         result.state = RECORDING_STATE_GC;
     } else if (result.blocked && result.stack != 0) {

@@ -1,19 +1,25 @@
 /*
- * continuations: what ran in a continuation of an async method. Such a stack begins with the thread
- * pool's dispatch: the methods that await it are not on it, and a report says so.
+ * continuations: what ran in a continuation of an async method. Where the methods that await it
+ * could be read at the moment of the sample, its stack stands under them, below a frame (async);
+ * else it begins with the thread pool's dispatch. A report says how much is of which kind.
  */
 #ifndef CLARINET_REPORT_CONTINUATIONS_H
 #define CLARINET_REPORT_CONTINUATIONS_H
 
 #include "analysis/profile.h"
 
-#define CONTINUATIONS_NOTE_SIZE 400
+#define CONTINUATIONS_NOTE_SIZE 500
+
+typedef struct {
+    profile_total all;
+    profile_total known; /* of them, under their logical callers */
+} continuations;
 
 /* The selected rows whose stack runs inside a continuation. */
-int continuations_sum(const profile *p, const profile_selection *selection, profile_total *sum,
+int continuations_sum(const profile *p, const profile_selection *selection, continuations *sum,
                       error *e);
 /* What to tell about them; "" when there are none. `whole` is the weight of the selection. */
-const char *continuations_note(const profile_total *sum, uint64_t whole,
+const char *continuations_note(const continuations *sum, uint64_t whole,
                                char out[CONTINUATIONS_NOTE_SIZE]);
 
 #endif

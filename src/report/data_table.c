@@ -277,12 +277,13 @@ static bool is_selected(const report_options *o)
 static int find_note(writer *w, const profile *p)
 {
     profile_selection selection;
-    profile_total whole, sum = {0, 0};
+    continuations sum = {{0, 0}, {0, 0}};
+    profile_total whole;
     int code = report_select(w->m, w->p, w->options, &selection, w->e);
 
     if (code == 0)
         code = continuations_sum(p, &selection, &sum, w->e);
-    if (code == 0 && sum.samples != 0) {
+    if (code == 0 && sum.all.samples != 0) {
         whole = profile_sum(p, &selection, NULL, NULL);
         continuations_note(&sum, whole.weight, w->note);
     }

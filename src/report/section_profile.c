@@ -144,7 +144,7 @@ static void put_heading(const section *s, const view *v)
     markdown_text(s->out, profiler[0] == '\0' ? "profile" : profiler);
     sink_format(s->out, "\n\n%llu samples, %s in all.\n\n", (unsigned long long)v->total.samples,
                 report_amount(v->total.weight, v->profile.unit, amount));
-    if (v->continuations.samples != 0)
+    if (v->continuations.all.samples != 0)
         sink_format(s->out, "%s\n\n", continuations_note(&v->continuations, v->total.weight, note));
 }
 
@@ -257,12 +257,13 @@ static void json_continuations(const view *v, json *j)
 {
     char note[CONTINUATIONS_NOTE_SIZE];
 
-    if (v->continuations.samples == 0)
+    if (v->continuations.all.samples == 0)
         return;
     json_begin_object_at(j, "continuations");
-    json_put_u64(j, "samples", v->continuations.samples);
-    json_put_u64(j, "weight", v->continuations.weight);
-    json_put_f64(j, "percent", share(v, v->continuations.weight));
+    json_put_u64(j, "samples", v->continuations.all.samples);
+    json_put_u64(j, "weight", v->continuations.all.weight);
+    json_put_f64(j, "percent", share(v, v->continuations.all.weight));
+    json_put_u64(j, "known_callers", v->continuations.known.samples);
     json_put_text(j, "note", continuations_note(&v->continuations, v->total.weight, note));
     json_end_object(j);
 }

@@ -15,7 +15,7 @@ typedef struct {
     profile profile;
     profile_selection selection;
     profile_total total;
-    profile_total continuations; /* of it, what ran in continuations of async methods */
+    continuations continuations; /* of it, what ran in continuations of async methods */
     uint64_t *weight_by_stack;
     uint64_t *weight_by_thread;
     uint64_t *samples_by_thread;

@@ -15,7 +15,7 @@ from sampling_truth import burned, truth_of
 
 
 def check_note(clarinet, path, mode, samples):
-    """Continuations stand under the pool's dispatch: every report says so, and only where there are some."""
+    """How much ran in continuations, and where that stands: in every report, and only where there are some."""
     [table] = [t for t in json.loads(clarinet("report", path, "-f", "json").out)["processes"][0]["tables"]
                if t["name"] == "samples"]
     if mode == "async" and samples >= 10:

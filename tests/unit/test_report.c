@@ -133,7 +133,8 @@ static void rows_are_put_together_by_time_thread_and_stack(void **state)
 static void check_continuations(model *m, const char *name, uint64_t samples, const char *note)
 {
     char text[CONTINUATIONS_NOTE_SIZE];
-    profile_total sum, whole;
+    continuations sum;
+    profile_total whole;
     uint32_t string;
     profile cpu;
 
@@ -144,7 +145,8 @@ static void check_continuations(model *m, const char *name, uint64_t samples, co
     assert_true(profile_find(m, &m->processes[0], "cpu", &cpu));
     whole = profile_sum(&cpu, &PROFILE_ALL, NULL, NULL);
     assert_int_equal(continuations_sum(&cpu, &PROFILE_ALL, &sum, NULL), 0);
-    assert_int_equal(sum.samples, samples == 0 ? 0 : whole.samples);
+    assert_int_equal(sum.all.samples, samples == 0 ? 0 : whole.samples);
+    assert_int_equal(sum.known.samples, 0);
     assert_int_equal(strncmp(continuations_note(&sum, whole.weight, text), note, strlen(note)), 0);
     assert_true(note[0] != '\0' || text[0] == '\0');
 }

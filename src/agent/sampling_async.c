@@ -1,0 +1,347 @@
+/* sampling_async: see sampling_async.h. */
+#include "agent/sampling_async.h"
+
+#include <string.h>
+
+#include "base/os.h"
+#include "base/text.h"
+#include "recording/encode.h"
+
+enum { MOST_FIELDS = 64, MOST_ARGUMENTS = 8, LARGEST_TYPE = 64, PATIENCE = 64, SOME_TYPES = 4096 };
+
+/* What a continuation may be, and where it names the next one. Each also stands for what derives
+ * from it. The first of them are loaded wherever there are continuations; asking for others would
+ * load them, so those wait until one is met. */
+enum { LOADED = 3, LINK_COUNT = 6 };
+static const struct {
+    const char *type, *field;
+    uint32_t next_at; /* where there is no field to ask for */
+} LINKS[LINK_COUNT] = {
+    {"System.Threading.Tasks.Task", "m_continuationObject", 0},
+    {"System.Delegate", "_target", 0},
+    {"System.Array", NULL, 16},
+    {"System.Collections.Generic.List<object>", "_items", 0},
+    {"System.Threading.Tasks.AwaitTaskContinuation", "m_action", 0},
+    {"System.Threading.Tasks.ContinueWithTaskContinuation", "m_task", 0},
+};
+
+void sampling_async_init(sampling_async *s, agent *a, sampling_code *code)
+{
+    *s = (sampling_async){.agent = a, .code = code};
+    table_u64_init(&s->types);
+}
+
+void sampling_async_free(sampling_async *s)
+{
+    atomic_store(&chain_state.low, 0);
+    table_u64_free(&s->types);
+}
+
+/* ---- what there is to know before ---- */
+
+static uint32_t field_offset(const clr_info *info, IMetaDataImport2 *import, mdTypeDef type,
+                             const char *name, ClassID class_id)
+{
+    COR_FIELD_OFFSET fields[MOST_FIELDS];
+    mdFieldDef field = 0;
+    uint32_t count = 0, size = 0;
+
+    if (clr_find_field(import, type, name, &field) != S_OK ||
+        !CLR_OK(clr_info_get_class_layout(info, class_id, fields, MOST_FIELDS, &count, &size)))
+        return 0;
+    for (uint32_t i = 0; i < count && i < MOST_FIELDS; i++) {
+        if (fields[i].ridOfField == field)
+            return fields[i].ulOffset;
+    }
+    return 0;
+}
+
+/* The class of a type of this module that is loaded; 0 = it has none. */
+static ClassID find_class(const clr_info *info, ModuleID module, IMetaDataImport2 *import,
+                          const char *name, mdTypeDef *type)
+{
+    ClassID class_id = 0;
+
+    if (clr_find_type(import, name, 0, type) != S_OK ||
+        !CLR_OK(
+            clr_info_get_class_from_token_and_type_args(info, module, *type, 0, NULL, &class_id)))
+        return 0;
+    return class_id;
+}
+
+/* Adds a link; handlers may look at the others meanwhile. */
+static bool add_link(const clr_info *info, IMetaDataImport2 *import, size_t which, mdTypeDef type,
+                     ClassID class_id)
+{
+    unsigned count = atomic_load(&chain_state.link_count);
+    chain_link made = {class_id,
+                       LINKS[which].field == NULL
+                           ? LINKS[which].next_at
+                           : field_offset(info, import, type, LINKS[which].field, class_id)};
+
+    if (class_id == 0 || made.next_at == 0 || count == CHAIN_LINKS)
+        return false;
+    chain_state.links[count] = made;
+    atomic_store_explicit(&chain_state.link_count, count + 1, memory_order_release);
+    return true;
+}
+
+/* Where a type keeps what it derives from: Task derives from Object. */
+static uint32_t find_parent(const sampling_code *code, uintptr_t task, uintptr_t object)
+{
+    uint64_t words[LARGEST_TYPE / 8];
+
+    if (!peek_read(&code->memory, task, words, sizeof words))
+        return 0;
+    for (uint32_t i = 1; i < LARGEST_TYPE / 8; i++) {
+        if (words[i] == object)
+            return i * 8;
+    }
+    return 0;
+}
+
+static int look_at_module(void *context, uintptr_t module)
+{
+    sampling_async *s = context;
+    const clr_info *info = &s->agent->info;
+    IMetaDataImport2 *import = NULL;
+    mdTypeDef type = 0;
+
+    if (!CLR_OK(clr_open_import(info, module, &import)))
+        return 1;
+    atomic_store(&chain_state.link_count, 0);
+    chain_state.object = find_class(info, module, import, "System.Object", &type);
+    for (size_t i = 0; chain_state.object != 0 && i < LOADED; i++) {
+        ClassID class_id = find_class(info, module, import, LINKS[i].type, &type);
+
+        if (!add_link(info, import, i, type, class_id))
+            break;
+    }
+    if (atomic_load(&chain_state.link_count) == LOADED) {
+        chain_state.parent_at = find_parent(s->code, chain_state.links[0].type, chain_state.object);
+        s->has_types = chain_state.parent_at != 0;
+    }
+    clr_release(import);
+    return !s->has_types;
+}
+
+/* Whether a type derives from another one. From Object: then it is a type, and the runtime may be
+ * asked about it. */
+static bool derives_from(const sampling_async *s, uint64_t type, uintptr_t other)
+{
+    for (unsigned depth = 0; depth < 8 && type >= 4096 && type >> 47 == 0; depth++) {
+        if (type == other)
+            return depth > 0;
+        if (!peek_read(&s->code->memory, type + chain_state.parent_at, &type, sizeof type))
+            return false;
+    }
+    return false;
+}
+
+static bool is_anonymous(const region *item)
+{
+    return item->inode == 0 && item->path == 0 && !item->executable;
+}
+
+/* The run of neighbouring mappings without a file around an object: the heap, with what the
+ * collector has reserved for it. */
+static bool find_heap(sampling_async *s, uint64_t object)
+{
+    const regions *map = &s->code->map;
+    const region *item = regions_find(map, object), *first = item, *last = item;
+    uint64_t type;
+
+    if (item == NULL || !is_anonymous(item) || !item->writable ||
+        !peek_read(&s->code->memory, object, &type, sizeof type) ||
+        !derives_from(s, type & ~7ull, chain_state.links[0].type))
+        return false;
+    while (first > map->items && is_anonymous(first - 1) && first[-1].end == first->start)
+        first--;
+    while (last + 1 < map->items + map->count && is_anonymous(last + 1) &&
+           last[1].start == last->end)
+        last++;
+    atomic_store(&chain_state.high, (uintptr_t)last->end);
+    atomic_store_explicit(&chain_state.low, (uintptr_t)first->start, memory_order_release);
+    return true;
+}
+
+/* A continuation was met and no chain came with it: finds out what the handler needs to know. The
+ * memory of a box stays as it was for a while, even when it is not in use any more. */
+static void learn(sampling_async *s, const sampling_capture *c, uint64_t stack_pointer)
+{
+    uint64_t word;
+
+    if (s->attempts++ % PATIENCE > 3 || !agent_enter_runtime(s->agent))
+        return;
+    if (!s->has_types) {
+        atomic_store(&chain_state.low, 0);
+        clr_each_module(&s->agent->info, look_at_module, s);
+    }
+    if (!s->has_types || stack_pointer < c->stack_address)
+        return;
+    for (uint64_t at = stack_pointer - c->stack_address; at + 8 <= c->stack_length; at += 8) {
+        memcpy(&word, c->stack + at, sizeof word);
+        if ((word & 7) == 0 && word >= 4096 && word >> 47 == 0 && find_heap(s, word))
+            return;
+    }
+}
+
+/* ---- naming ---- */
+
+/* The frame of the method whose state machine is the last type argument of the box's type. */
+static uint32_t frame_of_box(sampling_async *s, ClassID box)
+{
+    const clr_info *info = &s->agent->info;
+    ClassID arguments[MOST_ARGUMENTS], parent = 0;
+    uint32_t count = 0;
+    ModuleID module = 0;
+    mdTypeDef type = 0;
+    mdMethodDef method = 0;
+    FunctionID function = 0;
+    IMetaDataImport2 *import = NULL;
+    const names_string *name =
+        names_get_string(&s->agent->names, names_of_class(&s->agent->names, box));
+
+    if (name == NULL || strstr(name->text, "StateMachineBox<") == NULL ||
+        !CLR_OK(clr_info_get_class_id_info2(info, box, &module, &type, &parent, MOST_ARGUMENTS,
+                                            &count, arguments)) ||
+        count == 0 || count > MOST_ARGUMENTS ||
+        !CLR_OK(clr_info_get_class_id_info2(info, arguments[count - 1], &module, &type, &parent, 0,
+                                            NULL, NULL)) ||
+        !CLR_OK(clr_open_import(info, module, &import)))
+        return 0;
+    if (clr_find_method(import, type, "MoveNext", &method) == S_OK)
+        clr_info_get_function_from_token_and_type_args(info, module, method, arguments[count - 1],
+                                                       0, NULL, &function);
+    clr_release(import);
+    return function == 0 ? 0
+                         : names_frame_managed(&s->agent->names,
+                                               names_of_function(&s->agent->names, function), 0);
+}
+
+/* Whether a type that a capture has may be asked for: not when an assembly was unloaded since. */
+static bool may_ask(sampling_async *s, const sampling_capture *c, uint64_t type, uintptr_t parent)
+{
+    return c->time_ns > s->unload_ns && atomic_load(&s->agent->unloads) == s->agent->unloads_met &&
+           agent_enter_runtime(s->agent) && derives_from(s, type, parent);
+}
+
+static uint32_t frame_of(sampling_async *s, const sampling_capture *c, uint64_t type)
+{
+    uint64_t known = 0;
+
+    if (table_u64_get(&s->types, type, &known))
+        return (uint32_t)known;
+    if (!may_ask(s, c, type, chain_state.links[0].type))
+        return 0;
+    if (s->types.count >= SOME_TYPES)
+        table_u64_free(&s->types);
+    known = frame_of_box(s, (ClassID)type);
+    table_u64_put(&s->types, type, known);
+    return (uint32_t)known;
+}
+
+/* A chain ended at this type: if that or what it derives from is one of LINKS, it is one from now
+ * on. */
+static void learn_link(sampling_async *s, const sampling_capture *c, uint64_t type)
+{
+    const clr_info *info = &s->agent->info;
+    uint64_t known;
+
+    if (table_u64_get(&s->types, type | 1, &known) || !may_ask(s, c, type, chain_state.object))
+        return;
+    table_u64_put(&s->types, type | 1, 1);
+    for (; type != chain_state.object; type = known) {
+        const names_string *name =
+            names_get_string(&s->agent->names, names_of_class(&s->agent->names, (ClassID)type));
+        IMetaDataImport2 *import = NULL;
+        ModuleID module = 0;
+        mdTypeDef definition = 0;
+
+        for (size_t i = LOADED; name != NULL && i < LINK_COUNT; i++) {
+            if (!text_equal(name->text, LINKS[i].type) ||
+                !CLR_OK(clr_info_get_class_id_info2(info, (ClassID)type, &module, &definition, NULL,
+                                                    0, NULL, NULL)) ||
+                !CLR_OK(clr_open_import(info, module, &import)))
+                continue;
+            add_link(info, import, i, definition, (ClassID)type);
+            clr_release(import);
+        }
+        if (!peek_read(&s->code->memory, type + chain_state.parent_at, &known, sizeof known))
+            return;
+    }
+}
+
+/* ---- choosing ---- */
+
+static bool is_same_method(const names *n, uint32_t one, uint32_t other)
+{
+    const names_frame *a = names_get_frame(n, one), *b = names_get_frame(n, other);
+    const names_method *x, *y;
+
+    if (a == NULL || b == NULL || a->kind != RECORDING_FRAME_MANAGED ||
+        b->kind != RECORDING_FRAME_MANAGED)
+        return false;
+    x = names_get_method(n, a->a);
+    y = names_get_method(n, b->a);
+    return x != NULL && y != NULL && x->module == y->module && x->token == y->token;
+}
+
+/* The innermost box of the resumed method that stands in its frame or outside of it, and whose
+ * task is not over: that forgets who awaits it. */
+static const uint8_t *choose(sampling_async *s, const sampling_capture *c, uint32_t resumed,
+                             uint64_t stack_pointer)
+{
+    const uint8_t *at = c->stack + c->stack_length + c->outer_length, *end = at + c->chain_length;
+    const uint8_t *best = NULL;
+    chain_entry e;
+    uint64_t type;
+
+    for (; (size_t)(end - at) >= sizeof e; at += sizeof e + e.count * sizeof type) {
+        memcpy(&e, at, sizeof e);
+        if (e.count > CHAIN_STEPS || (size_t)(end - at) - sizeof e < e.count * sizeof type)
+            break;
+        if (e.end == CHAIN_NOT_KNOWN && e.last != 0)
+            learn_link(s, c, e.last);
+        if (e.slot < stack_pointer || e.count == 0 || (e.count == 1 && e.end == CHAIN_OVER))
+            continue;
+        memcpy(&type, at + sizeof e, sizeof type);
+        if (is_same_method(&s->agent->names, frame_of(s, c, type), resumed))
+            best = at;
+    }
+    return best;
+}
+
+bool sampling_async_find(sampling_async *s, const sampling_capture *c, uint32_t resumed,
+                         uint64_t stack_pointer, bool sure)
+{
+    const uint8_t *found;
+    chain_entry e;
+
+    if (s->unloads != s->agent->unloads_met) {
+        s->unloads = s->agent->unloads_met;
+        s->unload_ns = os_monotonic_ns();
+        table_u64_free(&s->types);
+    }
+    s->count = 0;
+    found = choose(s, c, resumed, stack_pointer);
+    if (found == NULL) {
+        if (sure)
+            learn(s, c, stack_pointer);
+        return false;
+    }
+    s->attempts = 0;
+    memcpy(&e, found, sizeof e);
+    if (e.count == 1 && e.end == CHAIN_NOT_KNOWN)
+        return false;
+    for (uint32_t i = 1; i < e.count; i++) {
+        uint64_t type;
+        uint32_t frame;
+
+        memcpy(&type, found + sizeof e + i * sizeof type, sizeof type);
+        frame = frame_of(s, c, type);
+        if (frame != 0)
+            s->frames[s->count++] = frame;
+    }
+    return true;
+}
