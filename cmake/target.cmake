@@ -58,3 +58,11 @@ target_sources(clarinet_gate PRIVATE ${PROJECT_SOURCE_DIR}/src/base/dotnet_host.
                ${PROJECT_SOURCE_DIR}/src/base/os_dotnet_linux.c
                ${PROJECT_SOURCE_DIR}/src/base/text.c ${PROJECT_SOURCE_DIR}/src/base/buffer.c
                ${PROJECT_SOURCE_DIR}/src/base/memory.c)
+
+# Of the rooms whose code is fast, what runs once per thread or type is small instead.
+if(agent_sources)
+  set(agent_cold_sources ${agent_sources})
+  list(FILTER agent_cold_sources INCLUDE REGEX
+       "/agent/(sampling_(async|threads)|snapshot|thread(_names)?)\\.c$")
+  set_source_files_properties(${agent_cold_sources} PROPERTIES COMPILE_OPTIONS "-Os")
+endif()

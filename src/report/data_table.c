@@ -15,7 +15,7 @@ enum {
     RAW_SAMPLES = 5000, /* samples tables up to this size are written as they are */
     ROWS_LIMIT = 200000,
     BUCKETS = 500,
-    FEWEST_BUCKETS = 10,
+    FEWEST_BUCKETS = 60, /* or the heat map and a chosen range would say little */
     AGGREGATE_LIMIT = 400000,
 };
 
