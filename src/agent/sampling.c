@@ -111,10 +111,11 @@ void sampling_close(agent *a, sampling_kind kind)
     sampling_state.interval_ns[kind] = 0;
     if (has_users(s))
         return;
-    /* A handler that is still running needs the ring: then it stays, for the next time. */
+    /* A handler that is still running needs the ring, and somebody to mend its loads: then both
+     * stay, for the next time. */
     quiet = sampling_disarm();
-    sampling_fault_disarm();
     if (quiet) {
+        sampling_fault_disarm();
         ring_destroy(&sampling_state.captures);
         arena_charge(&a->memory, -(ptrdiff_t)SAMPLING_RING);
     }
