@@ -19,7 +19,8 @@ struct sampling {
     sampling_walker *walker;
     uint64_t listed_ns;
     uint64_t lost_before[SAMPLING_KINDS][SAMPLING_LOSSES];
-    uint64_t captures; /* taken so far */
+    uint64_t captures;  /* taken so far */
+    uint64_t missed_ns; /* burned by short-lived threads that no sample met */
     /* Both as they were at the last tick. */
     uint64_t captures_before;
     unsigned changes_before; /* of sampling_state.changes */
@@ -85,6 +86,7 @@ int sampling_open(agent *a, sampling_kind kind, error *e)
         if (code != 0)
             return code;
         forget_ids();
+        a->sampling->missed_ns = 0;
         sampling_threads_list();
         sampling_threads_mark_managed(a);
         sampling_fault_arm();
@@ -312,6 +314,27 @@ static void note_read(const sampling_capture *c)
         atomic_fetch_sub(&t->unread, 1);
 }
 
+/* A busy kernel may run a thread of some milliseconds without any tick meeting it. What such
+ * threads burned is counted to the next ones that lived as short and were met: the sum is right,
+ * and the stacks are those of their like. */
+static void put_rest(agent *a, const sampling_rest *rest)
+{
+    enum { MOST = 4, SHORT_NS = 50000000 };
+    struct sampling *s = a->sampling;
+    uint64_t more = 0;
+
+    if (rest->stack == 0) {
+        if (rest->life_ns <= SHORT_NS && s->settings[SAMPLING_CPU].threads[0] == '\0')
+            s->missed_ns += rest->weight_ns;
+        return;
+    }
+    if (rest->life_ns <= SHORT_NS)
+        more = s->missed_ns < MOST * rest->life_ns ? s->missed_ns : MOST * rest->life_ns;
+    s->missed_ns -= more;
+    if (rest->weight_ns + more != 0)
+        put_cpu_row(a, rest->time_ns, rest->thread, rest->stack, rest->weight_ns + more);
+}
+
 /* What threads that have gone burned after their last sample. */
 static void reap(agent *a)
 {
@@ -321,7 +344,7 @@ static void reap(agent *a)
     do {
         count = sampling_threads_reap(rests, 64);
         for (size_t i = 0; i < count; i++)
-            put_cpu_row(a, rests[i].time_ns, rests[i].thread, rests[i].stack, rests[i].weight_ns);
+            put_rest(a, &rests[i]);
     } while (count == 64);
 }
 

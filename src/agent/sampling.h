@@ -205,9 +205,10 @@ void sampling_threads_list(void);
 /* What is still to be written of a thread that has gone. */
 typedef struct {
     int thread;
-    uint32_t stack;
+    uint32_t stack; /* 0 = no sample met it, though it lived for longer than a tick */
     uint64_t time_ns;
     uint64_t weight_ns;
+    uint64_t life_ns; /* all it burned */
 } sampling_rest;
 /* Frees the slots of threads that have ended, of at most `room`; returns how many left a rest. */
 size_t sampling_threads_reap(sampling_rest *rests, size_t room);

@@ -198,15 +198,19 @@ static bool find_rest(const sampling_thread *t, sampling_rest *rest)
 {
     uint64_t life = atomic_load(&t->lifetime_ns), tick = sampling_tick_ns();
 
-    if (!atomic_load(&t->born) || life == 0 || t->cpu_stack == 0 || t->sampled_ns == 0 ||
-        sampling_state.monotonic || sampling_state.interval_ns[SAMPLING_CPU] == 0)
+    if (!atomic_load(&t->born) || life == 0 || sampling_state.monotonic ||
+        sampling_state.interval_ns[SAMPLING_CPU] == 0)
         return false;
+    *rest = (sampling_rest){.thread = atomic_load(&t->thread), .life_ns = life};
+    if (t->cpu_stack == 0 || t->sampled_ns == 0) {
+        rest->weight_ns = life;
+        return life >= tick && atomic_load(&t->taken) == 0 && !t->unwanted;
+    }
     if (life < tick)
         life = tick;
-    if (life <= t->sampled_ns)
-        return false;
-    *rest = (sampling_rest){atomic_load(&t->thread), t->cpu_stack, t->cpu_time_ns,
-                            life - t->sampled_ns};
+    rest->stack = t->cpu_stack;
+    rest->time_ns = t->cpu_time_ns;
+    rest->weight_ns = life > t->sampled_ns ? life - t->sampled_ns : 0;
     return true;
 }
 
