@@ -85,6 +85,9 @@ static int by_count(const void *a, const void *b)
     const exceptions_group *x = a;
     const exceptions_group *y = b;
 
+    /* what ended the program comes first, however seldom it was */
+    if ((x->fate == EXCEPTIONS_UNCAUGHT) != (y->fate == EXCEPTIONS_UNCAUGHT))
+        return x->fate == EXCEPTIONS_UNCAUGHT ? -1 : 1;
     if (x->count != y->count)
         return x->count < y->count ? 1 : -1;
     return x->first < y->first ? -1 : x->first > y->first;

@@ -25,7 +25,7 @@ typedef struct {
 } exceptions_group;
 
 typedef struct {
-    exceptions_group *items; /* most frequent first */
+    exceptions_group *items; /* of places those nobody caught, then the most frequent first */
     size_t count;
     size_t capacity;
 } exceptions_groups;

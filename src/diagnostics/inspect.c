@@ -438,6 +438,12 @@ static void judge(diagnostics_process *process, const inspect_findings *f)
     } else if (f->has_socket && f->failure.code == 0) {
         process->attachable = true;
     } else if (f->failure.code == ERROR_PERMISSION || (!f->has_socket && !f->permitted)) {
+        if (f->has_socket && process->user_id == geteuid()) {
+            refuse(process, ERROR_PERMISSION, "its diagnostics socket may not be opened",
+                   "give its owner the right to read and write that socket again, or run clarinet "
+                   "as root");
+            return;
+        }
         snprintf(text, sizeof text, "it belongs to the user %s",
                  process->user == NULL ? "?" : process->user);
         refuse(process, ERROR_PERMISSION, text, "run clarinet as that user, or as root");

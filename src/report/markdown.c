@@ -70,7 +70,10 @@ static void put_losses(const model *m, const model_process *p, sink *out)
 {
     sink_text(out, "## Losses\n\n");
     if (p->loss_count == 0) {
-        sink_text(out, "Nothing was lost.\n\n");
+        sink_text(out, "Nothing was lost.");
+        if (text_equal(model_text(m, p->end_reason), "target exited"))
+            sink_text(out, " If the program crashed, the last moments before it are not here.");
+        sink_text(out, "\n\n");
         return;
     }
     sink_text(out, "| profiler | lost | reason |\n|---|---:|---|\n");

@@ -119,7 +119,8 @@ static void put_places(const section *s, const exceptions *x)
         put_fate(s, place);
         if (place->stack == 0) {
             sink_text(s->out, ", counted without message and stack: more came than "
-                              "exceptions.stacks and exceptions.distinct allow\n\n");
+                              "exceptions.stacks and exceptions.distinct allow, or than the agent "
+                              "could keep (see Losses)\n\n");
             continue;
         }
         sink_text(s->out, "\n\n");
@@ -128,7 +129,8 @@ static void put_places(const section *s, const exceptions *x)
         sink_char(s->out, '\n');
     }
     if (x->places.count > section_top(s, TOP_PLACES))
-        sink_format(s->out, "… %zu more\n\n", x->places.count - section_top(s, TOP_PLACES));
+        sink_format(s->out, "… %zu more (--top shows them)\n\n",
+                    x->places.count - section_top(s, TOP_PLACES));
 }
 
 /* Different stacks; what was only counted is no place. */
