@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/own_memory.h"
+#include "agent/read_self.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "recording/encode.h"
@@ -88,7 +88,7 @@ static heap_record_type *add_type(heap_record *r, ClassID class_id)
     type = &r->types[r->type_count];
     memset(type, 0, sizeof *type);
     type->class_id = class_id;
-    if (own_memory_read(class_id, words, sizeof words)) {
+    if (read_self(class_id, words, sizeof words)) {
         type->base = words[1];
         type->element = (words[0] & (uint32_t)HAS_ELEMENTS) != 0 ? words[0] & 0xffff : 0;
         type->is_string = type->element == 2 && type->base == STRING_BASE;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "agent/heap_fields.h"
-#include "agent/own_memory.h"
+#include "agent/read_self.h"
 #include "base/memory.h"
 #include "base/reader.h"
 #include "base/text.h"
@@ -88,11 +88,11 @@ static void vote(ModuleID module, mdTypeDef token, ClassID class_id, unsigned *v
     uint64_t words[MODULE_WORDS];
     uint64_t entry;
 
-    if (!own_memory_read(module, words, sizeof words))
+    if (!read_self(module, words, sizeof words))
         return;
     for (size_t i = 0; i < MODULE_WORDS; i++)
         if ((words[i] & 7) == 0 && words[i] != 0 &&
-            own_memory_read(words[i] + 8ull * (token & 0xffffff), &entry, sizeof entry) &&
+            read_self(words[i] + 8ull * (token & 0xffffff), &entry, sizeof entry) &&
             (entry & ~7ull) == class_id)
             votes[i]++;
 }
@@ -144,9 +144,9 @@ static uint64_t base_of(ClassID class_id)
 {
     uint64_t further, base;
 
-    if (!own_memory_read(class_id + CLASS_FURTHER, &further, sizeof further) ||
-        (further & 7) != 0 || further < FURTHER_BASE ||
-        !own_memory_read(further - FURTHER_BASE, &base, sizeof base) || (base & 1) != 0)
+    if (!read_self(class_id + CLASS_FURTHER, &further, sizeof further) || (further & 7) != 0 ||
+        further < FURTHER_BASE || !read_self(further - FURTHER_BASE, &base, sizeof base) ||
+        (base & 1) != 0)
         return 0;
     return base;
 }
@@ -212,7 +212,7 @@ static void search_map(search *s, uint64_t table, uint32_t count)
     for (uint32_t at = 0; at < count; at += BATCH) {
         uint32_t length = count - at < BATCH ? count - at : BATCH;
 
-        if (!own_memory_read(table + 8ull * at, entries, 8ull * length))
+        if (!read_self(table + 8ull * at, entries, 8ull * length))
             return;
         for (uint32_t i = 0; i < length; i++)
             if (at + i != 0 && (entries[i] & ~7ull) != 0)
@@ -227,7 +227,7 @@ static int visit_module(void *context, uintptr_t module)
     uint32_t domains = 0;
 
     s->module = module;
-    if (!own_memory_read(module + 8 * s->word, map, sizeof map) || (uint32_t)map[1] > MOST_TYPES ||
+    if (!read_self(module + 8 * s->word, map, sizeof map) || (uint32_t)map[1] > MOST_TYPES ||
         clr_info_get_appdomains_containing_module(s->walk->info, module, 1, &domains, &s->domain) !=
             S_OK ||
         domains == 0 || clr_open_import(s->walk->info, module, &s->import) != S_OK)
@@ -353,9 +353,9 @@ static bool find_array(const search *s, uint64_t slot, thread_slot *found)
 
     if (count < 2)
         count = ARRAY_WORDS;
-    if (!own_memory_read(slot - 8 * count, words, 8 * count) ||
-        !own_memory_read(slot, &object, sizeof object) || object == 0 ||
-        !own_memory_read(object, &found->class_id, sizeof found->class_id))
+    if (!read_self(slot - 8 * count, words, 8 * count) ||
+        !read_self(slot, &object, sizeof object) || object == 0 ||
+        !read_self(object, &found->class_id, sizeof found->class_id))
         return false;
     found->class_id &= ~(ClassID)7;
     for (size_t i = 2; i <= count; i++) {
