@@ -19,6 +19,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("CLARINET_BUILD", ROOT / "build"))
+# Who starts the tests in the background ignores Ctrl-C for them; their programs must not.
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
+
 PATIENCE = 180.0  # seconds until something that must happen counts as not happening
 
 
