@@ -7,6 +7,7 @@
  */
 #include "agent/agent.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -126,6 +127,7 @@ static void go(agent *a)
     a->soon_ns = 0;
     atomic_store(&a->started, 0);
     atomic_store(&a->finished, 0);
+    atomic_store(&a->attach_complete, false);
     atomic_store(&a->phase, AGENT_IDLE);
 }
 
@@ -240,6 +242,17 @@ HRESULT agent_on_attach(void *context, const clr_info *info, void *data, uint32_
         return E_FAIL;
     }
     return S_OK;
+}
+
+/* Whoever lets go earlier is unmapped while the runtime still has this call to make. */
+void agent_on_attach_complete(void *context)
+{
+    agent *a = context;
+    uint64_t one = 1;
+
+    atomic_store(&a->attach_complete, true);
+    while (write(a->wake, &one, sizeof one) < 0 && errno == EINTR)
+        ; /* nothing to tell: only to look whether it is over */
 }
 
 void agent_on_detached(void *context)

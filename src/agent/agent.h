@@ -89,6 +89,7 @@ struct agent {
     clr_profiler profilers[2]; /* beside another profiler; in the main place */
     bool in_main_place;
     bool by_start;
+    atomic_bool attach_complete; /* the runtime is done with attaching us */
     clr_info info;
     atomic_int phase;
     atomic_int started;  /* an agent_start: start mode holds the program while it is 0 */
@@ -189,6 +190,7 @@ extern const clr_profiler_callbacks AGENT_CALLBACKS;
 /* agent.c */
 HRESULT agent_on_initialize(void *context, const clr_info *info);
 HRESULT agent_on_attach(void *context, const clr_info *info, void *data, uint32_t length);
+void agent_on_attach_complete(void *context);
 void agent_on_detached(void *context);
 void agent_on_shutdown(void *context);
 void agent_on_notification_only(void *context, BOOL *answer);

@@ -188,6 +188,7 @@ static void on_rejit_error(void *context, ModuleID module, mdMethodDef method, F
 const clr_profiler_callbacks AGENT_CALLBACKS = {
     .initialize = agent_on_initialize,
     .initialize_for_attach = agent_on_attach,
+    .profiler_attach_complete = agent_on_attach_complete,
     .profiler_detach_succeeded = agent_on_detached,
     .shutdown = agent_on_shutdown,
     .load_as_notification_only = agent_on_notification_only,

@@ -61,6 +61,13 @@ static int sooner(int a, int b)
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
+/* Whoever lets go before the runtime is done with attaching is unmapped while it still has a call
+ * to make: it was seen to crash then. */
+static bool may_leave(const agent *a)
+{
+    return !a->stays && (a->by_start || atomic_load(&a->attach_complete));
+}
+
 /* How long to sleep: -1 = until somebody comes. */
 static int time_to_sleep(const agent *a, uint64_t now)
 {
@@ -73,7 +80,7 @@ static int time_to_sleep(const agent *a, uint64_t now)
     for (size_t i = 0; i < AGENT_CLIENTS; i++)
         if (a->clients[i].state == CLIENT_GREETING || a->clients[i].state == CLIENT_LEAVING)
             wait = sooner(wait, until(a->clients[i].deadline_ns, now));
-    if (a->alone_since_ns != 0 && !a->stays)
+    if (a->alone_since_ns != 0 && may_leave(a))
         wait = sooner(wait, until(a->alone_since_ns + (uint64_t)AGENT_ALONE_MS * 1000000, now));
     return wait;
 }
@@ -176,7 +183,7 @@ static void keep_time(agent *a)
 /* Whether nobody needs us any more: at once after a session, after a grace before the first. */
 static bool is_over(const agent *a, bool had_client)
 {
-    if (a->alone_since_ns == 0 || a->stays)
+    if (a->alone_since_ns == 0 || !may_leave(a))
         return false;
     return had_client ||
            os_monotonic_ns() - a->alone_since_ns >= (uint64_t)AGENT_ALONE_MS * 1000000;
