@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/dotnet_host.h"
+#include "base/memory.h"
 #include "base/os.h"
 #include "base/reader.h"
 
@@ -106,8 +107,10 @@ static int come(agent *a, const clr_info *info, error *e)
 static void go(agent *a)
 {
     for (unsigned i = 0; i < ENGINE_COUNT; i++) {
-        if (ENGINES[i]->destroy != NULL && a->engines[i].state != NULL)
+        if (a->engines[i].state != NULL && ENGINES[i]->destroy != NULL)
             ENGINES[i]->destroy(a);
+        else
+            memory_free(a->engines[i].state);
         memset(&a->engines[i], 0, sizeof a->engines[i]);
     }
     for (size_t i = 0; i < AGENT_CLIENTS; i++)

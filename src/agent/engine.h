@@ -59,7 +59,8 @@ typedef struct {
     const char *const *losses;
     size_t loss_count;
 
-    /* The first session asks for it / the last one has gone. */
+    /* The first session asks for it / the last one has gone (may be NULL: nothing is to be done).
+     */
     int (*start)(agent *a, error *e);
     void (*stop)(agent *a);
     /* The set of sessions changed: work out the parameters in force (agent_user). May be NULL. */
@@ -71,7 +72,7 @@ typedef struct {
     /* How long the next round may be put off, at most AGENT_LONGEST_TICK_MS: waking up is the
      * larger part of what a quiet engine costs. NULL = not at all. */
     unsigned (*longest_wait_ms)(agent *a);
-    /* The runtime has let go: free everything. May be NULL. */
+    /* The runtime has let go: free everything. NULL: the state is one block of memory, or none. */
     void (*destroy)(agent *a);
     /* What a person should know about how it runs here, put beside its start. May be NULL. */
     const char *(*note)(agent *a);

@@ -180,7 +180,8 @@ static void stop_engine(agent *a, client *c, unsigned index)
     if (last) {
         atomic_store_explicit(&a->engines[index].active, false, memory_order_release);
         agent_apply_mask(a, NULL);
-        ENGINES[index]->stop(a);
+        if (ENGINES[index]->stop != NULL)
+            ENGINES[index]->stop(a);
     }
     c->engines &= ~(1ull << index);
     if (!last && ENGINES[index]->configure != NULL)

@@ -265,17 +265,6 @@ static const char *note(agent *a)
                               : "";
 }
 
-static void stop(agent *a)
-{
-    (void)a;
-}
-
-static void destroy(agent *a)
-{
-    memory_free(state_of(a));
-    a->engines[SELF].state = NULL;
-}
-
 const engine ENGINE_allocations = {
     .name = "allocations",
     .mask_low = COR_PRF_ENABLE_STACK_SNAPSHOT,
@@ -288,11 +277,9 @@ const engine ENGINE_allocations = {
     .losses = LOSSES,
     .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,
-    .stop = stop,
     .configure = configure,
     .record = take_record,
     .drain = drain,
-    .destroy = destroy,
     .note = note,
     .on_event = on_event,
     .on_object_allocated = on_object_allocated,

@@ -238,17 +238,6 @@ static const char *wish_filter(agent *a, size_t wish)
     return s->filters[s->turn];
 }
 
-static void stop(agent *a)
-{
-    (void)a;
-}
-
-static void destroy(agent *a)
-{
-    memory_free(state_of(a));
-    a->engines[SELF].state = NULL;
-}
-
 const engine ENGINE_counters = {
     .name = "counters",
     .mask_high = COR_PRF_HIGH_MONITOR_EVENT_PIPE,
@@ -260,10 +249,8 @@ const engine ENGINE_counters = {
     .losses = LOSSES,
     .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,
-    .stop = stop,
     .configure = configure,
     .record = take_record,
     .drain = drain,
-    .destroy = destroy,
     .on_event = on_event,
 };

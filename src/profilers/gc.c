@@ -477,17 +477,6 @@ static int start(agent *a, error *e)
     return 0;
 }
 
-static void stop(agent *a)
-{
-    (void)a;
-}
-
-static void destroy(agent *a)
-{
-    memory_free(a->engines[SELF].state);
-    a->engines[SELF].state = NULL;
-}
-
 const engine ENGINE_gc = {
     .name = "gc",
     .mask_low = COR_PRF_ENABLE_STACK_SNAPSHOT,
@@ -499,9 +488,7 @@ const engine ENGINE_gc = {
     .losses = LOSSES,
     .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,
-    .stop = stop,
     .record = take_record,
     .drain = drain,
-    .destroy = destroy,
     .on_event = on_event,
 };

@@ -378,11 +378,6 @@ static void stop(agent *a)
     h->wanted = false;
 }
 
-static void destroy(agent *a)
-{
-    memory_free(a->engines[SELF].state);
-}
-
 static bool on_raw_event(agent *a, uint32_t id, const uint8_t *metadata, uint32_t metadata_length,
                          const uint8_t *data, uint32_t length)
 {
@@ -404,6 +399,5 @@ const engine ENGINE_heap = {
     .start = start,
     .stop = stop,
     .drain = drain,
-    .destroy = destroy,
     .on_raw_event = on_raw_event,
 };

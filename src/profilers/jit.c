@@ -228,17 +228,6 @@ static int start(agent *a, error *e)
     return 0;
 }
 
-static void stop(agent *a)
-{
-    (void)a;
-}
-
-static void destroy(agent *a)
-{
-    memory_free(state_of(a));
-    a->engines[SELF].state = NULL;
-}
-
 const engine ENGINE_jit = {
     .name = "jit",
     .mask_high = COR_PRF_HIGH_MONITOR_EVENT_PIPE,
@@ -249,9 +238,7 @@ const engine ENGINE_jit = {
     .losses = LOSSES,
     .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,
-    .stop = stop,
     .record = take_record,
     .drain = drain,
-    .destroy = destroy,
     .on_event = on_event,
 };

@@ -326,17 +326,6 @@ static void configure(agent *a)
     atomic_store(&state_of(a)->slow, slow);
 }
 
-static void stop(agent *a)
-{
-    (void)a;
-}
-
-static void destroy(agent *a)
-{
-    memory_free(state_of(a));
-    a->engines[SELF].state = NULL;
-}
-
 const engine ENGINE_pauses = {
     .name = "pauses",
     .mask_low = COR_PRF_MONITOR_SUSPENDS,
@@ -346,11 +335,9 @@ const engine ENGINE_pauses = {
     .losses = LOSSES,
     .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,
-    .stop = stop,
     .configure = configure,
     .record = take_record,
     .drain = drain,
-    .destroy = destroy,
     .on_suspend_started = on_started,
     .on_suspend_finished = on_finished,
     .on_resume_finished = on_resumed,

@@ -451,12 +451,6 @@ static void drain(agent *a, bool last)
     s->next_ns = s->interval_ns == 0 ? 0 : now + s->interval_ns;
 }
 
-static void destroy(agent *a)
-{
-    memory_free(a->engines[SELF].state);
-    a->engines[SELF].state = NULL;
-}
-
 const engine ENGINE_threads = {
     .name = "threads",
     .mask_low = COR_PRF_ENABLE_STACK_SNAPSHOT,
@@ -469,5 +463,4 @@ const engine ENGINE_threads = {
     .configure = configure,
     .record = take_record,
     .drain = drain,
-    .destroy = destroy,
 };
