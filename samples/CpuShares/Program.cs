@@ -2,7 +2,8 @@
 // shares are kept by each thread's own CPU clock, so they hold on a busy machine too. Prints
 // "truth NAME SHARE" at its end: what the clock says. Options: --threads N (1), --seconds S,
 // --mode plain (loops), libc (half of the time in libc's memmove and qsort, called by P/Invoke) or
-// async (every slice in a continuation of its own), --name TEXT that the threads' names begin with.
+// async (every slice in a continuation of its own), --name TEXT that the threads' names begin with,
+// --rename TEXT that they begin with from the second second on.
 // Slices are of random length: with equal ones the program has a rhythm, and the clock tick that every
 // sample waits for may fall into step with it.
 using System;
@@ -40,6 +41,12 @@ namespace CpuShares
                 thread.Start();
             running.Wait();
             patient.Ready();
+            if (patient.Text("rename", "") != "")
+            {
+                Thread.Sleep(1000);
+                for (int i = 0; i < threads.Length; i++)
+                    threads[i].Name = patient.Text("rename", "") + (i + 1);
+            }
             foreach (Thread thread in threads)
                 thread.Join();
             for (int i = 0; i < truth.Length; i++)

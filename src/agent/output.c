@@ -183,50 +183,25 @@ static uint64_t thread_flags(uint64_t os_id, const char *name)
     return 0;
 }
 
-/* The whole name of a thread that the kernel calls `name`: .NET puts Thread.Name there, cut to 15
- * bytes. */
-static void append_name(output *o, uint64_t os_id, const char *name, size_t length, buffer *out)
-{
-    enum { KERNEL_KEEPS = 15 };
-    buffer whole = BUFFER_EMPTY;
-
-    if (length == KERNEL_KEEPS && o->agent != NULL && agent_enter_runtime(o->agent) &&
-        thread_names_find(&o->names->threads, o->names->info, (uint32_t)os_id, name, &whole))
-        text_append_cleaned(out, (const char *)whole.data, whole.length);
-    else
-        text_append_cleaned(out, name, length);
-    buffer_free(&whole);
-}
-
 static void need_thread(output *o, uint64_t os_id)
 {
     recording_thread record = {os_id, 0, 0, 0, 0, 0};
-    char path[64];
-    char name[32];
+    char name[THREAD_NAMES_KERNEL];
     uint64_t known;
-    ssize_t length = 0;
-    int descriptor;
 
     if (os_id == 0 || table_u64_get(&o->threads_sent, os_id, &known))
         return;
-    snprintf(path, sizeof path, "/proc/self/task/%llu/comm", (unsigned long long)os_id);
-    descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor >= 0) {
-        length = read(descriptor, name, sizeof name - 1);
-        close(descriptor);
-    }
-    if (length > 0 && name[length - 1] == '\n')
-        length--;
-    name[length < 0 ? 0 : length] = '\0';
-    record.flags = thread_flags(os_id, name);
-    if (length > 0) {
+    if (thread_names_kernel(os_id, name) != 0) {
+        bool can_ask = o->agent != NULL && agent_enter_runtime(o->agent);
         buffer clean = BUFFER_EMPTY;
 
-        append_name(o, os_id, name, (size_t)length, &clean);
+        thread_names_append(&o->names->threads, can_ask ? o->names->info : NULL, os_id, name,
+                            &clean);
         record.name = names_intern(o->names, buffer_text(&clean), clean.length);
         buffer_free(&clean);
         need_string(o, (uint32_t)record.name);
     }
+    record.flags = thread_flags(os_id, name);
     table_u64_put(&o->threads_sent, os_id, 1);
     recording_put_thread(&o->definitions[OUTPUT_THREADS], &record);
 }

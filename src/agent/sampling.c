@@ -1,10 +1,8 @@
 /* sampling: what the profilers cpu and wall share, on the agent's own thread. See sampling.h. */
 #include "agent/sampling.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/sampling_chain.h"
 #include "base/memory.h"
@@ -164,8 +162,12 @@ void sampling_configure(agent *a, sampling_kind kind, unsigned engine_index)
     if (strcmp(made.threads, "*") == 0)
         made.threads[0] = '\0';
     for (size_t i = 0; i < SAMPLING_THREADS; i++) {
-        if (atomic_load(&sampling_state.owners[i]) != 0)
-            sampling_state.threads[i].judged = sampling_state.threads[i].unwanted = false;
+        sampling_thread *t = &sampling_state.threads[i];
+
+        if (atomic_load(&sampling_state.owners[i]) == 0)
+            continue;
+        t->judged &= (uint8_t) ~(1u << kind);
+        t->unwanted &= (uint8_t) ~(1u << kind);
     }
     a->sampling->settings[kind] = made;
     sampling_state.interval_ns[kind] = made.interval_ns;
@@ -224,30 +226,29 @@ void sampling_on_collection_finished(agent *a)
 
 /* ---- draining ---- */
 
-static bool is_wanted(sampling_thread *t, const char *pattern)
+static bool is_wanted(agent *a, sampling_thread *t, sampling_kind kind)
 {
-    char path[64], name[32];
-    ssize_t length = 0;
-    int descriptor;
+    const char *pattern = a->sampling->settings[kind].threads;
+    uint8_t bit = (uint8_t)(1u << kind);
+    uint64_t os_thread = (uint64_t)atomic_load(&t->thread);
+    char name[THREAD_NAMES_KERNEL];
+    buffer whole = BUFFER_EMPTY;
 
     if (pattern[0] == '\0')
         return true;
-    if (t->judged)
-        return !t->unwanted;
-    snprintf(path, sizeof path, "/proc/self/task/%d/comm", atomic_load(&t->thread));
-    descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
+    if ((t->judged & bit) != 0)
+        return !sampling_is_unwanted(t, kind);
+    if (thread_names_kernel(os_thread, name) == 0)
         return false;
-    length = read(descriptor, name, sizeof name - 1);
-    close(descriptor);
-    while (length > 0 && name[length - 1] == '\n')
-        length--;
-    name[length > 0 ? length : 0] = '\0';
-    t->judged = true;
-    t->unwanted = !text_matches(name, pattern);
-    if (t->unwanted)
+    thread_names_append(&a->names.threads, agent_enter_runtime(a) ? &a->info : NULL, os_thread,
+                        name, &whole);
+    t->judged |= bit;
+    if (!text_matches(buffer_text(&whole), pattern))
+        t->unwanted |= bit;
+    buffer_free(&whole);
+    if (sampling_is_unwanted(t, SAMPLING_CPU))
         sampling_timer_drop(t);
-    return !t->unwanted;
+    return !sampling_is_unwanted(t, kind);
 }
 
 static void count_end(agent *a, sampling_kind kind, const sampling_capture *c, stackwalk_end end)
@@ -285,7 +286,7 @@ static void take_capture(agent *a, const sampling_capture *c)
     sampling_result result;
     uint64_t weight;
 
-    if (!s->users[kind] || !is_wanted(t, settings->threads))
+    if (!s->users[kind] || !is_wanted(a, t, kind))
         return;
     result = sampling_walk(s->walker, c, settings);
     count_end(a, kind, c, result.end);
@@ -406,6 +407,7 @@ void sampling_drain(agent *a, bool last)
     if (now - a->sampling->listed_ns >= (uint64_t)LIST_EVERY_MS * 1000000) {
         a->sampling->listed_ns = now;
         sampling_threads_list();
+        sampling_threads_judge_again();
         sampling_chain_forget_pages();
     }
 }

@@ -50,6 +50,7 @@ typedef struct {
     atomic_bool born;                 /* we saw it start */
     atomic_uint_fast64_t lifetime_ns; /* its processor time when it ended */
     atomic_bool ending;               /* the runtime said so */
+    atomic_bool renamed;              /* since the filters looked at it */
     atomic_bool waiting;              /* a signal of the sampler is under way */
     atomic_int collecting;            /* runs a garbage collection */
     atomic_uintptr_t stack_end; /* above the outermost frame, once a walk got there; 0 = not yet */
@@ -67,9 +68,10 @@ typedef struct {
     uint64_t cpu_time_ns; /* when that was */
     uint64_t sampled_ns;  /* processor time in rows so far */
     bool seen;            /* in the last listing */
-    bool unwanted;        /* the filter leaves it out */
-    bool judged;          /* by the filter */
-    uint32_t last_stack;  /* of wall: what it showed last, and in which state */
+    /* By the filters of cpu and wall, a bit each: left out, and whether that was looked at. */
+    uint8_t unwanted;
+    uint8_t judged;
+    uint32_t last_stack; /* of wall: what it showed last, and in which state */
     uint32_t last_state;
     uint64_t row_end_ns; /* of its last row of wall */
     /* Between the own thread and the sampler of wall. */
@@ -191,6 +193,11 @@ size_t sampling_stacks_used(void);
 
 /* Where a thread's slot is looked for, and in how many places from there on. */
 enum { SAMPLING_PROBES = 64 };
+static inline bool sampling_is_unwanted(const sampling_thread *t, sampling_kind kind)
+{
+    return (t->unwanted >> kind & 1) != 0;
+}
+
 SIGNAL_SAFE static inline unsigned sampling_first_slot(int os_thread)
 {
     return (unsigned)os_thread * 2654435761u % SAMPLING_THREADS;
@@ -217,6 +224,9 @@ void sampling_threads_mark_managed(agent *a);
 /* Sets, changes or (interval 0) deletes the timers of all threads. */
 void sampling_timers_set(uint64_t interval_ns, bool monotonic);
 void sampling_timer_drop(sampling_thread *t);
+/* Lets the filters look again at threads that have got another name. */
+void sampling_threads_judge_again(void);
+void sampling_on_thread_named(agent *a, ThreadID thread, uint32_t count, const WCHAR *name);
 void sampling_on_thread_assigned(agent *a, ThreadID thread, uint32_t os_thread);
 void sampling_on_thread_destroyed(agent *a, ThreadID thread);
 /* The kernel's tick: CPU timers are looked at that often. */

@@ -154,12 +154,14 @@ void sampling_timers_set(uint64_t interval_ns, bool monotonic)
 
         if (atomic_load(&sampling_state.owners[i]) == 0)
             continue;
-        if (interval_ns == 0 || t->unwanted || monotonic != sampling_state.monotonic)
+        if (interval_ns == 0 || sampling_is_unwanted(t, SAMPLING_CPU) ||
+            monotonic != sampling_state.monotonic)
             sampling_timer_drop(t);
     }
     sampling_state.monotonic = monotonic;
     for (size_t i = 0; i < SAMPLING_THREADS && interval_ns != 0; i++) {
-        if (atomic_load(&sampling_state.owners[i]) != 0 && !sampling_state.threads[i].unwanted)
+        if (atomic_load(&sampling_state.owners[i]) != 0 &&
+            !sampling_is_unwanted(&sampling_state.threads[i], SAMPLING_CPU))
             arm_timer(&sampling_state.threads[i]);
     }
     lock_give(&sampling_state.guard);
@@ -204,7 +206,8 @@ static bool find_rest(const sampling_thread *t, sampling_rest *rest)
     *rest = (sampling_rest){.thread = atomic_load(&t->thread), .life_ns = life};
     if (t->cpu_stack == 0 || t->sampled_ns == 0) {
         rest->weight_ns = life;
-        return life >= tick && atomic_load(&t->taken) == 0 && !t->unwanted;
+        return life >= tick && atomic_load(&t->taken) == 0 &&
+               !sampling_is_unwanted(t, SAMPLING_CPU);
     }
     if (life < tick)
         life = tick;
@@ -354,6 +357,35 @@ static void meet(agent *a, uint32_t os_thread, sampling_wish wish)
         return;
     }
     atomic_store(&t->managed, true);
+}
+
+/* Whoever sets the name calls this. A thread that has not started yet is not known. */
+void sampling_on_thread_named(agent *a, ThreadID thread, uint32_t count, const WCHAR *name)
+{
+    uint32_t os_thread = 0;
+    sampling_thread *t = NULL;
+
+    (void)count;
+    (void)name;
+    if (clr_info_get_thread_info(&a->info, thread, &os_thread) == S_OK && os_thread != 0)
+        t = sampling_thread_at((int)os_thread, SAMPLING_FIND);
+    if (t != NULL)
+        atomic_store(&t->renamed, true);
+}
+
+void sampling_threads_judge_again(void)
+{
+    lock_take(&sampling_state.guard);
+    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+        sampling_thread *t = &sampling_state.threads[i];
+
+        if (atomic_load(&sampling_state.owners[i]) == 0 || !atomic_exchange(&t->renamed, false))
+            continue;
+        t->judged = t->unwanted = 0;
+        if (atomic_load(&t->timer) < 0 && sampling_state.interval_ns[SAMPLING_CPU] != 0)
+            arm_timer(t);
+    }
+    lock_give(&sampling_state.guard);
 }
 
 /* Called on the thread that ends. */

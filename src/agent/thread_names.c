@@ -1,7 +1,10 @@
 /* thread_names: see thread_names.h. */
 #include "agent/thread_names.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/read_self.h"
 #include "base/text.h"
@@ -10,6 +13,7 @@ enum {
     MOST_FIELDS = 64,
     MOST_UNITS = 256,     /* of a name */
     THREAD_BYTES = 0x800, /* of the native thread, looked through */
+    TRIES = 3,
 };
 
 typedef struct {
@@ -113,9 +117,11 @@ bool thread_names_find(thread_names *t, const clr_info *info, uint32_t os_thread
     clr_each_thread(info, take_thread, &s);
     if (s.found == 0 || !read_self(s.found, words, sizeof words))
         return false;
-    if (t->handle_offset != 0 &&
-        read_name(t, words[t->handle_offset / sizeof *words], short_name, out))
-        return true;
+    /* A collection may move the object while it is read. */
+    for (int i = 0; i < TRIES && t->handle_offset != 0; i++) {
+        if (read_name(t, words[t->handle_offset / sizeof *words], short_name, out))
+            return true;
+    }
     for (uint32_t i = 1; i < THREAD_BYTES / sizeof *words; i++) {
         if (read_name(t, words[i], short_name, out)) {
             t->handle_offset = i * (uint32_t)sizeof *words;
@@ -123,4 +129,38 @@ bool thread_names_find(thread_names *t, const clr_info *info, uint32_t os_thread
         }
     }
     return false;
+}
+
+size_t thread_names_kernel(uint64_t os_thread, char name[THREAD_NAMES_KERNEL])
+{
+    char path[64];
+    ssize_t length = 0;
+    int descriptor;
+
+    snprintf(path, sizeof path, "/proc/self/task/%llu/comm", (unsigned long long)os_thread);
+    descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor >= 0) {
+        length = read(descriptor, name, THREAD_NAMES_KERNEL - 1);
+        close(descriptor);
+    }
+    while (length > 0 && name[length - 1] == '\n')
+        length--;
+    name[length > 0 ? length : 0] = '\0';
+    return strlen(name);
+}
+
+void thread_names_append(thread_names *t, const clr_info *info, uint64_t os_thread,
+                         const char *name, buffer *out)
+{
+    enum { KERNEL_KEEPS = 15 };
+    buffer whole = BUFFER_EMPTY;
+    size_t length = strlen(name);
+
+    /* .NET puts Thread.Name there, cut to 15 bytes. */
+    if (length == KERNEL_KEEPS && info != NULL &&
+        thread_names_find(t, info, (uint32_t)os_thread, name, &whole))
+        text_append_cleaned(out, (const char *)whole.data, whole.length);
+    else
+        text_append_cleaned(out, name, length);
+    buffer_free(&whole);
 }

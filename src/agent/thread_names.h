@@ -28,4 +28,12 @@ typedef struct {
 bool thread_names_find(thread_names *t, const clr_info *info, uint32_t os_thread,
                        const char *short_name, buffer *out);
 
+enum { THREAD_NAMES_KERNEL = 32 };
+/* What the kernel calls the thread; its length, 0 when the thread is gone. */
+size_t thread_names_kernel(uint64_t os_thread, char name[THREAD_NAMES_KERNEL]);
+/* Appends the name of a thread that the kernel calls `name`: whole where it was cut and is known.
+ * `info` NULL: the runtime cannot be asked. */
+void thread_names_append(thread_names *t, const clr_info *info, uint64_t os_thread,
+                         const char *name, buffer *out);
+
 #endif

@@ -42,6 +42,7 @@ const engine ENGINE_cpu = {
     .destroy = sampling_destroy,
     .note = sampling_note,
     .on_thread_assigned = sampling_on_thread_assigned,
+    .on_thread_named = sampling_on_thread_named,
     .on_thread_destroyed = sampling_on_thread_destroyed,
     .on_collection_started = sampling_on_collection_started,
     .on_collection_finished = sampling_on_collection_finished,

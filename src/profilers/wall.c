@@ -90,7 +90,7 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval, uint64_t 
     uint64_t handled = atomic_load(&t->clock_ns), clock, since = t->visited_ns;
     bool moved;
 
-    if (os_thread == 0 || t->unwanted)
+    if (os_thread == 0 || sampling_is_unwanted(t, SAMPLING_WALL))
         return;
     clock = sampling_thread_clock(os_thread);
     if (clock == 0)
@@ -307,6 +307,7 @@ const engine ENGINE_wall = {
     .destroy = destroy,
     .note = sampling_note,
     .on_thread_assigned = sampling_on_thread_assigned,
+    .on_thread_named = sampling_on_thread_named,
     .on_thread_destroyed = sampling_on_thread_destroyed,
     .on_collection_started = sampling_on_collection_started,
     .on_collection_finished = sampling_on_collection_finished,

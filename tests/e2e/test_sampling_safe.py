@@ -105,6 +105,27 @@ def test_a_filter_keeps_only_its_threads(newest_runtime, sample, clarinet, tmp_p
     assert names == {"osr"}
 
 
+def test_a_filter_knows_whole_names(runtime, sample, clarinet, tmp_path):
+    # The kernel has the same 15 bytes of both. Each profiler has a filter of its own.
+    with sample("CpuShares", "--threads", 2, "--name", "orders of the day ") as patient:
+        recording = record(clarinet, tmp_path, patient.pid, "-p", "cpu,wall", "--set",
+                           "cpu.threads=*day 1", "--set", "wall.threads=*day 2", seconds=2)
+    names = {kind: {recording.thread_name(s.thread) for s in recording.samples(kind)}
+             for kind in ("cpu", "wall")}
+    assert names == {"cpu": {"orders of the day 1"}, "wall": {"orders of the day 2"}}
+
+
+def test_a_filter_looks_again_at_a_thread_with_a_new_name(newest_runtime, sample_command, clarinet,
+                                                          tmp_path):
+    path = tmp_path / "renamed.clarinet"
+    command = sample_command("CpuShares", "--threads", 2, "--seconds", 5, "--rename", "a name later ")
+    done = clarinet("record", "-p", "cpu", "--set", "cpu.threads=*later 2", "-o", path, "--",
+                    *command)
+    assert done.code == 0, done
+    recording = Recording.load(path)
+    assert {recording.thread_name(s.thread) for s in recording.samples("cpu")} == {"a name later 2"}
+
+
 def test_deep_recursion_is_cut_at_max_depth(newest_runtime, sample, clarinet, tmp_path):
     with sample("Shapes", "--work", "deep") as patient:
         time.sleep(1)
