@@ -22,7 +22,7 @@ function(target_library target output)
   target_compile_definitions(${target} PRIVATE CLARINET_IN_TARGET=1 _GNU_SOURCE
     CLARINET_VERSION="${PROJECT_VERSION}")
   target_link_options(${target} PRIVATE -nostdlib -nodefaultlibs -nostartfiles
-    -Wl,-z,undefs -Wl,--gc-sections -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack
+    -Wl,-z,undefs -Wl,--gc-sections -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,-z,noseparate-code
     -Wl,--build-id)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output} PREFIX lib)
   # The library is copied at every attach: the whole one, with symbols, stays beside it.

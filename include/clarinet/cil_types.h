@@ -45,7 +45,7 @@ typedef enum {
     CIL_OPCODE_LIST(X)
 #undef X
     /* Not an instruction: a place that branches and clauses can name. Takes no bytes. */
-    CIL_LABEL = 0x1FF
+    CIL_LABEL = 0x11F
 } cil_opcode;
 
 /* The name of an instruction in a body: never changes while the body lives. */

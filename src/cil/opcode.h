@@ -11,7 +11,8 @@
 
 #include "clarinet/cil_types.h"
 
-enum { CIL_OPCODE_LIMIT = 0x200 };
+/* Two-byte codes are 0x100 + the second byte; the last one known is FE 1E. */
+enum { CIL_OPCODE_LIMIT = 0x120, CIL_OPCODE_UNASSIGNED = 0x24 };
 
 /* Texts stand in the row itself: pointers would have to be relocated in every process. */
 typedef struct {
@@ -28,7 +29,7 @@ extern const cil_opcode_info CIL_OPCODES[CIL_OPCODE_LIMIT];
 
 static inline const cil_opcode_info *cil_opcode_of(unsigned opcode)
 {
-    return &CIL_OPCODES[opcode & (CIL_OPCODE_LIMIT - 1)];
+    return &CIL_OPCODES[opcode < CIL_OPCODE_LIMIT ? opcode : CIL_OPCODE_UNASSIGNED];
 }
 static inline bool cil_opcode_is_token(unsigned opcode)
 {
