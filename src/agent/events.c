@@ -112,6 +112,7 @@ void events_stop(agent *a)
         return;
     run_aside(a, stop_session, &(request){a, NULL, 0, S_OK});
     v->is_running = false;
+    heap_guard_reset(&v->guard);
     memset(v->keywords, 0, sizeof v->keywords);
     memset(v->levels, 0, sizeof v->levels);
     memset(v->filters, 0, sizeof v->filters);
@@ -221,6 +222,7 @@ void events_deliver(agent *a, EVENTPIPE_PROVIDER provider, uint32_t id, uint32_t
 {
     events_event event;
 
+    heap_guard_take(&a->pipe.guard, id, metadata, metadata_length, data, length);
     for (unsigned i = 0; i < ENGINE_COUNT; i++)
         if (ENGINES[i]->on_raw_event != NULL && agent_is_active(a, i) &&
             ENGINES[i]->on_raw_event(a, id, metadata, metadata_length, data, length))

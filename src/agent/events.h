@@ -14,11 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/heap_quick.h"
 #include "base/error.h"
 #include "base/reader.h"
 #include "clarinet/clarinet.h"
-
-typedef struct agent agent;
 
 /* Providers that engines know. X(identifier, name) */
 #define EVENTS_PROVIDER_LIST(X)                                                                    \
@@ -80,6 +79,7 @@ typedef struct {
         _Atomic uintptr_t handle;
         atomic_int provider; /* + 1 */
     } handles[EVENTS_KNOWN_HANDLES];
+    heap_guard guard; /* follows collections while their events are asked for */
 } events;
 
 /* Before the mask changes: ends a session that is no longer what the engines want. */

@@ -84,6 +84,12 @@ typedef struct {
     uint64_t in_generation[MODEL_HEAP_GENERATIONS]; /* bytes */
 } heap;
 
+/* Taken without a collection: dead objects are in it, roots are not, and nothing is retained. */
+static inline bool heap_is_quick(const heap *h)
+{
+    return (h->snapshot->flags & RECORDING_HEAP_QUICK) != 0;
+}
+
 /* The process of the recording with a snapshot, NULL when there is none. */
 const model_process *heap_find(const model *m);
 /* Fails when the snapshot is not whole. */

@@ -91,6 +91,9 @@ static const catalogue_parameter THREADS[] = {
 static const catalogue_parameter HEAP[] = {
     {"strings", CATALOGUE_BOOLEAN, "true", 0, 1, NULL,
      "compare the texts of strings and keep those that repeat; off keeps their lengths only"},
+    {"quick", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
+     "without a collection and without what keeps objects alive; counts dead objects too "
+     "(.NET 9 and later)"},
     END_OF_PARAMETERS,
 };
 

@@ -31,7 +31,7 @@ typedef struct {
     const char *names[2]; /* PID, process or file; two files with diff */
     char file[512];       /* the recording; "" = a temporary one */
     bool temporary;
-    bool strings_off, strings_said;
+    bool strings_off, strings_said, quick;
     catalogue_selection selection;
     session_options session;
     buffer library;
@@ -107,6 +107,9 @@ static int take_option(request *q, int option, const char *name, error *e)
     case 'p':
         q->report.paths = true;
         return 0;
+    case 'q':
+        q->quick = true;
+        return 0;
     case 'j':
         q->json = true;
         return 0;
@@ -127,15 +130,12 @@ static bool is_file(const char *name)
 
 static int parse(int argc, char **argv, request *q, error *e)
 {
-    static const struct option OPTIONS[] = {{"output", required_argument, NULL, 'o'},
-                                            {"top", required_argument, NULL, 't'},
-                                            {"by", required_argument, NULL, 'b'},
-                                            {"type", required_argument, NULL, 'y'},
-                                            {"paths", no_argument, NULL, 'p'},
-                                            {"object", required_argument, NULL, 'a'},
-                                            {"strings", required_argument, NULL, 's'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option OPTIONS[] = {
+        {"output", required_argument, NULL, 'o'}, {"top", required_argument, NULL, 't'},
+        {"by", required_argument, NULL, 'b'},     {"type", required_argument, NULL, 'y'},
+        {"paths", no_argument, NULL, 'p'},        {"object", required_argument, NULL, 'a'},
+        {"quick", no_argument, NULL, 'q'},        {"strings", required_argument, NULL, 's'},
+        {"json", no_argument, NULL, 'j'},         {NULL, 0, NULL, 0}};
     int option;
     int count;
 
@@ -318,6 +318,8 @@ static int take_and_show(request *q, int argc, char **argv, error *e)
         code = catalogue_add(&q->selection, "heap", e);
     if (code == 0 && q->strings_off)
         code = catalogue_set(&q->selection, "heap", "strings", "off", e);
+    if (code == 0 && q->quick)
+        code = catalogue_set(&q->selection, "heap", "quick", "true", e);
     if (code == 0)
         code = choose_file(q, e);
     if (code != 0)

@@ -2,7 +2,8 @@
  * heap: one snapshot of the heap for the session that asks: every object with its type, size and
  * references, and the roots.
  *
- * The runtime's heap-dump events bring objects and roots (one full collection, the program stands
+ * A quick one is a walk in one suspension (agent/heap_quick), without roots. Otherwise
+ * the runtime's heap-dump events bring objects and roots (one full collection, the program stands
  * still meanwhile); agent/heap_walk turns them into records, agent/heap_stream takes them to the
  * socket. When the program runs again, the types and the methods of stack roots are named, and
  * the record END says how it went.
@@ -47,6 +48,8 @@ typedef struct {
     agent *agent;
     bool wanted; /* the session waits for its snapshot */
     bool strings;
+    bool quick;
+    bool collected; /* for a quick one, to be sure */
     HRESULT result;
     uint64_t session_ns; /* how long the runtime took to make the session, and the dump in it */
 } heap;
@@ -76,6 +79,7 @@ static const recording_table TABLES[] = {
     {"heap_statics", "heap", STATIC_COLUMNS, 5},
     {"heap_fields", "heap", FIELD_COLUMNS, 3},
 };
+static const events_wish WISHES[] = {HEAP_QUICK_WISH};
 static const char *const LOSSES[] = {
     "ring full",
     "references that are none",
@@ -101,6 +105,26 @@ static void wait_until_quiet(heap *h)
     }
 }
 
+static bool take_object(void *context, uint64_t object, ClassID class_id)
+{
+    heap *h = context;
+    heap_record *r = &h->walk.record;
+
+    return heap_record_put(r, object, heap_record_size_of(r, object, class_id), class_id, true);
+}
+
+static void run_quick(heap *h)
+{
+    heap_quick_result result;
+
+    heap_record_begin(&h->walk.record);
+    h->result = heap_quick_walk(h->agent, take_object, h, &result);
+    h->walk.has_nodes = h->walk.record.objects != 0;
+    h->walk.last_ns = h->session_ns = result.pause_ns;
+    h->collected = result.collected;
+    heap_stream_finish(&h->walk.record.stream);
+}
+
 static void *run_session(void *context)
 {
     heap *h = context;
@@ -109,6 +133,10 @@ static void *run_session(void *context)
     EVENTPIPE_SESSION session;
     uint64_t start;
 
+    if (h->quick) {
+        run_quick(h);
+        return NULL;
+    }
     events_let_settle(h->agent);
     start = os_monotonic_ns();
     atomic_store(&h->walk.is_open, true);
@@ -262,7 +290,9 @@ static void put_end(client *c, const heap *h, const char *trouble)
     buffer_append_varint(out, h->walk.last_ns - h->walk.first_ns);
     buffer_append_varint(out, h->session_ns);
     buffer_append_blob(out, trouble, strlen(trouble));
-    buffer_append_varint(out, h->strings ? RECORDING_HEAP_STRINGS : 0);
+    buffer_append_varint(out, (h->strings ? RECORDING_HEAP_STRINGS : 0u) |
+                                  (h->quick ? RECORDING_HEAP_QUICK : 0u) |
+                                  (h->collected ? RECORDING_HEAP_COLLECTED : 0u));
     buffer_append_varint(out, h->walk.record.strings.forgotten);
     recording_end_chunk(out, chunk);
 }
@@ -271,11 +301,16 @@ static void name_all(agent *a, heap *h)
 {
     name_types(a, h);
     heap_fields_name(&a->names, &h->walk.record, put_field, a);
-    heap_statics_name(&a->names, &h->walk, put_static, a);
+    if (!h->quick)
+        heap_statics_name(&a->names, &h->walk, put_static, a);
 }
 
 static const char *trouble_of(heap *h, char *text)
 {
+    if (h->quick && h->result == E_NOINTERFACE)
+        return "a quick one needs .NET 9 or later";
+    if (h->quick && h->result == HEAP_QUICK_NO_REST)
+        return "a collection in the background did not end in time";
     if (h->result != S_OK)
         return clr_hresult_name(h->result, text);
     if (h->walk.record.failed)
@@ -308,6 +343,7 @@ static void take_snapshot(agent *a, heap *h, client *c)
     h->agent = a;
     h->result = E_FAIL;
     h->session_ns = 0;
+    h->collected = false;
     if (!heap_walk_open(&h->walk, &a->info, h->strings)) {
         put_end(c, h, "the agent has no memory left");
         return;
@@ -328,12 +364,22 @@ static void take_snapshot(agent *a, heap *h, client *c)
 }
 
 /* One session at a time: what it asked for. */
-static void configure(agent *a, heap *h)
+static void configure(agent *a)
 {
+    heap *h = a->engines[SELF].state;
     size_t position = 0;
     const catalogue_selected *user = agent_user(a, SELF, &position);
 
     h->strings = user == NULL || catalogue_number(user, "strings") != 0;
+    h->quick = user != NULL && catalogue_number(user, "quick") != 0;
+}
+
+/* A quick walk must hear of collections. */
+static size_t count_wishes(agent *a)
+{
+    const heap *h = a->engines[SELF].state;
+
+    return h->quick && a->info.version >= 15 ? 1 : 0;
 }
 
 static void drain(agent *a, bool last)
@@ -348,7 +394,6 @@ static void drain(agent *a, bool last)
         if ((c->engines & 1ull << SELF) == 0 || c->state != CLIENT_RECORDING)
             continue;
         h->wanted = false;
-        configure(a, h);
         if (send_pending(c))
             take_snapshot(a, h, c);
     }
@@ -392,12 +437,16 @@ static bool on_raw_event(agent *a, uint32_t id, const uint8_t *metadata, uint32_
 const engine ENGINE_heap = {
     .name = "heap",
     .mask_high = COR_PRF_HIGH_MONITOR_EVENT_PIPE,
+    .wishes = WISHES,
+    .wish_count = 1,
+    .count_wishes = count_wishes,
     .tables = TABLES,
     .table_count = 4,
     .losses = LOSSES,
     .loss_count = 3,
     .start = start,
     .stop = stop,
+    .configure = configure,
     .drain = drain,
     .on_raw_event = on_raw_event,
 };

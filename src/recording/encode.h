@@ -69,7 +69,7 @@ enum {
     RECORDING_TYPE_STRING = 16,
 };
 /* What a snapshot is, in its END. */
-enum { RECORDING_HEAP_QUICK = 1, RECORDING_HEAP_STRINGS = 2 };
+enum { RECORDING_HEAP_QUICK = 1, RECORDING_HEAP_STRINGS = 2, RECORDING_HEAP_COLLECTED = 4 };
 /* Kinds of heap roots, and their flags. */
 enum {
     RECORDING_ROOT_STACK = 0,

@@ -136,7 +136,8 @@ static void put_way(const object *o, sink *out)
     uint64_t number = HEAP_SEVERAL_ROOTS;
 
     if (o->way_length == 0) {
-        sink_text(out, "no root leads to it\n");
+        sink_text(out, heap_is_quick(h) ? "what keeps it alive is not known of a quick snapshot\n"
+                                        : "no root leads to it\n");
         return;
     }
     table_u64_get(&h->root_of, o->way[o->way_length - 1], &number);

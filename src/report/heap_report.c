@@ -38,6 +38,12 @@ static bool is_wanted(const heap *h, uint32_t type, const heap_report_options *o
     return o->type == NULL || text_matches(name_of(h, type), o->type);
 }
 
+static uint32_t *sorted_types(const heap *h, const heap_report_options *o)
+{
+    return heap_sorted_types(h, heap_is_quick(h) && o->order == HEAP_BY_RETAINED ? HEAP_BY_BYTES
+                                                                                 : o->order);
+}
+
 /* The types that make up most of what a holder keeps, besides its own. */
 static void put_verdict(const heap *h, sink *out)
 {
@@ -47,7 +53,14 @@ static void put_verdict(const heap *h, sink *out)
 
     sink_format(out, "%llu objects, %s", (unsigned long long)h->objects,
                 bytes_text(h->bytes, total));
-    if (h->unreachable != 0)
+    if (heap_is_quick(h))
+        sink_format(out,
+                    ", dead ones that are not collected yet included: a quick look%s, which does "
+                    "not know what keeps them alive",
+                    (h->snapshot->flags & RECORDING_HEAP_COLLECTED) != 0
+                        ? " (one collection was forced, to be sure that none was under way)"
+                        : " without a collection");
+    else if (h->unreachable != 0)
         sink_format(out, " (%llu of them, %s, hang on no root: literals and type objects, mostly)",
                     (unsigned long long)h->unreachable, bytes_text(h->unreachable_bytes, part));
     sink_text(out, ".");
@@ -66,13 +79,21 @@ static void put_verdict(const heap *h, sink *out)
     buffer_free(&root);
 }
 
+/* Percent of what orders the types: nothing is retained in a quick look. */
+static double percent_of(const heap *h, const heap_type *t)
+{
+    return report_percent(heap_is_quick(h) ? t->bytes : t->retained, h->bytes);
+}
+
 static void put_types(const heap *h, const heap_report_options *o, const uint32_t *sorted,
                       sink *out)
 {
     size_t shown = 0, left = 0;
 
-    sink_format(out, "\n%12s %6s %12s %11s %10s  %s\n", "retained", "%", "own bytes", "objects",
-                "largest", "type");
+    sink_char(out, '\n');
+    if (!heap_is_quick(h))
+        sink_format(out, "%12s ", "retained");
+    sink_format(out, "%6s %12s %11s %10s  %s\n", "%", "own bytes", "objects", "largest", "type");
     for (size_t i = 0; i < h->type_count; i++) {
         const heap_type *t = &h->types[sorted[i]];
         char a[REPORT_AMOUNT_SIZE], b[REPORT_AMOUNT_SIZE], c[REPORT_AMOUNT_SIZE];
@@ -84,8 +105,9 @@ static void put_types(const heap *h, const heap_report_options *o, const uint32_
             continue;
         }
         shown++;
-        sink_format(out, "%12s %6.1f %12s %11llu %10s  ", bytes_text(t->retained, a),
-                    report_percent(t->retained, h->bytes), bytes_text(t->bytes, b),
+        if (!heap_is_quick(h))
+            sink_format(out, "%12s ", bytes_text(t->retained, a));
+        sink_format(out, "%6.1f %12s %11llu %10s  ", percent_of(h, t), bytes_text(t->bytes, b),
                     (unsigned long long)t->count, bytes_text(t->largest, c));
         put_clean(out, name_of(h, sorted[i]));
         sink_char(out, '\n');
@@ -98,6 +120,8 @@ static void put_types(const heap *h, const heap_report_options *o, const uint32_
 
 static void put_holders(const heap *h, const heap_report_options *o, sink *out)
 {
+    if (h->holder_count == 0)
+        return;
     sink_format(out, "\n%12s %6s %11s  %s\n", "retained", "%", "objects", "kept alive by");
     for (size_t i = 0; i < h->holder_count && i < o->top; i++) {
         const heap_holder *one = &h->holders[i];
@@ -211,6 +235,11 @@ static int find_paths(const heap *h, const heap_report_options *o, heap_paths *p
 
     memset(tree, 0, sizeof *tree);
     memset(paths, 0, sizeof *paths);
+    if (heap_is_quick(h)) {
+        memory_free(wanted);
+        error_set(e, ERROR_UNSUPPORTED, "a quick snapshot does not know what keeps objects alive");
+        return error_advise(e, "take one without --quick");
+    }
     if (wanted == NULL)
         return no_memory(e);
     for (uint32_t i = 0; i < h->type_count; i++)
@@ -244,7 +273,7 @@ static int put_paths(const heap *h, const heap_report_options *o, sink *out, err
 
 int heap_report_text(const heap *h, const heap_report_options *o, sink *out, error *e)
 {
-    uint32_t *sorted = heap_sorted_types(h, o->order);
+    uint32_t *sorted = sorted_types(h, o);
 
     if (sorted == NULL)
         return no_memory(e);
@@ -266,7 +295,7 @@ int heap_report_text(const heap *h, const heap_report_options *o, sink *out, err
 
 int heap_report_markdown(const heap *h, const heap_report_options *o, sink *out, error *e)
 {
-    uint32_t *sorted = heap_sorted_types(h, o->order);
+    uint32_t *sorted = sorted_types(h, o);
     char a[REPORT_AMOUNT_SIZE], b[REPORT_AMOUNT_SIZE];
     sink verdict;
 
@@ -276,23 +305,26 @@ int heap_report_markdown(const heap *h, const heap_report_options *o, sink *out,
     put_verdict(h, &verdict);
     markdown_text(out, buffer_text(&verdict.pending));
     sink_free(&verdict);
-    sink_text(out,
-              "\n\n| retained | % | own bytes | objects | type |\n|---:|---:|---:|---:|---|\n");
+    sink_text(out, heap_is_quick(h) ? "\n\n|" : "\n\n| retained |");
+    sink_text(out, " % | own bytes | objects | type |\n|---:|---:|---:|---");
+    sink_text(out, heap_is_quick(h) ? "|\n" : ":|---|\n");
     for (size_t i = 0, shown = 0; i < h->type_count && shown < o->top; i++) {
         const heap_type *t = &h->types[sorted[i]];
 
         if (t->count == 0)
             continue;
         shown++;
-        sink_format(out, "| %s | %.1f | %s | %llu | ", bytes_text(t->retained, a),
-                    report_percent(t->retained, h->bytes), bytes_text(t->bytes, b),
+        if (!heap_is_quick(h))
+            sink_format(out, "| %s ", bytes_text(t->retained, a));
+        sink_format(out, "| %.1f | %s | %llu | ", percent_of(h, t), bytes_text(t->bytes, b),
                     (unsigned long long)t->count);
         markdown_cell(out, name_of(h, sorted[i]));
         sink_text(out, " |\n");
     }
     memory_free(sorted);
-    sink_text(out, "\n### Kept alive by\n\n| retained | % | objects | root | type |\n"
-                   "|---:|---:|---:|---|---|\n");
+    if (h->holder_count != 0)
+        sink_text(out, "\n### Kept alive by\n\n| retained | % | objects | root | type |\n"
+                       "|---:|---:|---:|---|---|\n");
     for (size_t i = 0; i < h->holder_count && i < o->top; i++) {
         const heap_holder *one = &h->holders[i];
         buffer root = BUFFER_EMPTY;
@@ -343,7 +375,8 @@ static void json_types(const heap *h, const heap_report_options *o, const uint32
         json_put_text(j, "type", name_of(h, sorted[i]));
         json_put_u64(j, "count", t->count);
         json_put_u64(j, "bytes", t->bytes);
-        json_put_u64(j, "retained", t->retained);
+        if (!heap_is_quick(h))
+            json_put_u64(j, "retained", t->retained);
         json_put_u64(j, "largest", t->largest);
         json_generations(t->in_generation, j);
         json_end_object(j);
@@ -429,7 +462,7 @@ static int json_paths(const heap *h, const heap_report_options *o, json *j, erro
 
 int heap_report_json(const heap *h, const heap_report_options *o, json *j, error *e)
 {
-    uint32_t *sorted = heap_sorted_types(h, o->order);
+    uint32_t *sorted = sorted_types(h, o);
     int code;
 
     if (sorted == NULL)
@@ -437,6 +470,9 @@ int heap_report_json(const heap *h, const heap_report_options *o, json *j, error
     json_put_u64(j, "objects", h->objects);
     json_put_u64(j, "bytes", h->bytes);
     json_put_u64(j, "references", h->references);
+    json_put_bool(j, "quick", heap_is_quick(h));
+    json_put_bool(j, "collected",
+                  !heap_is_quick(h) || (h->snapshot->flags & RECORDING_HEAP_COLLECTED) != 0);
     json_put_u64(j, "unknown_references", h->unknown_references);
     json_put_u64(j, "unreachable", h->unreachable);
     json_put_u64(j, "unreachable_bytes", h->unreachable_bytes);

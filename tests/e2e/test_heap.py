@@ -277,3 +277,35 @@ def test_generations(sample, clarinet, runtime):
     assert set(rows["Hoarder.ListItem"]["generations"]) <= {"gen1", "gen2"}
     assert sum(rows["Hoarder.ListItem"]["generations"].values()) == ITEMS * 24
     assert parts["frozen"] > 0 and parts["pinned"] > 0
+
+
+def test_a_quick_look(sample, clarinet, runtime, tmp_path):
+    file = tmp_path / "quick.clarinet"
+    with sample("LeakyCache", "--entries", ENTRIES) as patient:
+        done = clarinet("heap", "--quick", "--json", "-o", file, patient.pid)
+    assert patient.process.returncode == 0 and patient.stderr == "", patient
+    if runtime.name == "8.0":
+        assert done.code == 1 and ".NET 9" in done.err, done
+        return
+    rows = types(done)
+    assert done.json["quick"], done.json
+    assert rows["LeakyCache.Entry"]["count"] == ENTRIES
+    assert rows["LeakyCache.Entry"]["bytes"] == ENTRIES * 32
+    assert "retained" not in rows["LeakyCache.Entry"]
+    text = clarinet("heap", file)
+    assert text.code == 0 and "dead ones" in text.out and "kept alive by" not in text.out, text
+    assert "dead ones" in clarinet("report", file, "-f", "md").out
+    ways = clarinet("heap", file, "--type", "LeakyCache.Entry", "--paths")
+    assert ways.code == 1 and "--quick" in ways.err, ways
+
+
+@pytest.mark.parametrize("server", ["0", "1"])
+def test_quick_looks_while_collections_run(sample, clarinet, newest_runtime, server):
+    """The runtime's walk must not meet a collection in the background. More of it: tests/long."""
+    with sample("GcPressure", "--background", 2, env={"DOTNET_gcServer": server,
+                                                      "DOTNET_GCHeapCount": "2"}) as patient:
+        for _ in range(5):
+            done = clarinet("heap", "--quick", "--json", patient.pid)
+            assert done.code == 0 and done.json["objects"] > 1000, done
+    assert patient.process.returncode == 0, patient
+    assert "every object was whole: True" in patient.stdout, patient
