@@ -1,8 +1,9 @@
 // One of each way to keep memory for nothing. Each holds --items N (500) objects of a type of its
 // own, so that a snapshot can be held against what is known: a static list, an event, a cache, timers,
 // closures, a thread static, a finalizer that blocks, equal strings, a conditional weak table, a
-// static of a generic class, pairs in structs, lists that are mostly empty, boxed numbers, objects
-// that nobody disposed, and holes between large objects.
+// static of a generic class, pairs in structs, lists and an array that are mostly empty, boxed numbers,
+// equal arrays, callbacks of a cancellation, objects that nobody disposed, and holes between large
+// objects.
 using System;
 using System.Collections.Generic;
 using System.Runtime.CompilerServices;
@@ -39,6 +40,8 @@ namespace Hoarder
     public sealed class PairItem { }
 
     public sealed class SparseItem { }
+
+    public sealed class CanceledItem { }
 
     public sealed class Named
     {
@@ -119,6 +122,9 @@ namespace Hoarder
             new ConditionalWeakTable<object, TableItem>();
         public static readonly List<object> Keys = new List<object>();
         public static readonly List<List<SparseItem>> Sparse = new List<List<SparseItem>>();
+        public static readonly SparseItem?[] SparseArray = new SparseItem?[10000];
+        public static readonly List<byte[]> Equal = new List<byte[]>();
+        public static readonly CancellationTokenSource Source = new CancellationTokenSource();
         public static Pair[] Pairs = Array.Empty<Pair>();
         public static object[] Boxes = Array.Empty<object>();
         public static readonly List<byte[]> Large = new List<byte[]>();
@@ -202,6 +208,8 @@ namespace Hoarder
                 Store.Pairs[i].First = new PairItem();
                 Store.Pairs[i].Second = i % 2 == 0 ? new PairItem() : null;
                 Store.Boxes[i] = i;
+                Store.Equal.Add(new byte[] { 1, 2, 3, 4, 5, 6, 7, 8, 9 });
+                Store.Source.Token.Register(_ => { }, new CanceledItem());
                 Store.Undisposed.Add(one);
                 if (i % 5 == 0)
                     one.Dispose();
@@ -210,6 +218,7 @@ namespace Hoarder
             for (int i = 0; i < 20; i++)
             {
                 Store.Sparse.Add(new List<SparseItem>(1000) { new SparseItem(), new SparseItem() });
+                Store.SparseArray[i * 400] = new SparseItem();
                 Store.Large.Add(new byte[100000]);
                 _ = new byte[200000];
             }

@@ -22,6 +22,8 @@ enum {
     IS_FINALIZABLE = 0x00100000,
     FINALIZER_DONE = 0x40000000, /* in the header before an object */
     FIRST_ELEMENT = 16,
+    ARRAY_LENGTH = 8,
+    LARGEST_COMPARED = 512, /* array without references */
 };
 
 bool heap_record_open(heap_record *r, const clr_info *info, bool strings)
@@ -376,6 +378,24 @@ static bool put_string(heap_record *r)
     return true;
 }
 
+/* A small array without references: which content it has, its length with it. What lies behind an
+ * odd last byte is zero. */
+static bool put_content(heap_record *r)
+{
+    size_t known = r->shape_count;
+    uint32_t shape =
+        plain_shape(r, &r->types[r->number].sized, RECORDING_SHAPE_SIZED | RECORDING_SHAPE_CONTENT);
+    uint8_t *at = heap_stream_room(&r->stream, RECORDING_HEAP_OBJECTS, r->attempt, HEAD_ROOM);
+    const uint16_t *content = (const uint16_t *)(uintptr_t)(r->object + ARRAY_LENGTH);
+
+    if (shape == 0 || at == NULL)
+        return false;
+    at = put_head(r, at, shape, known);
+    r->stream.at = heap_stream_put_varint(
+        at, heap_strings_code(&r->strings, content, (uint32_t)(r->size - FIRST_ELEMENT + 1) / 2));
+    return true;
+}
+
 /* The references are kept: all of the record at once. */
 static bool put_whole(heap_record *r)
 {
@@ -424,6 +444,9 @@ bool heap_record_put(heap_record *r, uint64_t address, uint64_t size, ClassID cl
     r->objects++;
     if (type->is_string)
         return put_string(r);
+    if (!has_references && type->element != 0 && r->strings.is_on &&
+        size - FIRST_ELEMENT <= LARGEST_COMPARED)
+        return put_content(r);
     if (has_references && type->element != 0 && !begin_listing(r, 0))
         return false;
     if (has_references)

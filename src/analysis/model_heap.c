@@ -14,6 +14,7 @@ void model_heap_free(model_heap *heap)
     memory_free(heap->shapes);
     memory_free(heap->shape_places);
     memory_free(heap->strings);
+    memory_free(heap->contents);
     memory_free(heap->texts);
     memory_free(heap->sizes);
     memory_free(heap->first);
@@ -56,15 +57,31 @@ static bool load_shape(model *m, model_heap *h, reader *r)
     return true;
 }
 
+static uint32_t number_of(model_heap *h, uint64_t code)
+{
+    if (code == NEW_STRING)
+        return h->next_string++;
+    return code >= FIRST_NUMBER && code / 2 - 1 < h->next_string ? (uint32_t)(code / 2 - 1)
+                                                                 : MODEL_HEAP_NOT_COMPARED;
+}
+
+static bool load_content(model *m, model_heap *h, reader *r)
+{
+    uint32_t number = number_of(h, reader_varint(r));
+
+    if (reader_failed(r))
+        return true;
+    if (!MODEL_GROW(m, h->contents, h->content_count, h->content_capacity))
+        return false;
+    h->contents[h->content_count++] = (model_heap_string){(uint32_t)h->object_count - 1, number};
+    return true;
+}
+
 static bool load_string(model *m, model_heap *h, reader *r)
 {
     uint64_t code = reader_varint(r);
-    uint32_t number = MODEL_HEAP_NOT_COMPARED;
+    uint32_t number = number_of(h, code);
 
-    if (code == NEW_STRING)
-        number = h->next_string++;
-    else if (code >= FIRST_NUMBER && code / 2 - 1 < h->next_string)
-        number = (uint32_t)(code / 2 - 1);
     if (code >= FIRST_NUMBER && (code & 1) != 0) {
         recording_text text;
         model_heap_text one = {number, 0};
@@ -143,6 +160,8 @@ static bool load_object(model *m, model_heap *h, reader *r)
     h->in_object = (shape->flags & RECORDING_SHAPE_LISTED) != 0;
     h->place = FIRST_PLACE;
     h->step = h->step_before = 1;
+    if ((shape->flags & RECORDING_SHAPE_CONTENT) != 0)
+        return load_content(m, h, r);
     return (shape->flags & RECORDING_SHAPE_STRING) == 0 || load_string(m, h, r);
 }
 
@@ -247,6 +266,7 @@ bool model_load_heap(model *m, model_process *p, reader *r)
         h->attempt = attempt;
         h->object_count = h->target_count = h->root_count = 0;
         h->shape_count = h->shape_place_count = h->string_count = h->text_count = 0;
+        h->content_count = 0;
         h->previous = 0;
         h->next_string = 0;
         h->generation = 0;

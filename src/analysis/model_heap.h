@@ -64,6 +64,8 @@ typedef struct model_heap {
     size_t root_count, root_capacity;
     model_heap_string *strings; /* by object */
     size_t string_count, string_capacity;
+    model_heap_string *contents; /* small arrays without references, the same way */
+    size_t content_count, content_capacity;
     model_heap_text *texts;
     size_t text_count, text_capacity;
     /* as END says */

@@ -20,7 +20,7 @@
 #include "report/report.h"
 #include "session/session.h"
 
-enum { ROWS = 25, TEXTS = 10, TEXT_SIZE = 48 };
+enum { ROWS = 25, TEXTS = 10, TEXT_SIZE = 48, WASTE = 5 };
 
 typedef struct {
     heap_report_options report;
@@ -151,6 +151,7 @@ static int parse(int argc, char **argv, request *q, error *e)
         q->report.top = q->json ? 1000000 : ROWS;
     if (!q->strings_said && !q->strings_off)
         q->report.texts = TEXTS;
+    q->report.waste = q->json ? q->report.top : WASTE;
     q->report.text_size = q->json ? 0 : TEXT_SIZE;
     q->diff = optind < argc && text_equal(argv[optind], "diff");
     if (q->diff)

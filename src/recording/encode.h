@@ -59,6 +59,7 @@ enum {
     RECORDING_SHAPE_LISTED = 2,    /* each object lists its references with their places */
     RECORDING_SHAPE_STRING = 4,    /* each object says which text it has */
     RECORDING_SHAPE_FINALIZED = 8, /* its finalizer was suppressed or has run */
+    RECORDING_SHAPE_CONTENT = 16,  /* each small array says which content it has */
 };
 /* Flags of the table heap_types. */
 enum {

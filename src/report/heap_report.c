@@ -19,8 +19,7 @@ static const char *bytes_text(uint64_t bytes, char text[REPORT_AMOUNT_SIZE])
     return report_amount(bytes, "bytes", text);
 }
 
-/* Control characters in a name would move a terminal's cursor. */
-static void put_clean(sink *out, const char *text)
+void heap_report_clean(sink *out, const char *text)
 {
     for (; *text != '\0'; text++)
         sink_char(out, (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
@@ -68,11 +67,11 @@ static void put_verdict(const heap *h, sink *out)
         heap_root_text(h, first->root, &root);
         sink_format(out, " The largest part, %s (%.0f %%), is kept alive by ",
                     bytes_text(first->retained, part), report_percent(first->retained, h->bytes));
-        put_clean(out, buffer_text(&root));
+        heap_report_clean(out, buffer_text(&root));
         sink_text(out, ": ");
         if (first->count != 1)
             sink_format(out, "%llu x ", (unsigned long long)first->count);
-        put_clean(out, name_of(h, first->type));
+        heap_report_clean(out, name_of(h, first->type));
         sink_text(out, ".");
     }
     sink_char(out, '\n');
@@ -109,7 +108,7 @@ static void put_types(const heap *h, const heap_report_options *o, const uint32_
             sink_format(out, "%12s ", bytes_text(t->retained, a));
         sink_format(out, "%6.1f %12s %11llu %10s  ", percent_of(h, t), bytes_text(t->bytes, b),
                     (unsigned long long)t->count, bytes_text(t->largest, c));
-        put_clean(out, name_of(h, sorted[i]));
+        heap_report_clean(out, name_of(h, sorted[i]));
         sink_char(out, '\n');
     }
     if (shown == 0)
@@ -131,9 +130,9 @@ static void put_holders(const heap *h, const heap_report_options *o, sink *out)
         heap_root_text(h, one->root, &root);
         sink_format(out, "%12s %6.1f %11llu  ", bytes_text(one->retained, text),
                     report_percent(one->retained, h->bytes), (unsigned long long)one->count);
-        put_clean(out, buffer_text(&root));
+        heap_report_clean(out, buffer_text(&root));
         sink_text(out, " -> ");
-        put_clean(out, name_of(h, one->type));
+        heap_report_clean(out, name_of(h, one->type));
         sink_char(out, '\n');
         buffer_free(&root);
     }
@@ -188,7 +187,7 @@ static void put_field(const heap *h, heap_field field, sink *out)
     buffer text = BUFFER_EMPTY;
 
     heap_field_text(h, field, &text);
-    put_clean(out, buffer_text(&text));
+    heap_report_clean(out, buffer_text(&text));
     buffer_free(&text);
 }
 
@@ -202,7 +201,7 @@ static void put_step(const heap *h, const path_tree *t, uint32_t step, size_t de
     sink_format(out, "%11llu  %*s", (unsigned long long)s->below, (int)(2 * depth), "");
     if (depth == 0) {
         heap_root_text(h, s->root, &root);
-        put_clean(out, buffer_text(&root));
+        heap_report_clean(out, buffer_text(&root));
         sink_text(out, " -> ");
     }
     if (s->field != 0) {
@@ -211,7 +210,7 @@ static void put_step(const heap *h, const path_tree *t, uint32_t step, size_t de
         put_field(h, s->field, out);
         sink_text(out, " -> ");
     }
-    put_clean(out, name_of(h, s->type));
+    heap_report_clean(out, name_of(h, s->type));
     if (s->repeated) {
         sink_text(out, " (several in a row");
         if (s->repeated_by != 0) {
@@ -285,6 +284,8 @@ int heap_report_text(const heap *h, const heap_report_options *o, sink *out, err
 
         put_holders(h, o, out);
         code = heap_report_strings(h, o, out, e);
+        if (code == 0)
+            code = heap_report_waste(h, o, out, e);
         if (code != 0)
             return code;
     }
@@ -298,6 +299,7 @@ int heap_report_markdown(const heap *h, const heap_report_options *o, sink *out,
     uint32_t *sorted = sorted_types(h, o);
     char a[REPORT_AMOUNT_SIZE], b[REPORT_AMOUNT_SIZE];
     sink verdict;
+    int code;
 
     if (sorted == NULL)
         return no_memory(e);
@@ -339,7 +341,8 @@ int heap_report_markdown(const heap *h, const heap_report_options *o, sink *out,
         buffer_free(&root);
     }
     sink_char(out, '\n');
-    return heap_report_strings_markdown(h, o, out, e);
+    code = heap_report_strings_markdown(h, o, out, e);
+    return code == 0 ? heap_report_waste_markdown(h, o, out, e) : code;
 }
 
 /* ---- data ---- */
@@ -483,6 +486,8 @@ int heap_report_json(const heap *h, const heap_report_options *o, json *j, error
     memory_free(sorted);
     json_roots(h, o, j);
     code = heap_report_strings_json(h, o, j, e);
+    if (code == 0)
+        code = heap_report_waste_json(h, o, j, e);
     if (code != 0)
         return code;
     return o->paths ? json_paths(h, o, j, e) : 0;

@@ -12,6 +12,7 @@ typedef struct {
     const char *type; /* only types of this name (* and ? understood); NULL = all */
     bool paths;       /* of these types */
     size_t texts;     /* duplicated strings; 0 = none */
+    size_t waste;     /* rows of each rule about waste; 0 = none */
     size_t text_size; /* characters of a string that are shown; 0 = as many as there are */
 } heap_report_options;
 
@@ -26,6 +27,14 @@ int heap_report_json(const heap *h, const heap_report_options *o, json *j, error
 int heap_report_strings(const heap *h, const heap_report_options *o, sink *out, error *e);
 int heap_report_strings_markdown(const heap *h, const heap_report_options *o, sink *out, error *e);
 int heap_report_strings_json(const heap *h, const heap_report_options *o, json *j, error *e);
+
+/* Memory that is kept for little or nothing (analysis/heap_waste.h). */
+int heap_report_waste(const heap *h, const heap_report_options *o, sink *out, error *e);
+int heap_report_waste_markdown(const heap *h, const heap_report_options *o, sink *out, error *e);
+int heap_report_waste_json(const heap *h, const heap_report_options *o, json *j, error *e);
+
+/* A name on a terminal: control characters would move the cursor. */
+void heap_report_clean(sink *out, const char *text);
 
 /* The object at an address: what it is, who holds it, what it holds, what keeps it alive. */
 int heap_report_object(const heap *h, uint64_t address, size_t top, sink *out, error *e);

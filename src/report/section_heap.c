@@ -7,6 +7,7 @@ static heap_report_options options_of(const section *s)
     return (heap_report_options){.top = section_top(s, 30),
                                  .order = HEAP_BY_RETAINED,
                                  .texts = section_top(s, 30),
+                                 .waste = section_top(s, 10),
                                  .text_size = 64};
 }
 

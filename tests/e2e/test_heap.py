@@ -90,6 +90,7 @@ def test_healthy_holds_nothing_of_its_own(sample, clarinet, newest_runtime):
     assert done.code == 0, done
     assert done.json["unknown_references"] == 0, done
     assert done.json["bytes"] < 4 << 20
+    assert done.json["waste"] == [], done.json["waste"]
 
 
 def test_a_web_service_keeps_serving(web_service, clarinet):
@@ -191,6 +192,28 @@ def fields_of(step):
     return fields
 
 
+def check_waste(rows):
+    """Everything that the sample keeps for nothing, by rule and type."""
+    found = {(row["kind"], row["type"]): row for row in rows}
+    lists = found["empty_collections", "System.Collections.Generic.List<Hoarder.SparseItem>"]
+    assert (lists["count"], lists["used"], lists["room"]) == (20, 40, 20000), lists
+    assert lists["bytes"] == 20 * 998 * 8, lists
+    array = found["sparse_arrays", "Hoarder.SparseItem[]"]
+    assert (array["count"], array["used"], array["room"]) == (1, 20, 10000), array
+    boxes = found["boxed_values", "int"]
+    assert (boxes["count"], boxes["bytes"], boxes["holder"]) == (ITEMS, ITEMS * 24, "object[]"), boxes
+    assert found["equal_arrays", "byte[]"]["count"] >= ITEMS - 1, found
+    event = found["event_subscribers", "Hoarder.Subscriber"]
+    assert (event["count"], event["holder"]) == (ITEMS, "Hoarder.Publisher.Changed"), event
+    timers = [row for (kind, name), row in found.items() if kind == "timers" and "Hoarder." in name]
+    assert [row["count"] for row in timers] == [ITEMS], timers
+    assert found["cancellation_callbacks", "Hoarder.CanceledItem"]["count"] == ITEMS, found
+    undisposed = found["undisposed", "Hoarder.Undisposed"]
+    assert (undisposed["count"], undisposed["disposed"]) == (ITEMS * 4 // 5, ITEMS // 5), undisposed
+    assert found["undisposed", "Hoarder.Blocked"]["count"] >= ITEMS - 1, found
+    assert found["large_object_holes", "(large object heap)"]["bytes"] > 0, found
+
+
 def test_ways_have_field_names(sample, clarinet, runtime, tmp_path):
     file = tmp_path / "hoard.clarinet"
     with sample("Hoarder", "--items", ITEMS) as patient:
@@ -213,6 +236,10 @@ def test_ways_have_field_names(sample, clarinet, runtime, tmp_path):
     values = clarinet("heap", file, "--json", "--type", "Hoarder.TableItem", "--paths").json["paths"]
     # the value of a conditional weak table is held by its key
     assert values[0]["root"] == "static field Hoarder.Store.Keys", values
+    check_waste(clarinet("heap", file, "--json").json["waste"])
+    text = clarinet("heap", file).out
+    assert "event Hoarder.Publisher.Changed" in text, text
+    assert "Kept for little or nothing" in clarinet("report", file, "-f", "md").out
     timers = clarinet("heap", file, "--json", "--type", "Hoarder.TimerItem", "--paths").json["paths"]
     assert fields_of(timers[0])[-3:] == ["_timerCallback", "_target", "ticking"], timers
 

@@ -1,0 +1,409 @@
+/*
+ * heap_waste: see heap_waste.h. One pass over all references shows each object that matters once,
+ * with its first holder; rows are made by rule, type and holder.
+ */
+#include "analysis/heap_waste.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/array.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+enum {
+    LEAST_ROOM = 16,    /* elements of an array that may be called empty */
+    LEAST_HANDLERS = 8, /* of an event */
+    LARGE = 3,          /* generation */
+    REGION = 4 << 20,   /* large objects of two regions have no hole between them */
+    REGION_HEAD = 256,
+};
+#define LARGEST_HOLE (UINT64_C(32) << 20)
+
+/* What a class is to the rules. */
+typedef enum {
+    NOTHING,
+    BOX,
+    ARRAY, /* that may hold references */
+    DELEGATE,
+    TIMER,
+    CALLBACK,
+    FINALIZABLE,
+} role;
+
+typedef struct {
+    const heap *h;
+    heap_waste *out;
+    uint8_t *roles; /* by class */
+    uint8_t *seen;  /* by node, bits */
+    table_text known;
+    bool failed;
+} work;
+
+const char *heap_waste_name(heap_waste_kind kind)
+{
+    static const char *const NAMES[] = {
+#define X(identifier, name, text, count, bytes) name,
+        HEAP_WASTE_LIST(X)
+#undef X
+    };
+
+    return NAMES[kind];
+}
+
+const char *heap_waste_text(heap_waste_kind kind)
+{
+    static const char *const TEXTS[] = {
+#define X(identifier, name, text, count, bytes) text,
+        HEAP_WASTE_LIST(X)
+#undef X
+    };
+
+    return TEXTS[kind];
+}
+
+/* ---- rows ---- */
+
+static heap_waste_row *row_of(work *w, heap_waste_kind kind, uint32_t type, uint32_t holder,
+                              heap_field field)
+{
+    uint32_t key[4] = {kind, type, holder, field};
+    uint64_t *at = table_text_at(&w->known, (const char *)key, sizeof key, w->out->count);
+    static heap_waste_row nowhere;
+
+    if (at == NULL ||
+        !array_reserve(&w->out->rows, &w->out->capacity, w->out->count + 1, sizeof nowhere)) {
+        w->failed = true;
+        return &nowhere;
+    }
+    if (*at == w->out->count)
+        w->out->rows[w->out->count++] = (heap_waste_row){kind, type, holder, field, 0, 0, 0, 0};
+    return &w->out->rows[*at];
+}
+
+static void add(work *w, heap_waste_kind kind, uint32_t type, uint32_t from, uint32_t place,
+                uint64_t bytes)
+{
+    const heap *h = w->h;
+    heap_waste_row *row = row_of(w, kind, type, from == 0 ? UINT32_MAX : h->type[from],
+                                 from == 0 ? 0 : heap_field_at(h, from, place));
+
+    row->count++;
+    row->bytes += bytes;
+}
+
+/* ---- single objects ---- */
+
+static bool is_named(const heap *h, uint32_t node, uint32_t place, const char *name)
+{
+    heap_field field = heap_field_at(h, node, place);
+
+    return (field & HEAP_ELEMENT) == 0 && text_equal(model_text(h->m, field), name);
+}
+
+/* What the object keeps in its field of this name; 0 = nothing. */
+static uint32_t follow(const heap *h, uint32_t node, const char *name)
+{
+    for (uint64_t k = h->first[node]; node != 0 && k < h->first[node + 1]; k++)
+        if (is_named(h, node, h->places[k], name))
+            return h->targets[k];
+    return 0;
+}
+
+/* Elements with a reference in them. */
+static uint64_t used_of(const heap *h, uint32_t node, const heap_class *class)
+{
+    uint64_t used = 0, last = UINT64_MAX;
+
+    for (uint64_t k = h->first[node]; k < h->first[node + 1]; k++) {
+        uint64_t index =
+            h->places[k] < class->data ? 0 : (h->places[k] - class->data) / class->element;
+
+        used += index != last;
+        last = index;
+    }
+    return used;
+}
+
+static void look_at_array(work *w, uint32_t from, uint32_t place, uint32_t node)
+{
+    const heap *h = w->h;
+    const heap_class *class = heap_class_of(h, node);
+    uint64_t head = (uint64_t) class->data + 8;
+    uint64_t room = h->own[node] < head ? 0 : (h->own[node] - head) / class->element;
+    uint64_t used;
+    bool is_collection;
+    heap_waste_row *row;
+
+    /* arrays of the runtime's own lie on the heap of pinned objects */
+    if (room < LEAST_ROOM || from == 0 || h->snapshot->generations[node - 1] > LARGE)
+        return;
+    used = used_of(h, node, class);
+    if (used * 4 > room)
+        return;
+    is_collection = strncmp(heap_type_name(h, h->type[from]), "System.Collections.", 19) == 0;
+    if (is_collection)
+        row = row_of(w, HEAP_WASTE_COLLECTIONS, h->type[from], UINT32_MAX, 0);
+    else
+        row = row_of(w, HEAP_WASTE_ARRAYS, h->type[node], h->type[from],
+                     heap_field_at(h, from, place));
+    row->count++;
+    row->bytes += (room - used) * class->element;
+    row->used += used;
+    row->room += room;
+}
+
+/* An event is a delegate with a list of delegates. */
+static void look_at_delegate(work *w, uint32_t from, uint32_t place, uint32_t node)
+{
+    const heap *h = w->h;
+    uint32_t list = follow(h, node, "_invocationList");
+    uint32_t subscriber = 0;
+    uint64_t count = 0;
+    heap_waste_row *row;
+
+    if (list == 0 || heap_class_of(h, list)->element == 0 || from == 0)
+        return;
+    for (uint64_t k = h->first[list]; k < h->first[list + 1]; k++) {
+        uint32_t handler = h->targets[k];
+
+        if (w->roles[h->snapshot->shapes[h->snapshot->shape_of[handler - 1]].type] != DELEGATE)
+            continue;
+        count++;
+        if (subscriber == 0)
+            subscriber = follow(h, handler, "_target");
+    }
+    if (count < LEAST_HANDLERS || subscriber == 0)
+        return;
+    row = row_of(w, HEAP_WASTE_HANDLERS, h->type[subscriber], h->type[from],
+                 heap_field_at(h, from, place));
+    row->count += count;
+    row->bytes += h->retained[node];
+}
+
+/* What a callback works on: the state it was given (a timer without one gets itself), else what its
+ * delegate belongs to. Only what nothing else keeps is counted with it. */
+static void look_at_callback(work *w, heap_waste_kind kind, uint32_t node, const char *callback,
+                             const char *state)
+{
+    const heap *h = w->h;
+    uint32_t delegate = follow(h, node, callback);
+    uint32_t target = follow(h, node, state);
+    uint64_t bytes = h->own[node];
+
+    if (delegate == 0)
+        return;
+    if (target == 0 || text_equal(heap_type_name(h, h->type[target]), "System.Threading.Timer"))
+        target = follow(h, delegate, "_target");
+    if (target == 0)
+        return;
+    if (h->tree.dominator[target] == node || h->tree.dominator[target] == delegate)
+        bytes += h->retained[target];
+    add(w, kind, h->type[target], 0, 0, bytes);
+}
+
+static void look_at_finalizable(work *w, uint32_t node)
+{
+    const heap *h = w->h;
+    uint32_t flags = h->snapshot->shapes[h->snapshot->shape_of[node - 1]].flags;
+    heap_waste_row *row = row_of(w, HEAP_WASTE_UNDISPOSED, h->type[node], UINT32_MAX, 0);
+
+    if ((flags & RECORDING_SHAPE_FINALIZED) != 0) {
+        row->used++;
+        return;
+    }
+    row->count++;
+    row->bytes += h->own[node];
+}
+
+static void look(work *w, uint32_t from, uint32_t place, uint32_t node)
+{
+    const heap *h = w->h;
+    role what = w->roles[h->snapshot->shapes[h->snapshot->shape_of[node - 1]].type];
+
+    if (what == NOTHING || (w->seen[node / 8] & 1u << node % 8) != 0)
+        return;
+    w->seen[node / 8] |= (uint8_t)(1u << node % 8);
+    switch (what) {
+    case BOX:
+        add(w, HEAP_WASTE_BOXES, h->type[node], from, place, h->own[node]);
+        break;
+    case ARRAY:
+        look_at_array(w, from, place, node);
+        break;
+    case DELEGATE:
+        look_at_delegate(w, from, place, node);
+        break;
+    case TIMER:
+        look_at_callback(w, HEAP_WASTE_TIMERS, node, "_timerCallback", "_state");
+        break;
+    case CALLBACK:
+        look_at_callback(w, HEAP_WASTE_CALLBACKS, node, "Callback", "CallbackState");
+        break;
+    default:
+        look_at_finalizable(w, node);
+        break;
+    }
+}
+
+/* ---- all of them ---- */
+
+static role role_of(const heap *h, const heap_class *class)
+{
+    const char *name = heap_type_name(h, class->type);
+
+    if ((class->flags & RECORDING_TYPE_BOXED) != 0)
+        return BOX;
+    if ((class->flags & RECORDING_TYPE_DELEGATE) != 0)
+        return DELEGATE;
+    if (text_equal(name, "System.Threading.TimerQueueTimer"))
+        return TIMER;
+    if (text_equal(name, "System.Threading.CancellationTokenSource.CallbackNode"))
+        return CALLBACK;
+    /* a timer's holder is not for anybody to dispose */
+    if (text_equal(name, "System.Threading.TimerHolder"))
+        return NOTHING;
+    return (class->flags & RECORDING_TYPE_FINALIZABLE) != 0 ? FINALIZABLE : NOTHING;
+}
+
+/* An array's elements may hold references when one of its class does. */
+static void find_roles(work *w)
+{
+    const heap *h = w->h;
+
+    for (size_t i = 0; i < h->class_count; i++)
+        w->roles[i] = (uint8_t)role_of(h, &h->classes[i]);
+    for (uint32_t node = 1; node < h->nodes; node++) {
+        uint32_t number = h->snapshot->shapes[h->snapshot->shape_of[node - 1]].type;
+
+        if ((h->classes[number].flags & RECORDING_TYPE_ARRAY) != 0 &&
+            h->classes[number].element != 0 && h->first[node] != h->first[node + 1])
+            w->roles[number] = ARRAY;
+    }
+}
+
+static void find_holes(work *w)
+{
+    const heap *h = w->h;
+    const model_heap *s = h->snapshot;
+    uint64_t end = 0;
+
+    for (size_t i = 0; i < s->object_count; i++) {
+        uint64_t hole = s->addresses[i] - end;
+
+        if (s->generations[i] != LARGE)
+            continue;
+        if (end != 0 && s->addresses[i] > end && hole >= 1024 && hole < LARGEST_HOLE &&
+            s->addresses[i] % REGION >= REGION_HEAD) {
+            heap_waste_row *row = row_of(w, HEAP_WASTE_HOLES, UINT32_MAX, UINT32_MAX, 0);
+
+            row->count++;
+            row->bytes += hole;
+        }
+        end = s->addresses[i] + ((h->own[i + 1] + 7) & ~UINT64_C(7));
+    }
+}
+
+static void find_equal_arrays(work *w)
+{
+    const heap *h = w->h;
+    const model_heap *s = h->snapshot;
+    uint32_t *first = memory_allocate_array((size_t)s->next_string + 1, sizeof *first);
+
+    w->failed = w->failed || first == NULL;
+    for (size_t i = 0; !w->failed && i < s->content_count; i++) {
+        uint32_t node = s->contents[i].object + 1, number = s->contents[i].number;
+
+        if (number >= s->next_string)
+            continue;
+        if (first[number] == 0)
+            first[number] = node;
+        else if (h->type[first[number]] == h->type[node] && h->own[first[number]] == h->own[node])
+            add(w, HEAP_WASTE_EQUAL_ARRAYS, h->type[node], 0, 0, h->own[node]);
+    }
+    memory_free(first);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const heap_waste_row *x = a, *y = b;
+
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    if (x->type != y->type)
+        return x->type < y->type ? -1 : 1;
+    return x->holder < y->holder ? -1 : x->holder > y->holder;
+}
+
+/* Leaves out what is below the limits, and sorts the rest. */
+static void keep_rows(heap_waste *out)
+{
+    static const struct {
+        uint64_t count, bytes;
+    } LEAST[] = {
+#define X(identifier, name, text, count, bytes) {count, bytes},
+        HEAP_WASTE_LIST(X)
+#undef X
+    };
+    size_t kept = 0;
+
+    for (size_t i = 0; i < out->count; i++)
+        if (out->rows[i].count >= LEAST[out->rows[i].kind].count &&
+            out->rows[i].bytes >= LEAST[out->rows[i].kind].bytes)
+            out->rows[kept++] = out->rows[i];
+    out->count = kept;
+    if (kept != 0)
+        qsort(out->rows, kept, sizeof *out->rows, compare);
+}
+
+int heap_find_waste(const heap *h, heap_waste *out, error *e)
+{
+    work w = {.h = h, .out = out};
+
+    memset(out, 0, sizeof *out);
+    table_text_init(&w.known);
+    w.roles = memory_allocate_array(h->class_count + 1, 1);
+    w.seen = memory_allocate_array(h->nodes / 8 + 1, 1);
+    w.failed = w.roles == NULL || w.seen == NULL;
+    if (!w.failed) {
+        find_roles(&w);
+        for (uint32_t node = 1; node < h->nodes; node++)
+            for (uint64_t k = h->first[node]; k < h->first[node + 1]; k++)
+                look(&w, node, h->places[k], h->targets[k]);
+        for (uint32_t node = 1; node < h->nodes; node++)
+            look(&w, 0, 0, node);
+        find_equal_arrays(&w);
+        find_holes(&w);
+    }
+    memory_free(w.roles);
+    memory_free(w.seen);
+    table_text_free(&w.known);
+    if (w.failed) {
+        heap_waste_free(out);
+        return error_set(e, ERROR_MEMORY, "no memory to look for waste");
+    }
+    keep_rows(out);
+    return 0;
+}
+
+void heap_waste_free(heap_waste *w)
+{
+    memory_free(w->rows);
+    memset(w, 0, sizeof *w);
+}
+
+void heap_waste_holder(const heap *h, const heap_waste_row *row, buffer *out)
+{
+    bool is_element = (row->field & HEAP_ELEMENT) != 0;
+
+    if (row->holder == UINT32_MAX)
+        return;
+    buffer_append_text(out, heap_type_name(h, row->holder));
+    if ((row->field & ~HEAP_ELEMENT) != 0)
+        buffer_append_char(out, '.');
+    heap_field_text(h, is_element ? row->field & ~HEAP_ELEMENT : row->field, out);
+}
