@@ -1,54 +1,37 @@
 /* encode: see encode.h. */
 #include "recording/encode.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /*
- * CRC-32 eight bytes at a time. A table of CRC is linear in the bits of its index, so each of the
- * eight tables is spelled out by the compiler from its eight one-bit entries.
+ * CRC-32 eight bytes at a time. The tables are made at the first use: 8 KB that need not be in the
+ * library's file. Threads that come at once write the same values.
  */
-#define BIT(i, bit, value) (((i) >> (bit)&1u) != 0 ? (value) : 0u)
-#define ENTRY(i, a, b, c, d, e, f, g, h)                                                           \
-    (BIT(i, 0, a) ^ BIT(i, 1, b) ^ BIT(i, 2, c) ^ BIT(i, 3, d) ^ BIT(i, 4, e) ^ BIT(i, 5, f) ^     \
-     BIT(i, 6, g) ^ BIT(i, 7, h))
-#define FOUR(i, ...)                                                                               \
-    ENTRY(i, __VA_ARGS__), ENTRY(i + 1, __VA_ARGS__), ENTRY(i + 2, __VA_ARGS__),                   \
-        ENTRY(i + 3, __VA_ARGS__)
-#define SIXTEEN(i, ...)                                                                            \
-    FOUR(i, __VA_ARGS__), FOUR(i + 4, __VA_ARGS__), FOUR(i + 8, __VA_ARGS__),                      \
-        FOUR(i + 12, __VA_ARGS__)
-#define SIXTY_FOUR(i, ...)                                                                         \
-    SIXTEEN(i, __VA_ARGS__), SIXTEEN(i + 16, __VA_ARGS__), SIXTEEN(i + 32, __VA_ARGS__),           \
-        SIXTEEN(i + 48, __VA_ARGS__)
-#define SLICE(...)                                                                                 \
-    {                                                                                              \
-        SIXTY_FOUR(0u, __VA_ARGS__), SIXTY_FOUR(64u, __VA_ARGS__), SIXTY_FOUR(128u, __VA_ARGS__),  \
-            SIXTY_FOUR(192u, __VA_ARGS__)                                                          \
-    }
+static uint32_t CRC[8][256];
+static atomic_bool crc_is_made;
 
-static const uint32_t CRC[8][256] = {
-    SLICE(0x77073096, 0xee0e612c, 0x076dc419, 0x0edb8832, 0x1db71064, 0x3b6e20c8, 0x76dc4190,
-          0xedb88320),
-    SLICE(0x191b3141, 0x32366282, 0x646cc504, 0xc8d98a08, 0x4ac21251, 0x958424a2, 0xf0794f05,
-          0x3b83984b),
-    SLICE(0x01c26a37, 0x0384d46e, 0x0709a8dc, 0x0e1351b8, 0x1c26a370, 0x384d46e0, 0x709a8dc0,
-          0xe1351b80),
-    SLICE(0xb8bc6765, 0xaa09c88b, 0x8f629757, 0xc5b428ef, 0x5019579f, 0xa032af3e, 0x9b14583d,
-          0xed59b63b),
-    SLICE(0x3d6029b0, 0x7ac05360, 0xf580a6c0, 0x30704bc1, 0x60e09782, 0xc1c12f04, 0x58f35849,
-          0xb1e6b092),
-    SLICE(0xcb5cd3a5, 0x4dc8a10b, 0x9b914216, 0xec53826d, 0x03d6029b, 0x07ac0536, 0x0f580a6c,
-          0x1eb014d8),
-    SLICE(0xa6770bb4, 0x979f1129, 0xf44f2413, 0x33ef4e67, 0x67de9cce, 0xcfbd399c, 0x440b7579,
-          0x8816eaf2),
-    SLICE(0xccaa009e, 0x4225077d, 0x844a0efa, 0xd3e51bb5, 0x7cbb312b, 0xf9766256, 0x299dc2ed,
-          0x533b85da),
-};
+static void make_crc(void)
+{
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t crc = i;
+
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ ((crc & 1) != 0 ? 0xedb88320u : 0u);
+        CRC[0][i] = crc;
+    }
+    for (int slice = 1; slice < 8; slice++)
+        for (uint32_t i = 0; i < 256; i++)
+            CRC[slice][i] = CRC[slice - 1][i] >> 8 ^ CRC[0][CRC[slice - 1][i] & 0xff];
+    atomic_store_explicit(&crc_is_made, true, memory_order_release);
+}
 
 uint32_t recording_crc32(uint32_t crc, const void *bytes, size_t length)
 {
     const uint8_t *p = bytes;
 
+    if (!atomic_load_explicit(&crc_is_made, memory_order_acquire))
+        make_crc();
     crc = ~crc;
     for (; length >= 8; length -= 8, p += 8) {
         uint32_t low = crc ^ ((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
