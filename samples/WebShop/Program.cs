@@ -6,10 +6,12 @@
 //   GET /throw?n=N       throws and catches N exceptions, answers N
 //   GET /fail            an exception that nobody catches: 500
 //   GET /wait?ms=N       answers after N ms, without holding a thread
+//   GET /call?url=U&n=N  asks another server N times, answers how many times that succeeded
 // Options: --seconds S.
 using System;
 using System.Collections.Generic;
 using System.Linq;
+using System.Net.Http;
 using System.Runtime.CompilerServices;
 using System.Threading.Tasks;
 using Clarinet.Samples;
@@ -57,6 +59,8 @@ namespace WebShop
             .Select(i => new Product(i, "Product " + i, i * 1.25m, new[] { "tag" + i % 7, "shop" }))
             .ToList();
 
+        private static readonly HttpClient Client = new HttpClient();
+
         public static void Map(WebApplication app)
         {
             app.MapGet("/health", () => "ok");
@@ -66,6 +70,7 @@ namespace WebShop
             app.MapGet("/throw", (int n) => ThrowAndCatch(n));
             app.MapGet("/fail", string () => throw new OutOfStockException(99));
             app.MapGet("/wait", WaitAsync);
+            app.MapGet("/call", CallAsync);
         }
 
         private static IResult Find(int id)
@@ -112,6 +117,25 @@ namespace WebShop
         private static void Buy(int product)
         {
             throw new OutOfStockException(product);
+        }
+
+        private static async Task<int> CallAsync(string url, int n)
+        {
+            int good = 0;
+
+            for (int i = 0; i < n; i++)
+            {
+                try
+                {
+                    using HttpResponseMessage answer = await Client.GetAsync(url);
+
+                    good += answer.IsSuccessStatusCode ? 1 : 0;
+                }
+                catch (HttpRequestException)
+                {
+                }
+            }
+            return good;
         }
 
         private static async Task<string> WaitAsync(int ms)

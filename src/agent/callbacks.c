@@ -105,12 +105,21 @@ static void on_event(void *context, EVENTPIPE_PROVIDER provider, uint32_t id, ui
                      const uint8_t *data, const GUID *activity, const GUID *related,
                      ThreadID thread, uint32_t frame_count, const uintptr_t *frames)
 {
-    (void)activity;
-    (void)related;
+    events_event event = {
+        .handle = provider,
+        .id = id,
+        .version = version,
+        .data = reader_of(data, length),
+        .metadata = metadata,
+        .metadata_length = metadata_length,
+        .activity = activity,
+        .related = related,
+    };
+
     (void)thread;
     (void)frame_count;
     (void)frames;
-    events_deliver(context, provider, id, version, metadata, metadata_length, data, length);
+    events_deliver(context, &event);
 }
 
 static void on_suspend_started(void *context, COR_PRF_SUSPEND_REASON reason)

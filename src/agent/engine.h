@@ -25,7 +25,8 @@
     X(cpu)                                                                                         \
     X(wall)                                                                                        \
     X(exceptions)                                                                                  \
-    X(gc) X(trace) X(threads) X(contention) X(heap) X(pauses) X(allocations) X(jit) X(counters)
+    X(gc)                                                                                          \
+    X(trace) X(threads) X(contention) X(heap) X(pauses) X(allocations) X(jit) X(counters) X(http)
 
 enum {
 #define X(name) ENGINE_INDEX_##name,

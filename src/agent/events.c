@@ -216,28 +216,23 @@ static events_provider provider_of(agent *a, EVENTPIPE_PROVIDER handle)
     return found;
 }
 
-void events_deliver(agent *a, EVENTPIPE_PROVIDER provider, uint32_t id, uint32_t version,
-                    const uint8_t *metadata, uint32_t metadata_length, const uint8_t *data,
-                    uint32_t length)
+void events_deliver(agent *a, events_event *event)
 {
-    events_event event;
+    const reader data = event->data;
 
-    heap_guard_take(&a->pipe.guard, id, metadata, metadata_length, data, length);
+    heap_guard_take(&a->pipe.guard, event->id, event->metadata, event->metadata_length, data.begin,
+                    (uint32_t)reader_left(&data));
     for (unsigned i = 0; i < ENGINE_COUNT; i++)
         if (ENGINES[i]->on_raw_event != NULL && agent_is_active(a, i) &&
-            ENGINES[i]->on_raw_event(a, id, metadata, metadata_length, data, length))
+            ENGINES[i]->on_raw_event(a, event->id, event->metadata, event->metadata_length,
+                                     data.begin, (uint32_t)reader_left(&data)))
             return;
-    event.provider = provider_of(a, provider);
-    event.handle = provider;
-    event.id = id;
-    event.version = version;
-    event.metadata = metadata;
-    event.metadata_length = metadata_length;
+    event->provider = provider_of(a, event->handle);
     for (unsigned i = 0; i < ENGINE_COUNT; i++) {
         if (ENGINES[i]->on_event == NULL || !agent_is_active(a, i))
             continue;
-        event.data = reader_of(data, length);
-        ENGINES[i]->on_event(a, &event);
+        event->data = data;
+        ENGINES[i]->on_event(a, event);
     }
 }
 

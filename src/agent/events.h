@@ -28,7 +28,8 @@
     X(EVENTS_HTTP_CLIENT, "System.Net.Http")                                                       \
     X(EVENTS_HOSTING, "Microsoft.AspNetCore.Hosting")                                              \
     X(EVENTS_KESTREL, "Microsoft-AspNetCore-Server-Kestrel")                                       \
-    X(EVENTS_METRICS, "System.Diagnostics.Metrics")
+    X(EVENTS_METRICS, "System.Diagnostics.Metrics")                                                \
+    X(EVENTS_DIAGNOSTIC_SOURCE, "Microsoft-Diagnostics-DiagnosticSource")
 
 typedef enum {
 #define X(identifier, name) identifier,
@@ -48,6 +49,9 @@ typedef enum {
 #define EVENTS_KEYWORD_WAIT_HANDLE         UINT64_C(0x40000000000)
 #define EVENTS_KEYWORD_ALLOCATION_SAMPLING UINT64_C(0x80000000000)
 
+/* Of EVENTS_TASKS: Start and Stop events of managed sources get an activity of their own. */
+#define EVENTS_KEYWORD_FLOW UINT64_C(0x80)
+
 /* What an engine wants of one provider. */
 typedef struct {
     events_provider provider;
@@ -64,6 +68,8 @@ typedef struct {
     reader data;
     const uint8_t *metadata; /* describes managed events: events_name */
     uint32_t metadata_length;
+    const GUID *activity; /* what it belongs to, while somebody asked for EVENTS_KEYWORD_FLOW */
+    const GUID *related;  /* of a Start event: what that was begun by; may be NULL as well */
 } events_event;
 
 enum { EVENTS_KNOWN_HANDLES = 64 };
@@ -92,10 +98,8 @@ int events_apply(agent *a, error *e);
 void events_let_settle(const agent *a);
 void events_stop(agent *a);
 
-/* From the runtime's callback. */
-void events_deliver(agent *a, EVENTPIPE_PROVIDER provider, uint32_t id, uint32_t version,
-                    const uint8_t *metadata, uint32_t metadata_length, const uint8_t *data,
-                    uint32_t length);
+/* From the runtime's callback: everything of *event but its provider. */
+void events_deliver(agent *a, events_event *event);
 
 /* Whether a managed event has this name (native ones have none). */
 bool events_is_named(const events_event *event, const char *name);

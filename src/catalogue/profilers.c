@@ -174,5 +174,9 @@ const catalogue_profiler CATALOGUE[] = {
      "counters of the runtime, of ASP.NET Core and of HttpClient over time",
      "about 30 values an interval", CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false,
      COUNTERS},
+    {"http", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a15",
+     "requests that ASP.NET Core serves and HttpClient makes: how many, how long, which failed",
+     "a few microseconds per request", CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false,
+     NULL},
     {NULL, NULL, NULL, NULL, 0, false, NULL},
 };

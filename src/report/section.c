@@ -23,6 +23,7 @@ const report_section REPORT_SECTIONS[] = {
     {"compilations", NULL, section_jit_markdown, section_jit_json},
     {"counters", NULL, section_counters_markdown, section_counters_json},
     {"pauses", NULL, section_pauses_markdown, section_pauses_json},
+    {"requests", NULL, section_requests_markdown, section_requests_json},
     {"heap_fields", NULL, section_nothing_markdown, section_nothing_json},
     {"trace_calls", NULL, section_trace_markdown, section_trace_json},
     {"trace_methods", NULL, section_nothing_markdown, section_rows_json},

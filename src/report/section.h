@@ -56,6 +56,8 @@ int section_counters_markdown(const section *s);
 int section_counters_json(const section *s, json *j);
 int section_pauses_markdown(const section *s);
 int section_pauses_json(const section *s, json *j);
+int section_requests_markdown(const section *s);
+int section_requests_json(const section *s, json *j);
 int section_trace_markdown(const section *s);
 int section_trace_json(const section *s, json *j);
 int section_rows_markdown(const section *s);

@@ -1,0 +1,466 @@
+/*
+ * http: requests that ASP.NET Core serves and that HttpClient makes, through the events of their
+ * own sources.
+ *
+ * A request's first and last event are brought together by the activity that the runtime gives
+ * both, whatever threads they come on. The status of a served request is in neither: it is read
+ * from a diagnostic source's event in between. Events are copied into the ring on the thread that
+ * raised them; the own thread brings them together. One row per request, written when it is over,
+ * and when a session ends for those that are not.
+ *
+ * Invariant: an open request is in exactly one chain; a free place in the list of free ones.
+ * Thread rules: engine.h. State is the own thread's.
+ */
+#include <string.h>
+
+#include "agent/agent.h"
+#include "base/memory.h"
+#include "base/os.h"
+#include "base/table.h"
+#include "base/text.h"
+
+enum {
+    SELF = ENGINE_INDEX_http,
+    LOSS_RING = 0,
+    LOSS_OPEN = 1,
+    LOSS_BEFORE = 2,
+    LOSS_UNKNOWN = 3,
+    MOST_BYTES = 2048, /* of an event; what is longer is cut */
+    OPEN = 4096,
+    CHAINS = 1024,
+    DISTINCT = 2000, /* names and messages; they stay in memory */
+    LEVEL = 4,
+};
+#define NO_KEYWORDS     (UINT64_C(1) << 40)
+#define KEYWORD_SOURCES UINT64_C(2)
+
+/* Ids of the sources' events; of the diagnostic source only the name is known. */
+enum {
+    SERVED_START = 3,
+    SERVED_STOP = 4,
+    SERVED_FAILED = 5,
+    MADE_START = 1,
+    MADE_STOP = 2,
+    MADE_FAILED = 3,
+};
+
+typedef enum { RECORD_START, RECORD_STOP, RECORD_FAILED, RECORD_STATUS } record_kind;
+
+enum { STATE_DONE, STATE_FAILED, STATE_RUNNING };
+enum { TIME, THREAD, KIND, NAME, STATUS, WEIGHT, STATE, INSIDE, ERROR, ID, COLUMNS };
+
+static const recording_column COLUMN_LIST[COLUMNS] = {
+    [TIME] = {RECORDING_TIME, "time", ""},        [THREAD] = {RECORDING_THREAD_ID, "thread", ""},
+    [KIND] = {RECORDING_U64, "kind", ""},         [NAME] = {RECORDING_STRING_ID, "name", ""},
+    [STATUS] = {RECORDING_U64, "status", ""},     [WEIGHT] = {RECORDING_DURATION, "weight", "ns"},
+    [STATE] = {RECORDING_U64, "state", ""},       [INSIDE] = {RECORDING_STRING_ID, "inside", ""},
+    [ERROR] = {RECORDING_STRING_ID, "error", ""}, [ID] = {RECORDING_U64, "id", ""},
+};
+static const recording_table TABLES[] = {{"requests", "http", COLUMN_LIST, COLUMNS}};
+static const char *const LOSSES[] = {"ring full", "too many at once", "begun before the recording",
+                                     "without an activity"};
+static const events_wish WISHES[] = {
+    {EVENTS_HOSTING, NO_KEYWORDS, LEVEL, NULL},
+    {EVENTS_HTTP_CLIENT, NO_KEYWORDS, LEVEL, NULL},
+    {EVENTS_TASKS, EVENTS_KEYWORD_FLOW, LEVEL, NULL},
+    {EVENTS_DIAGNOSTIC_SOURCE, KEYWORD_SOURCES, LEVEL,
+     "FilterAndPayloadSpecs=\"Microsoft.AspNetCore/Microsoft.AspNetCore.Hosting.EndRequest"
+     ":-status=httpContext.Response.StatusCode\""},
+};
+
+/* In the ring; the event's bytes follow. */
+typedef struct {
+    uint64_t time;
+    uint64_t activity;
+    uint64_t related;
+    uint32_t thread;
+    uint32_t length;
+    bool is_made; /* by HttpClient */
+} happened;
+
+typedef struct {
+    uint64_t activity;
+    uint64_t time;
+    uint64_t status;
+    uint32_t thread;
+    uint32_t name;
+    uint32_t inside;
+    uint32_t error;
+    bool is_made;
+    bool has_failed;
+    uint16_t next; /* + 1 */
+} request;
+
+typedef struct {
+    uint16_t chains[CHAINS]; /* first of each, + 1 */
+    uint16_t free;           /* + 1 */
+    table_u64 known;         /* hash of a text to its string */
+    request requests[OPEN];
+} state;
+
+static state *state_of(agent *a)
+{
+    return a->engines[SELF].state;
+}
+
+/* ---- on the target's threads ---- */
+
+static bool kind_of(const events_event *event, record_kind *kind)
+{
+    static const struct {
+        uint8_t provider;
+        uint8_t id;
+        uint8_t kind;
+    } EVENTS[] = {
+        {EVENTS_HOSTING, SERVED_START, RECORD_START},
+        {EVENTS_HOSTING, SERVED_STOP, RECORD_STOP},
+        {EVENTS_HOSTING, SERVED_FAILED, RECORD_FAILED},
+        {EVENTS_HTTP_CLIENT, MADE_START, RECORD_START},
+        {EVENTS_HTTP_CLIENT, MADE_STOP, RECORD_STOP},
+        {EVENTS_HTTP_CLIENT, MADE_FAILED, RECORD_FAILED},
+    };
+
+    for (size_t i = 0; i < sizeof EVENTS / sizeof *EVENTS; i++) {
+        if (EVENTS[i].provider == event->provider && EVENTS[i].id == event->id) {
+            *kind = EVENTS[i].kind;
+            return true;
+        }
+    }
+    *kind = RECORD_STATUS;
+    return event->provider == EVENTS_DIAGNOSTIC_SOURCE && events_is_named(event, "Event");
+}
+
+static uint64_t number_of(const GUID *activity)
+{
+    static const GUID NONE;
+
+    return activity == NULL || memcmp(activity, &NONE, sizeof NONE) == 0
+               ? 0
+               : table_hash_bytes(activity, sizeof *activity);
+}
+
+static void on_event(agent *a, const events_event *event)
+{
+    size_t length = reader_left(&event->data);
+    happened *record;
+    record_kind kind;
+
+    if (!kind_of(event, &kind))
+        return;
+    if (length > MOST_BYTES)
+        length = MOST_BYTES;
+    record = agent_reserve(a, SELF, sizeof *record + length);
+    if (record == NULL)
+        return;
+    *record = (happened){os_monotonic_ns(),         number_of(event->activity),
+                         number_of(event->related), (uint32_t)os_thread_id(),
+                         (uint32_t)length,          event->provider == EVENTS_HTTP_CLIENT};
+    memcpy(record + 1, event->data.position, length);
+    agent_commit(a, SELF, record, sizeof *record + length, kind, sizeof *record + length);
+}
+
+/* ---- own thread: the open requests ---- */
+
+/* The place that points to the request, or to the end of its chain. */
+static uint16_t *find(state *s, uint64_t activity)
+{
+    uint16_t *at = &s->chains[activity % CHAINS];
+
+    while (*at != 0 && s->requests[*at - 1].activity != activity)
+        at = &s->requests[*at - 1].next;
+    return at;
+}
+
+static request *open_request(state *s, uint64_t activity)
+{
+    uint16_t *at = find(s, activity);
+    uint16_t place = *at != 0 ? *at : s->free;
+    request *r;
+
+    if (place == 0)
+        return NULL;
+    r = &s->requests[place - 1];
+    if (*at == 0) {
+        s->free = r->next;
+        *at = place;
+        r->next = 0;
+    }
+    *r = (request){.activity = activity, .next = r->next};
+    return r;
+}
+
+static void close_request(state *s, uint16_t *at)
+{
+    uint16_t place = *at;
+    request *r = &s->requests[place - 1];
+
+    *at = r->next;
+    r->activity = 0;
+    r->next = s->free;
+    s->free = place;
+}
+
+/* ---- own thread: names ---- */
+
+static uint32_t name_of(agent *a, const buffer *text)
+{
+    state *s = state_of(a);
+    uint64_t hash = table_hash_bytes(text->data, text->length);
+    uint64_t id;
+
+    if (text->length == 0)
+        return 0;
+    if (table_u64_get(&s->known, hash, &id))
+        return (uint32_t)id;
+    if (s->known.count >= DISTINCT)
+        return names_intern_text(&a->names, "(others)");
+    id = names_intern(&a->names, buffer_text(text), text->length);
+    table_u64_put(&s->known, hash, id);
+    return (uint32_t)id;
+}
+
+/* Whether a part of a path is somebody's number rather than a word: a number, a GUID, a digest, or
+ * something with four digits in it. */
+static bool is_number(const char *part, size_t length)
+{
+    enum { DIGITS = 4, LONG = 40 };
+    size_t digits = 0;
+    bool is_hex = true;
+
+    for (size_t i = 0; i < length; i++) {
+        char c = part[i];
+        bool is_digit = c >= '0' && c <= '9';
+        bool is_letter = (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+
+        digits += is_digit;
+        is_hex = is_hex && (is_digit || is_letter || c == '-');
+    }
+    return length > LONG || digits >= DIGITS || (digits > 0 && is_hex);
+}
+
+/* A path without its query, and with {id} for numbers in it: requests for different things by the
+ * same code have one name. */
+static void append_path(buffer *out, const char *path)
+{
+    size_t length = strcspn(path, "?#");
+
+    while (length > 0) {
+        size_t part = strcspn(path, "/?#");
+
+        if (is_number(path, part))
+            buffer_append_text(out, "{id}");
+        else
+            buffer_append(out, path, part);
+        path += part;
+        length -= part;
+        if (length > 0) {
+            buffer_append_char(out, '/');
+            path++;
+            length--;
+        }
+    }
+}
+
+/* The next text, as UTF-8; of one that was cut, what there is. */
+static void read_text(reader *r, buffer *out)
+{
+    const uint8_t *text = r->position;
+    size_t units = 0;
+
+    buffer_clear(out);
+    while (reader_left(r) >= 2 && reader_u16(r) != 0)
+        units++;
+    text_append_utf16_bytes(out, text, units);
+}
+
+/* Served: method, path. Made: scheme, host, port, path. */
+static uint32_t read_name(agent *a, const happened *record)
+{
+    enum { HTTP_PORT = 80, HTTPS_PORT = 443 };
+    char memory[2][2 * MOST_BYTES];
+    reader r = reader_of(record + 1, record->length);
+    buffer text;
+    buffer name;
+    uint32_t port;
+
+    buffer_fix(&text, memory[0], sizeof memory[0]);
+    buffer_fix(&name, memory[1], sizeof memory[1]);
+    read_text(&r, &text);
+    buffer_append(&name, text.data, text.length);
+    if (record->is_made) {
+        read_text(&r, &text);
+        port = reader_u32(&r);
+        buffer_format(&name, "://%s", buffer_text(&text));
+        if (port != HTTP_PORT && port != HTTPS_PORT)
+            buffer_format(&name, ":%u", port);
+    } else {
+        buffer_append_char(&name, ' ');
+    }
+    read_text(&r, &text);
+    append_path(&name, buffer_text(&text));
+    return name_of(a, &name);
+}
+
+/* ---- own thread: records ---- */
+
+static void put_row(agent *a, const request *r, uint64_t end, unsigned how)
+{
+    uint64_t cells[COLUMNS] = {0};
+
+    cells[TIME] = r->time;
+    cells[THREAD] = r->thread;
+    cells[KIND] = r->is_made;
+    cells[NAME] = r->name;
+    cells[STATUS] = r->status;
+    cells[WEIGHT] = end > r->time ? end - r->time : 0;
+    cells[STATE] = how;
+    cells[INSIDE] = r->inside;
+    cells[ERROR] = r->error;
+    cells[ID] = r->activity;
+    agent_row(a, SELF, 0, cells);
+}
+
+static void take_start(agent *a, state *s, const happened *record)
+{
+    uint16_t *around;
+    request *r;
+
+    if (record->activity == 0) {
+        agent_lose(a, SELF, LOSS_UNKNOWN, 1);
+        return;
+    }
+    r = open_request(s, record->activity);
+    around = find(s, record->related);
+    if (r == NULL) {
+        agent_lose(a, SELF, LOSS_OPEN, 1);
+        return;
+    }
+    r->time = record->time;
+    r->thread = record->thread;
+    r->is_made = record->is_made;
+    r->name = read_name(a, record);
+    if (record->related != 0 && *around != 0)
+        r->inside = s->requests[*around - 1].name;
+}
+
+/* Source and event, then u16 count and pairs of texts. */
+static uint64_t read_status(const happened *record)
+{
+    char memory[512];
+    reader r = reader_of(record + 1, record->length);
+    uint64_t status = 0;
+    buffer text;
+
+    buffer_fix(&text, memory, sizeof memory);
+    read_text(&r, &text);
+    read_text(&r, &text);
+    if (reader_u16(&r) != 1)
+        return 0;
+    read_text(&r, &text);
+    read_text(&r, &text);
+    return text_to_u64(buffer_text(&text), &status) ? status : 0;
+}
+
+static void take_failure(agent *a, request *r, const happened *record)
+{
+    char memory[2 * MOST_BYTES];
+    reader bytes = reader_of(record + 1, record->length);
+    buffer text;
+
+    r->has_failed = true;
+    if (!r->is_made)
+        return;
+    buffer_fix(&text, memory, sizeof memory);
+    read_text(&bytes, &text);
+    r->error = name_of(a, &text);
+}
+
+static void take_stop(agent *a, state *s, uint16_t *at, const happened *record)
+{
+    request *r = &s->requests[*at - 1];
+    reader bytes = reader_of(record + 1, record->length);
+
+    if (record->is_made && record->length >= sizeof(uint32_t)) {
+        uint32_t status = reader_u32(&bytes);
+
+        r->status = (int32_t)status > 0 ? status : 0; /* -1: there was no answer */
+    }
+    put_row(a, r, record->time, r->has_failed ? STATE_FAILED : STATE_DONE);
+    close_request(s, at);
+}
+
+static void take_record(agent *a, unsigned kind, const void *payload, size_t length)
+{
+    state *s = state_of(a);
+    const happened *record = payload;
+    uint16_t *at;
+
+    (void)length;
+    if (kind == RECORD_START) {
+        take_start(a, s, record);
+        return;
+    }
+    at = find(s, record->activity);
+    if (*at == 0) {
+        if (kind == RECORD_STOP)
+            agent_lose(a, SELF, LOSS_BEFORE, 1);
+    } else if (kind == RECORD_STATUS) {
+        s->requests[*at - 1].status = read_status(record);
+    } else if (kind == RECORD_FAILED) {
+        take_failure(a, &s->requests[*at - 1], record);
+    } else {
+        take_stop(a, s, at, record);
+    }
+}
+
+static void drain(agent *a, bool last)
+{
+    state *s = state_of(a);
+    uint64_t now = os_monotonic_ns();
+
+    for (size_t i = 0; i < OPEN && last; i++)
+        if (s->requests[i].activity != 0)
+            put_row(a, &s->requests[i], now, STATE_RUNNING);
+}
+
+static int start(agent *a, error *e)
+{
+    state *s = state_of(a);
+
+    if (s == NULL)
+        a->engines[SELF].state = s = memory_allocate_array(1, sizeof *s);
+    if (s == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory for the profiler 'http'");
+    memset(s->chains, 0, sizeof s->chains);
+    memset(s->requests, 0, sizeof s->requests);
+    for (uint16_t i = 0; i < OPEN; i++)
+        s->requests[i].next = i;
+    s->free = OPEN;
+    return 0;
+}
+
+static void destroy(agent *a)
+{
+    state *s = state_of(a);
+
+    if (s != NULL)
+        table_u64_free(&s->known);
+    memory_free(s);
+    a->engines[SELF].state = NULL;
+}
+
+const engine ENGINE_http = {
+    .name = "http",
+    .mask_high = COR_PRF_HIGH_MONITOR_EVENT_PIPE,
+    .wishes = WISHES,
+    .wish_count = sizeof WISHES / sizeof *WISHES,
+    .tables = TABLES,
+    .table_count = 1,
+    .losses = LOSSES,
+    .loss_count = sizeof LOSSES / sizeof *LOSSES,
+    .start = start,
+    .record = take_record,
+    .drain = drain,
+    .destroy = destroy,
+    .on_event = on_event,
+};
