@@ -105,14 +105,12 @@ static inline void count(trace_counters *c, trace_thread *t, const trace_method 
                      __ATOMIC_RELEASE); /* last: whoever sees it sees all */
 }
 
-/* A call that had no frame ends: it counts, its time is not known. */
-static void leave_untimed(trace_counters *c, trace_thread *t, const trace_method *m,
+/* A call that has no frame: it counts, its time is not known. */
+static void count_untimed(trace_counters *c, trace_thread *t, const trace_method *m,
                           uint64_t failed)
 {
     trace_block *b = trace_memory_block(c, t, m->index);
 
-    if (--t->depth <= t->untimed_from)
-        t->untimed_from = 0;
     atomic_fetch_add_explicit(&c->lost_depth, 1, memory_order_relaxed);
     if (b == NULL) {
         b = trace_memory_shared(c, m->index);
@@ -122,6 +120,14 @@ static void leave_untimed(trace_counters *c, trace_thread *t, const trace_method
     }
     b->calls++;
     b->failures += failed;
+}
+
+static void leave_untimed(trace_counters *c, trace_thread *t, const trace_method *m,
+                          uint64_t failed)
+{
+    if (--t->depth <= t->untimed_from)
+        t->untimed_from = 0;
+    count_untimed(c, t, m, failed);
 }
 
 /* The frame on top is another method's: one between was left without a probe (it entered before
@@ -230,6 +236,23 @@ void trace_enter(const trace_method *m)
         trace_tree_enter(c, t, f);
     __atomic_store_n(&t->depth, t->depth + 1, __ATOMIC_RELEASE);
     f->start = ticks(c);
+}
+
+int64_t trace_enter_deep(const trace_method *m)
+{
+    trace_counters *c = m->counters;
+    trace_thread *t = this_thread;
+
+    if (!atomic_load_explicit(&c->active, memory_order_relaxed))
+        return 1;
+    if (t != NULL && t->depth >= TRACE_SHALLOW &&
+        t->session == atomic_load_explicit(&c->session, memory_order_relaxed) &&
+        t->depth >= trace_memory_timed_calls(t)) {
+        count_untimed(c, t, m, 0);
+        return 1;
+    }
+    trace_enter(m);
+    return 0;
 }
 
 static inline void leave(const trace_method *m, uint64_t failed)

@@ -23,6 +23,7 @@
 enum {
     TRACE_METHODS = 1 << 18, /* at most */
     TRACE_DEPTH = 512,       /* traced calls inside each other before a thread needs more memory */
+    TRACE_SHALLOW = 128,     /* calls inside each other that fit on any stack */
     TRACE_SEGMENTS = 16,     /* of more memory, each as large as all before: 33 million calls */
     TRACE_SUB_BITS = 3,      /* 8 buckets for each power of two: 6 % */
     TRACE_LOWEST = 4,        /* times below 2^4 ticks share the first bucket */
@@ -138,6 +139,7 @@ typedef struct trace_thread {
     uint32_t exception_count;
     uint32_t asked;         /* questions that the call entered last has waited for */
     trace_question missing; /* capture NULL = nothing is */
+    uint32_t timed_calls;   /* inside each other, then recursion goes on in old code; 0 = unknown */
     uint32_t root;          /* of the call tree: node of the first outermost call, number + 1 */
     uintptr_t exceptions[TRACE_EXCEPTIONS]; /* classes of those under way, the last one on top */
     uintptr_t caught;                       /* class of the one that was caught last */
@@ -191,6 +193,9 @@ void trace_counters_stop(trace_counters *c);
 
 /* The probes: addresses that go into jitted code. */
 void trace_enter(const trace_method *method);
+/* Of a method that calls itself: 1 = it is so deep that it must go on in its old code, and is
+ * counted without a time and without its end. */
+int64_t trace_enter_deep(const trace_method *method);
 void trace_leave(const trace_method *method);
 void trace_fail(const trace_method *method); /* left by an exception */
 /* What a call into C costs by itself: does nothing. For the benchmark. */

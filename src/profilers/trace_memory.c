@@ -1,14 +1,22 @@
 /* trace_memory: see trace_memory.h. */
 #include "profilers/trace_memory.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/os.h"
 #include "profilers/trace_clock.h"
 
-enum { NO_BLOCK = 0xFFFFFF };
+enum {
+    NO_BLOCK = 0xFFFFFF,
+    USUAL_STACK = 8 << 20,
+    MOST_STACK = 1 << 30,
+    STACK_FOR_A_CALL = 2048, /* a traced call takes up to 80 bytes more: 4 % */
+};
 
 static void *map(size_t bytes)
 {
@@ -237,4 +245,41 @@ trace_frame *trace_memory_deep_frame(trace_counters *c, trace_thread *t)
     }
     __atomic_store_n(&t->segments[segment], frames, __ATOMIC_RELEASE);
     return frames;
+}
+
+/* The size of this thread's stack. The first thread's grows as far as the limit lets it. */
+static size_t stack_bytes(const trace_thread *t)
+{
+    union {
+        pthread_attr_t attributes;
+        uint8_t room[128]; /* the host's may be larger than the one we were compiled with */
+    } a;
+    uint64_t limits[2] = {0}; /* as the kernel has them: now, at most */
+    void *lowest = NULL;
+    size_t size = 0;
+
+    if (t->thread_id == (uint32_t)getpid()) {
+        if (syscall(SYS_prlimit64, 0, RLIMIT_STACK, NULL, limits) == 0 && limits[0] <= MOST_STACK)
+            return (size_t)limits[0];
+        return USUAL_STACK;
+    }
+    if (pthread_getattr_np(pthread_self(), &a.attributes) != 0)
+        return USUAL_STACK;
+    if (pthread_attr_getstack(&a.attributes, &lowest, &size) != 0)
+        size = USUAL_STACK;
+    pthread_attr_destroy(&a.attributes);
+    return size;
+}
+
+uint32_t trace_memory_timed_calls(trace_thread *t)
+{
+    size_t calls;
+
+    if (t->timed_calls != 0)
+        return t->timed_calls;
+    calls = stack_bytes(t) / STACK_FOR_A_CALL;
+    if (calls < TRACE_SHALLOW)
+        calls = TRACE_SHALLOW;
+    t->timed_calls = calls > UINT32_MAX ? UINT32_MAX : (uint32_t)calls;
+    return t->timed_calls;
 }

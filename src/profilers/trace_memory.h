@@ -43,6 +43,10 @@ trace_frame *trace_memory_deep_frame(trace_counters *c, trace_thread *t);
 /* The same for a depth that has its frame already; NULL when it has none. */
 trace_frame *trace_memory_find_deep(const trace_thread *t, uint32_t depth);
 
+/* How many traced calls inside each other this thread's stack bears: so many that what they take
+ * more is a small part of it. */
+uint32_t trace_memory_timed_calls(trace_thread *t);
+
 static inline trace_frame *trace_memory_frame(const trace_thread *t, uint32_t depth)
 {
     if (__builtin_expect(depth < TRACE_DEPTH, 1))

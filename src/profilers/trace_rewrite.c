@@ -4,38 +4,14 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
-#include "cil/check.h"
 #include "cil/compressed.h"
-#include "cil/edit.h"
 #include "cil/encode.h"
-#include "cil/signature.h"
-#include "cil/wrap.h"
 #include "clarinet/cil.h"
 #include "clarinet/lookup.h"
-#include "clarinet/names.h"
 #include "clarinet/profiler.h"
-#include "profilers/trace_spans.h"
-#include "profilers/trace_async.h"
-#include "profilers/trace_capture.h"
-#include "profilers/trace_classes.h"
+#include "profilers/trace_rewrite_private.h"
 
 enum { CONVENTION_C = 1 };
-
-/* Everything one rewriting holds; freed together. */
-typedef struct {
-    const clr_info *info;
-    const trace_module *module;
-    IMetaDataImport2 *import;
-    cil_body body;
-    cil_signature signature;
-    cil_checker *checker;
-    buffer locals; /* the new local signature */
-    buffer bytes;
-    COR_IL_MAP *map;
-    const uint8_t *old_locals;
-    uint32_t old_locals_length;
-} rewriting;
 
 /* A plain function in C: the runtime may collect while it runs. */
 static const uint8_t WAITS[] = {CONVENTION_C, 1, CIL_TYPE_I8, CIL_TYPE_I8};
@@ -94,7 +70,7 @@ int trace_module_open(const clr_info *info, ModuleID module, trace_module *out, 
 /* What the checker asks. */
 static bool signature_of(void *context, uint32_t token, const uint8_t **bytes, size_t *length)
 {
-    rewriting *w = context;
+    trace_rewriting *w = context;
     uint32_t size = 0;
     HRESULT hr = clr_get_signature(w->import, token, bytes, &size);
 
@@ -102,12 +78,11 @@ static bool signature_of(void *context, uint32_t token, const uint8_t **bytes, s
     return CLR_OK(hr);
 }
 
-static int read_method(rewriting *w, mdMethodDef token, cil_check_method *m, error *e)
+static int read_method(trace_rewriting *w, mdMethodDef token, cil_check_method *m, error *e)
 {
     const uint8_t *body = NULL;
     uint32_t size = 0;
-    clr_method method;
-    HRESULT hr = clr_get_method(w->import, token, NULL, &method);
+    HRESULT hr = clr_get_method(w->import, token, NULL, &w->method);
     int code;
 
     if (!CLR_OK(hr))
@@ -115,9 +90,9 @@ static int read_method(rewriting *w, mdMethodDef token, cil_check_method *m, err
     hr = clr_info_get_il_function_body(w->info, w->module->module, token, &body, &size);
     if (!CLR_OK(hr) || body == NULL)
         return error_set(e, ERROR_UNSUPPORTED, "the method has no CIL");
-    m->signature = method.signature;
-    m->signature_length = method.signature_size;
-    code = cil_signature_read(&w->signature, method.signature, method.signature_size, e);
+    m->signature = w->method.signature;
+    m->signature_length = w->method.signature_size;
+    code = cil_signature_read(&w->signature, w->method.signature, w->method.signature_size, e);
     if (code == 0 && (w->signature.convention & CIL_CONVENTION_MASK) == CIL_CONVENTION_VARARG)
         return error_set(e, ERROR_UNSUPPORTED, "the method has variable arguments");
     if (code == 0)
@@ -132,7 +107,7 @@ static int read_method(rewriting *w, mdMethodDef token, cil_check_method *m, err
 }
 
 /* A local for the result, then `more` of int64; *first gets the number of the first of those. */
-static int add_locals(rewriting *w, cil_wrap_options *options, uint32_t more, uint32_t *first,
+static int add_locals(trace_rewriting *w, cil_wrap_options *options, uint32_t more, uint32_t *first,
                       error *e)
 {
     buffer types = BUFFER_EMPTY;
@@ -159,7 +134,7 @@ static int add_locals(rewriting *w, cil_wrap_options *options, uint32_t more, ui
     return 0;
 }
 
-static int check(rewriting *w, cil_check_method *m, error *e)
+static int check(trace_rewriting *w, cil_check_method *m, error *e)
 {
     cil_resolver resolver = {w, signature_of};
     cil_check_result result;
@@ -178,7 +153,7 @@ static int check(rewriting *w, cil_check_method *m, error *e)
     return code;
 }
 
-static int hand_over(rewriting *w, ICorProfilerFunctionControl *control, error *e)
+static int hand_over(trace_rewriting *w, ICorProfilerFunctionControl *control, error *e)
 {
     size_t count;
     HRESULT hr;
@@ -205,333 +180,19 @@ static int hand_over(rewriting *w, ICorProfilerFunctionControl *control, error *
     return CLR_OK(hr) ? 0 : refused(e, "the map of offsets", hr);
 }
 
-/* Is the field or method of this token called so? */
-static bool is_named(rewriting *w, mdToken token, const char *name)
-{
-    WCHAR units[32];
-    uint32_t length = 0;
-    buffer text = BUFFER_EMPTY;
-    HRESULT hr = E_FAIL;
-    bool same = false;
-
-    if (CLR_TOKEN_TYPE(token) == mdtFieldDef)
-        hr = clr_get_field(w->import, token, &text, NULL, NULL);
-    else if (CLR_TOKEN_TYPE(token) == mdtMethodDef)
-        hr = clr_get_method(w->import, token, &text, NULL);
-    else if (CLR_TOKEN_TYPE(token) == mdtMemberRef &&
-             (hr = clr_import_get_member_ref_props(w->import, token, NULL, units, 32, &length, NULL,
-                                                   NULL)) == S_OK)
-        text_append_utf16(&text, units, text_utf16_length(units, 32));
-    same = CLR_OK(hr) && strcmp(buffer_text(&text), name) == 0;
-    buffer_free(&text);
-    return same;
-}
-
-/* The token by which the state machine reaches one of its own fields; 0 = it does not. */
-static mdToken find_own_field(rewriting *w, uint16_t opcode, const char *name)
-{
-    for (cil_at at = cil_first(&w->body); at != CIL_END; at = cil_get(&w->body, at)->next) {
-        const cil_instruction *i = cil_get(&w->body, at);
-
-        if (i->opcode == opcode && i->previous != CIL_END &&
-            cil_get(&w->body, i->previous)->opcode == CIL_LDARG_0 &&
-            is_named(w, i->operand.token, name))
-            return i->operand.token;
-    }
-    return 0;
-}
-
-/* The name of the type that a called method belongs to. */
-static void append_owner(rewriting *w, mdToken method, buffer *out)
-{
-    mdToken type = 0;
-    const uint8_t *bytes = NULL;
-    uint32_t size = 0;
-    cil_signature signature;
-
-    if (CLR_TOKEN_TYPE(method) != mdtMemberRef ||
-        !CLR_OK(
-            clr_import_get_member_ref_props(w->import, method, &type, NULL, 0, NULL, NULL, NULL)))
-        return;
-    if (CLR_TOKEN_TYPE(type) != mdtTypeSpec) {
-        clr_append_type_path(w->import, type, out);
-        return;
-    }
-    cil_signature_init(&signature);
-    if (CLR_OK(clr_import_get_type_spec_from_token(w->import, type, &bytes, &size)) &&
-        cil_signature_read_type(&signature, bytes, size, NULL) == 0 && signature.type_count > 1 &&
-        signature.types[0].element == CIL_TYPE_GENERIC)
-        clr_append_type_path(w->import, signature.types[1].token, out);
-    cil_signature_free(&signature);
-}
-
-/* Is the method's result a task? *result gets the node of what the task will have. */
-static bool returns_task(rewriting *w, uint32_t *result)
-{
-    static const char *const tasks[] = {
-        "System.Threading.Tasks.Task", "System.Threading.Tasks.Task`1",
-        "System.Threading.Tasks.ValueTask", "System.Threading.Tasks.ValueTask`1"};
-    uint32_t at = cil_type_skip_modifiers(&w->signature, 0);
-    bool generic = w->signature.types[at].element == CIL_TYPE_GENERIC;
-    buffer name = BUFFER_EMPTY;
-    bool is_task = false;
-
-    if (generic)
-        at++;
-    if (w->signature.types[at].element == CIL_TYPE_CLASS ||
-        w->signature.types[at].element == CIL_TYPE_VALUETYPE)
-        clr_append_type_path(w->import, w->signature.types[at].token, &name);
-    for (size_t n = 0; n < sizeof tasks / sizeof tasks[0]; n++)
-        is_task |= strcmp(buffer_text(&name), tasks[n]) == 0;
-    buffer_free(&name);
-    if (is_task)
-        *result = generic ? at + 1 : TRACE_NO_RESULT;
-    return is_task;
-}
-
-/* What the builder of an async method is. */
-typedef enum { BUILDER_NONE, BUILDER_OTHER, BUILDER_WITH_TASK } builder_kind;
-
-static builder_kind builder_of(rewriting *w, mdToken method)
-{
-    static const char *const with_task[] = {
-        "System.Runtime.CompilerServices.AsyncTaskMethodBuilder",
-        "System.Runtime.CompilerServices.AsyncTaskMethodBuilder`1",
-        "System.Runtime.CompilerServices.AsyncValueTaskMethodBuilder",
-        "System.Runtime.CompilerServices.AsyncValueTaskMethodBuilder`1"};
-    buffer name = BUFFER_EMPTY;
-    builder_kind kind = BUILDER_NONE;
-
-    append_owner(w, method, &name);
-    if (strstr(buffer_text(&name), "MethodBuilder") != NULL)
-        kind = BUILDER_OTHER;
-    for (size_t n = 0; n < 4; n++)
-        if (strcmp(buffer_text(&name), with_task[n]) == 0)
-            kind = BUILDER_WITH_TASK;
-    buffer_free(&name);
-    return kind;
-}
-
-static void insert_call(rewriting *w, cil_at at, intptr_t function, uint32_t signature)
-{
-    cil_insert_number(&w->body, at, CIL_LDC_I8, (int64_t)function);
-    cil_insert(&w->body, at, CIL_CONV_I);
-    cil_insert_token(&w->body, at, CIL_CALLI, signature);
-}
-
-/* The type that a type parameter stands for, as the runtime's number; 0 for what is none. */
-static void insert_type(rewriting *w, cil_at at, const cil_type *t)
-{
-    buffer bytes = BUFFER_EMPTY;
-    mdToken type = 0;
-
-    if (t->element == CIL_TYPE_VARIABLE || t->element == CIL_TYPE_METHOD_VARIABLE) {
-        buffer_append_u8(&bytes, t->element);
-        cil_append_compressed(&bytes, t->number);
-        if (!buffer_failed(&bytes) && w->module->handle_value != 0)
-            type = clr_emitter_type_spec(w->module->emitter, bytes.data, bytes.length);
-        buffer_free(&bytes);
-    }
-    if (type == 0) {
-        cil_insert_number(&w->body, at, CIL_LDC_I8, 0);
-        return;
-    }
-    cil_insert_token(&w->body, at, CIL_LDTOKEN, type);
-    cil_insert_token(&w->body, at, CIL_CALL, w->module->handle_value);
-    cil_insert(&w->body, at, CIL_CONV_U8);
-}
-
-/* What the builder of this call makes tasks of, when that is a type parameter. */
-static void insert_result_type(rewriting *w, cil_at at)
-{
-    mdToken type = 0;
-    const uint8_t *bytes = NULL;
-    uint32_t size = 0;
-    cil_signature signature;
-    cil_type of = {0};
-
-    cil_signature_init(&signature);
-    if (CLR_OK(clr_import_get_member_ref_props(w->import, cil_get(&w->body, at)->operand.token,
-                                               &type, NULL, 0, NULL, NULL, NULL)) &&
-        CLR_TOKEN_TYPE(type) == mdtTypeSpec &&
-        CLR_OK(clr_import_get_type_spec_from_token(w->import, type, &bytes, &size)) &&
-        cil_signature_read_type(&signature, bytes, size, NULL) == 0 && signature.type_count > 2)
-        of = signature.types[2];
-    insert_type(w, at, &of);
-    cil_signature_free(&signature);
-}
-
-/* The local that an instruction loads; -1 = it does something else. */
-static int64_t loaded_local(const cil_instruction *i)
-{
-    if (i->opcode >= CIL_LDLOC_0 && i->opcode <= CIL_LDLOC_3)
-        return i->opcode - CIL_LDLOC_0;
-    return i->opcode == CIL_LDLOC || i->opcode == CIL_LDLOC_S ? i->operand.number : -1;
-}
-
-/* The result goes from a local to the builder: the probe gets that local's address. */
-static void insert_step_result(rewriting *w, cil_at at, int64_t argument)
-{
-    cil_at before = cil_get(&w->body, at)->previous;
-    int64_t local = before == CIL_END ? -1 : loaded_local(cil_get(&w->body, before));
-
-    if (local < 0)
-        return;
-    cil_insert_number(&w->body, at, CIL_LDC_I8, argument);
-    cil_insert_number(&w->body, at, CIL_LDLOCA, local);
-    cil_insert(&w->body, at, CIL_CONV_U);
-    cil_insert(&w->body, at, CIL_CONV_U8);
-    insert_result_type(w, at);
-    insert_call(w, at, (intptr_t)trace_step_result, w->module->value_signature);
-}
-
-/* Before every hand-over of a result or an exception to the builder. Returns what builder it is.
- * With `spans` the probes are those of spans. */
-static builder_kind insert_completion_probes(rewriting *w, int64_t argument, bool results,
-                                             const trace_spans_code *spans)
-{
-    builder_kind kind = BUILDER_NONE;
-
-    for (cil_at at = cil_first(&w->body); at != CIL_END; at = cil_get(&w->body, at)->next) {
-        const cil_instruction *i = cil_get(&w->body, at);
-        bool failure;
-        builder_kind found;
-
-        if ((i->opcode != CIL_CALL && i->opcode != CIL_CALLVIRT) || i->offset == CIL_NEW)
-            continue;
-        failure = is_named(w, i->operand.token, "SetException");
-        if (!failure && !is_named(w, i->operand.token, "SetResult"))
-            continue;
-        found = builder_of(w, i->operand.token);
-        if (found == BUILDER_NONE)
-            continue;
-        kind = found;
-        if (spans != NULL) {
-            trace_spans_insert_end(&w->body, spans, at, failure);
-            continue;
-        }
-        if (results && !failure)
-            insert_step_result(w, at, argument);
-        cil_insert_probe(&w->body, at, argument,
-                         (uint64_t)(uintptr_t)(failure ? trace_fail_step : trace_complete_step),
-                         w->module->probe_signature);
-    }
-    return kind;
-}
-
-/* The address of the state machine's builder; 0 when its task cannot be read. */
-static void insert_builder(rewriting *w, cil_at at, mdToken builder)
-{
-    if (builder == 0) {
-        cil_insert_number(&w->body, at, CIL_LDC_I8, 0);
-        return;
-    }
-    cil_insert(&w->body, at, CIL_LDARG_0);
-    cil_insert_token(&w->body, at, CIL_LDFLDA, builder);
-    cil_insert(&w->body, at, CIL_CONV_U);
-    cil_insert(&w->body, at, CIL_CONV_U8);
-}
-
-static void insert_step_probes(rewriting *w, const cil_wrap *wrap, int64_t argument, mdToken state,
-                               bool results)
-{
-    mdToken builder = find_own_field(w, CIL_LDFLDA, "<>t__builder");
-
-    if (insert_completion_probes(w, argument, results, NULL) != BUILDER_WITH_TASK)
-        builder = 0;
-    cil_insert_number(&w->body, wrap->enter, CIL_LDC_I8, argument);
-    cil_insert(&w->body, wrap->enter, CIL_LDARG_0);
-    cil_insert_token(&w->body, wrap->enter, CIL_LDFLD, state);
-    cil_insert(&w->body, wrap->enter, CIL_CONV_I8);
-    insert_builder(w, wrap->enter, builder);
-    insert_call(w, wrap->enter, (intptr_t)trace_enter_step, w->module->value_signature);
-    cil_insert_number(&w->body, wrap->leave, CIL_LDC_I8, argument);
-    insert_builder(w, wrap->leave, builder);
-    insert_call(w, wrap->leave, (intptr_t)trace_leave_step, w->module->step_signature);
-}
-
-/* The address of a variable goes to the probe; a by-ref is its address already. */
-static void insert_value(rewriting *w, cil_at at, int64_t argument, const trace_capture *capture,
-                         uint32_t result_local, bool only_look)
-{
-    bool result = capture->variable == TRACE_PATH_RESULT;
-    bool by_type = capture->shape.onward == TRACE_BY_TYPE;
-    int64_t variable = result ? (int64_t)result_local : capture->variable;
-
-    cil_insert_number(&w->body, at, CIL_LDC_I8, argument);
-    cil_insert_number(&w->body, at, CIL_LDC_I8, (int64_t)(intptr_t)capture);
-    if (capture->by_ref)
-        cil_insert_number(&w->body, at, result ? CIL_LDLOC : CIL_LDARG, variable);
-    else
-        cil_insert_number(&w->body, at, result ? CIL_LDLOCA : CIL_LDARGA, variable);
-    cil_insert(&w->body, at, CIL_CONV_U);
-    cil_insert(&w->body, at, CIL_CONV_U8);
-    if (by_type || only_look)
-        insert_type(w, at, &capture->type);
-    if (only_look)
-        insert_call(w, at, (intptr_t)trace_look, w->module->span_signature);
-    else if (by_type)
-        insert_call(w, at, (intptr_t)trace_value_of_type, w->module->span_signature);
-    else
-        insert_call(w, at, (intptr_t)trace_value, w->module->value_signature);
-}
-
-/* Where objects' own classes decide: looks until all of them are known. */
-static void insert_looks(rewriting *w, cil_at at, int64_t argument, const trace_plan *plan,
-                         bool results, uint32_t result_local)
-{
-    cil_at again = CIL_END;
-
-    for (uint32_t n = 0; n < plan->count; n++) {
-        const trace_capture *capture = &plan->captures[n];
-
-        if (capture->shape.onward == TRACE_ENDS ||
-            (capture->variable == TRACE_PATH_RESULT) != results)
-            continue;
-        if (again == CIL_END)
-            again = cil_insert_label(&w->body, at);
-        insert_value(w, at, argument, capture, result_local, true);
-    }
-    if (again == CIL_END)
-        return;
-    cil_insert_number(&w->body, at, CIL_LDC_I8, argument);
-    insert_call(w, at, (intptr_t)trace_await_class, w->module->wait_signature);
-    cil_insert_branch(&w->body, at, CIL_BRTRUE, again);
-}
-
-static void insert_values(rewriting *w, const cil_wrap *wrap, const cil_wrap_options *options,
-                          int64_t argument, const trace_plan *plan, bool has_task)
-{
-    bool has_result = options->has_result && !has_task;
-
-    insert_looks(w, wrap->enter, argument, plan, false, 0);
-    if (has_result)
-        insert_looks(w, wrap->leave, argument, plan, true, options->result_local);
-    for (uint32_t n = 0; n < plan->count; n++) {
-        const trace_capture *capture = &plan->captures[n];
-
-        if (capture->variable != TRACE_PATH_RESULT)
-            insert_value(w, wrap->enter, argument, capture, 0, false);
-        else if (has_result)
-            insert_value(w, wrap->leave, argument, capture, options->result_local, false);
-    }
-    cil_insert_probe(&w->body, wrap->enter, argument, (uint64_t)(uintptr_t)trace_entered,
-                     w->module->probe_signature);
-}
-
-static void insert_probes(rewriting *w, const cil_wrap *wrap, const cil_wrap_options *options,
+static void insert_probes(trace_rewriting *w, const cil_wrap *wrap, const cil_wrap_options *options,
                           int64_t argument, mdToken state, const trace_plan *plan,
                           const trace_request *request)
 {
     uint32_t signature = w->module->probe_signature;
 
     if (state != 0)
-        insert_step_probes(w, wrap, argument, state, request->results);
-    else
+        trace_insert_step(w, wrap, argument, state, request->results);
+    else if (w->old_code == 0 || !trace_insert_deep(w, wrap->enter, argument, w->old_code))
         cil_insert_probe(&w->body, wrap->enter, argument, (uint64_t)(uintptr_t)trace_enter,
                          signature);
     if (plan != NULL)
-        insert_values(w, wrap, options, argument, plan, *request->has_task);
+        trace_insert_values(w, wrap, options, argument, plan, *request->has_task);
     cil_insert_probe(&w->body, wrap->failed, argument, (uint64_t)(uintptr_t)trace_fail, signature);
     if (state == 0)
         cil_insert_probe(&w->body, wrap->leave, argument, (uint64_t)(uintptr_t)trace_leave,
@@ -539,7 +200,7 @@ static void insert_probes(rewriting *w, const cil_wrap *wrap, const cil_wrap_opt
 }
 
 /* Enter and leave without what they do. */
-static void insert_empty_probes(rewriting *w, const cil_wrap *wrap, int64_t argument)
+static void insert_empty_probes(trace_rewriting *w, const cil_wrap *wrap, int64_t argument)
 {
     const cil_at places[] = {wrap->enter, wrap->failed, wrap->leave};
 
@@ -548,7 +209,7 @@ static void insert_empty_probes(rewriting *w, const cil_wrap *wrap, int64_t argu
                          w->module->probe_signature);
 }
 
-static int insert_spans(rewriting *w, const cil_wrap *wrap, const trace_method *method,
+static int insert_spans(trace_rewriting *w, const cil_wrap *wrap, const trace_method *method,
                         const trace_request *request, uint32_t first_local, error *e)
 {
     trace_spans_code code = {.module = w->module,
@@ -559,7 +220,7 @@ static int insert_spans(rewriting *w, const cil_wrap *wrap, const trace_method *
                              .is_step = request->step};
 
     if (code.is_step)
-        insert_completion_probes(w, 0, false, &code);
+        trace_insert_completions(w, 0, false, &code);
     return trace_spans_insert(&w->body, &code, e);
 }
 
@@ -570,7 +231,7 @@ int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef 
     cil_wrap_options options = {.handler = CIL_FAULT};
     cil_check_method m = {0};
     cil_wrap wrap;
-    rewriting w;
+    trace_rewriting w;
     int64_t argument = (int64_t)(intptr_t)method;
     const trace_plan *plan = NULL;
     mdToken state = 0;
@@ -587,10 +248,12 @@ int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef 
     code = read_method(&w, token, &m, e);
     if (code == 0)
         code = add_locals(&w, &options, request->spans ? TRACE_SPANS_LOCALS : 0, &first_local, e);
+    if (code == 0 && !request->step)
+        w.old_code = trace_find_old_code(&w, token);
     if (code == 0 && request->step)
-        state = find_own_field(&w, CIL_LDFLD, "<>1__state");
+        state = trace_find_state(&w);
     if (code == 0 && request->whole)
-        *request->has_task = returns_task(&w, &result);
+        *request->has_task = trace_returns_task(&w, &result);
     if (code == 0 && request->wish != NULL)
         plan = trace_plan_make(info, module->module, w.import, token, &w.signature, result,
                                request->wish, request->plans);

@@ -155,6 +155,45 @@ static void too_deep_is_counted_without_times(void **state)
     assert_int_equal(add_all().kept, t.kept + 10);
 }
 
+/* Returns how many calls were timed before recursion had to go on in old code. */
+static void *recurse(void *unused)
+{
+    uintptr_t timed = 0;
+
+    (void)unused;
+    while (trace_enter_deep(&methods[0]) == 0)
+        timed++;
+    assert_int_equal(trace_enter_deep(&methods[0]), 1); /* and stays there */
+    for (uintptr_t n = 0; n < timed; n++)
+        trace_leave(&methods[0]);
+    return (void *)timed;
+}
+
+static void recursion_goes_on_in_old_code_before_the_stack_is_full(void **state)
+{
+    const size_t sizes[] = {256 << 10, 1 << 20, 64 << 20};
+    uint64_t all = 0;
+
+    (void)state;
+    for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++) {
+        pthread_attr_t attributes;
+        pthread_t thread;
+        void *timed = NULL;
+
+        pthread_attr_init(&attributes);
+        assert_int_equal(pthread_attr_setstacksize(&attributes, sizes[n]), 0);
+        assert_int_equal(pthread_create(&thread, &attributes, recurse, NULL), 0);
+        pthread_join(thread, &timed);
+        pthread_attr_destroy(&attributes);
+        assert_in_range((uintptr_t)timed, 100, sizes[n] / 1024);
+        all += (uintptr_t)timed;
+    }
+    assert_int_equal(atomic_load(&counters.lost_depth), 2 * 3);
+    assert_int_equal(add_all().calls, all + 2 * 3);
+    trace_counters_stop(&counters);
+    assert_int_equal(trace_enter_deep(&methods[0]), 1); /* nobody counts: old code is quicker */
+}
+
 static void call_each(uint32_t first, uint32_t count, int times)
 {
     for (int round = 0; round < times; round++) {
@@ -285,6 +324,7 @@ int main(void)
         ONE(calls_and_failures_are_counted),
         ONE(deep_recursion_is_complete),
         ONE(too_deep_is_counted_without_times),
+        ONE(recursion_goes_on_in_old_code_before_the_stack_is_full),
         ONE(more_methods_than_memory_are_counted),
         ONE(more_busy_methods_than_histograms),
         ONE(threads_count_together),
