@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/checkup.h"
+#include "report/heap_report.h"
 
 bool data_strings_init(data_strings *s, const model *m)
 {
@@ -163,8 +164,9 @@ static int put_tables(const model *m, const model_process *p, const calltree *tr
 
     json_begin_array_at(j, "tables");
     for (size_t i = 0; i < p->table_count && code == 0; i++)
-        if (options->profiler == NULL ||
-            text_equal(options->profiler, model_text(m, p->tables[i].profiler)))
+        if (!text_equal("heap", model_text(m, p->tables[i].profiler)) &&
+            (options->profiler == NULL ||
+             text_equal(options->profiler, model_text(m, p->tables[i].profiler))))
             code = data_put_table(m, p, &p->tables[i], tree, options, s, j, e);
     json_end_array(j);
     if (code == 0 && profile_find(m, p, options->profiler, &best))
@@ -197,6 +199,8 @@ static int put_process(const model *m, const model_process *p, const report_opti
         put_costs(m, p, j);
         put_profilers(m, p, j);
         code = put_tables(m, p, &tree, options, &s, j, e);
+        if (code == 0 && p->heap != NULL)
+            code = heap_report_page(m, p, j, e);
         data_put_strings(&s, j);
         json_end_object(j);
     }

@@ -423,7 +423,8 @@ static void json_field(const heap *h, const char *key, heap_field field, json *j
     buffer_free(&text);
 }
 
-static void json_step(const heap *h, const path_tree *t, uint32_t step, size_t depth, json *j)
+static void json_step(const heap *h, const path_tree *t, uint32_t step, size_t depth, size_t top,
+                      json *j)
 {
     const heap_step *s = &t->paths->steps[step];
 
@@ -438,13 +439,14 @@ static void json_step(const heap *h, const path_tree *t, uint32_t step, size_t d
     json_put_u64(j, "objects", s->below);
     json_put_u64(j, "bytes", s->bytes_below);
     json_begin_array_at(j, "next");
-    for (uint32_t i = t->first[step]; i < t->first[step + 1]; i++)
-        json_step(h, t, t->sorted[i], depth + 1, j);
+    for (uint32_t i = t->first[step], shown = 0; i < t->first[step + 1] && shown < top;
+         i++, shown++)
+        json_step(h, t, t->sorted[i], depth + 1, top, j);
     json_end_array(j);
     json_end_object(j);
 }
 
-static int json_paths(const heap *h, const heap_report_options *o, json *j, error *e)
+int heap_report_paths_json(const heap *h, const heap_report_options *o, json *j, error *e)
 {
     heap_paths paths;
     path_tree tree;
@@ -454,7 +456,7 @@ static int json_paths(const heap *h, const heap_report_options *o, json *j, erro
         json_begin_array_at(j, "paths");
         for (uint32_t i = tree.first[0], shown = 0; i < tree.first[1] && shown < o->top;
              i++, shown++)
-            json_step(h, &tree, tree.sorted[i], 0, j);
+            json_step(h, &tree, tree.sorted[i], 0, o->top, j);
         json_end_array(j);
         json_put_u64(j, "without_path", paths.without_path);
     }
@@ -490,5 +492,5 @@ int heap_report_json(const heap *h, const heap_report_options *o, json *j, error
         code = heap_report_waste_json(h, o, j, e);
     if (code != 0)
         return code;
-    return o->paths ? json_paths(h, o, j, e) : 0;
+    return o->paths ? heap_report_paths_json(h, o, j, e) : 0;
 }

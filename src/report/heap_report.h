@@ -23,6 +23,11 @@ int heap_report_markdown(const heap *h, const heap_report_options *o, sink *out,
 /* Members of an object that is open. */
 int heap_report_json(const heap *h, const heap_report_options *o, json *j, error *e);
 
+/* "paths": the ways to the types of the options. */
+int heap_report_paths_json(const heap *h, const heap_report_options *o, json *j, error *e);
+/* "heap": {…} for the page, with a bounded number of rows (docs/report-data.md). */
+int heap_report_page(const model *m, const model_process *p, json *j, error *e);
+
 /* Strings that say the same. */
 int heap_report_strings(const heap *h, const heap_report_options *o, sink *out, error *e);
 int heap_report_strings_markdown(const heap *h, const heap_report_options *o, sink *out, error *e);

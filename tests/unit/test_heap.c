@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "analysis/heap.h"
+#include "analysis/heap_tree.h"
+#include "analysis/heap_waste.h"
 #include "base/memory.h"
 #include "recording/encode.h"
 
@@ -264,6 +266,55 @@ static void paths_are_merged(void **state)
 }
 
 /* Every prefix of a snapshot loads, and is refused with a reason or answers. */
+static void the_tree_is_merged(void **state)
+{
+    uint64_t kept = 24 + 2 * 32 + 2 * 40 + 100000;
+    buffer b = BUFFER_EMPTY;
+    error e = {0};
+    heap_tree t;
+    model m;
+    heap h;
+
+    (void)state;
+    recording_put_file_header(&b);
+    put_snapshot(&b, 1);
+    assert_int_equal(load(&b, b.length, &m, &e), 0);
+    assert_int_equal(heap_build(&m, heap_find(&m), &h, &e), 0);
+    assert_int_equal(heap_build_tree(&h, 100, &t, &e), 0);
+    /* the heap, the holder, both nodes as one, all leaves as one */
+    assert_int_equal(t.count, 4);
+    assert_int_equal(t.left_out, 0);
+    assert_int_equal(t.items[0].retained, h.bytes);
+    assert_int_equal(t.items[1].retained, kept);
+    assert_int_equal(t.items[2].parent, 1);
+    assert_int_equal(t.items[2].count, 2);
+    assert_int_equal(t.items[2].retained, kept - 24);
+    assert_int_equal(t.items[3].parent, 2);
+    assert_int_equal(t.items[3].count, 3);
+    assert_int_equal(t.items[3].retained, kept - 24 - 2 * 32);
+    heap_tree_free(&t);
+    assert_int_equal(heap_build_tree(&h, 3, &t, &e), 0);
+    assert_true(t.count <= 3);
+    assert_int_equal(t.count + t.left_out, 4);
+    heap_tree_free(&t);
+    heap_free(&h);
+    model_free(&m);
+    buffer_free(&b);
+}
+
+/* Whatever could be built can be looked at. */
+static void look_at_all(const heap *h)
+{
+    error e = {0};
+    heap_tree t;
+    heap_waste w;
+
+    if (heap_build_tree(h, 10, &t, &e) == 0)
+        heap_tree_free(&t);
+    if (heap_find_waste(h, &w, &e) == 0)
+        heap_waste_free(&w);
+}
+
 static void a_cut_snapshot_is_refused(void **state)
 {
     buffer b = BUFFER_EMPTY;
@@ -322,8 +373,10 @@ static void wild_bytes_do_no_harm(void **state)
             /* as if its end had been right */
             m.processes[0].heap->ended = true;
             m.processes[0].heap->trouble = 0;
-            if (heap_build(&m, &m.processes[0], &h, &e) == 0)
+            if (heap_build(&m, &m.processes[0], &h, &e) == 0) {
+                look_at_all(&h);
                 heap_free(&h);
+            }
         }
         model_free(&m);
         buffer_free(&b);
@@ -333,9 +386,8 @@ static void wild_bytes_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_answers_are_right),
-        cmocka_unit_test(paths_are_merged),
-        cmocka_unit_test(a_cut_snapshot_is_refused),
+        cmocka_unit_test(the_answers_are_right), cmocka_unit_test(paths_are_merged),
+        cmocka_unit_test(the_tree_is_merged),    cmocka_unit_test(a_cut_snapshot_is_refused),
         cmocka_unit_test(wild_bytes_do_no_harm),
     };
 

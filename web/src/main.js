@@ -14,6 +14,7 @@ import { MethodView } from './view_method.js';
 import { HeatView } from './view_heat.js';
 import { ExceptionsView } from './view_exceptions.js';
 import { HealthView } from './view_health.js';
+import { HeapView } from './view_heap.js';
 import { MapView } from './view_map.js';
 import { TimeView } from './view_time.js';
 import { OtherView, otherTables } from './view_other.js';
@@ -57,6 +58,7 @@ const VIEWS = [
         make: ExceptionsView,
         when: (a) => a.process.table('exceptions') !== null,
     },
+    { id: 'heap', title: 'Heap', make: HeapView, when: (a) => a.process.heap !== null },
     {
         id: 'trace',
         title: 'Traced methods',

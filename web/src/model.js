@@ -98,6 +98,7 @@ export class Process {
         this.loss = raw.loss || [];
         this.cost = raw.cost || {};
         this.profilers = raw.profilers || [];
+        this.heap = raw.heap || null;
         /** @type {string[]} */
         this.strings = (raw.strings || ['']).map(readable);
         this.threads = (raw.threads || []).map(describeThread);

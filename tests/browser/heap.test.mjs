@@ -1,0 +1,144 @@
+// The page of a heap snapshot: of a real program whose hoards are known, and of hostile names.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import { after, before, describe, it } from 'node:test';
+import { Bench, colourCount, settled, shot } from './browser.mjs';
+import { report } from './builder.mjs';
+import { HOSTILE } from './hostile.mjs';
+import { shopProcess } from './make_data.mjs';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const BUILD = resolve(process.env.CLARINET_BUILD || join(ROOT, 'build'));
+const VERSION = readFileSync(join(ROOT, 'tools/runtimes/versions'), 'utf8').match(
+    /^10\.0\s+(\S+)/m,
+)[1];
+const MAP = '.view-heap .treemap-canvas';
+const bench = new Bench();
+let html;
+
+/** Takes a snapshot of the sample Hoarder and makes its page. */
+async function makeReport() {
+    const recording = join(bench.folder, 'hoard.clarinet');
+    const clarinet = join(BUILD, 'clarinet');
+    const patient = spawn(
+        join(process.env.CLARINET_RUNTIMES, 'dotnet'),
+        ['exec', '--fx-version', VERSION, join(BUILD, 'samples/Hoarder/Hoarder.dll')],
+        { stdio: ['pipe', 'pipe', 'inherit'] },
+    );
+    try {
+        for await (const line of createInterface({ input: patient.stdout }))
+            if (line === 'ready') break;
+        execFileSync(clarinet, ['heap', String(patient.pid), '-o', recording], { stdio: 'pipe' });
+    } finally {
+        patient.kill('SIGKILL');
+    }
+    html = join(bench.folder, 'hoard.html');
+    execFileSync(clarinet, ['report', recording, '-f', 'html', '-o', html], { stdio: 'pipe' });
+}
+
+before(async () => {
+    await bench.start();
+    await makeReport();
+});
+after(() => bench.stop());
+
+const rows = (page, label) => page.locator(`table[aria-label="${label}"] tbody tr`).allInnerTexts();
+
+function checkHarmless(page) {
+    assert.deepEqual(page.problems, []);
+    assert.deepEqual(
+        page.requests.filter((url) => !url.startsWith('file:') && !url.startsWith('data:')),
+        [],
+    );
+}
+
+describe('the page of a heap snapshot', () => {
+    it('shows types, roots, ways, strings and waste', async () => {
+        const page = await bench.open(pathToFileURL(html).href);
+        assert.ok(statSync(html).size < 1 << 20, 'the page stays small');
+        await page.click('role=tab[name="Heap"]');
+        assert.match(await page.locator('.view-heap > p').first().innerText(), /objects, .*B/);
+        const types = await rows(page, 'Heap types');
+        assert.ok(types.some((row) => row.includes('byte[]')), types.join('\n'));
+        await page.fill('input[aria-label="Filter Heap types"]', 'Hoarder.ListItem');
+        assert.match((await rows(page, 'Heap types')).join('\n'), /500/);
+        const holders = (await rows(page, 'Kept alive by')).join('\n');
+        assert.match(holders, /static field Hoarder\.Store\.Large/);
+        const strings = (await rows(page, 'Equal strings')).join('\n');
+        assert.match(strings, /the same name in every order[^]*Hoarder\.Named\.Name/);
+        const waste = (await rows(page, 'Kept for little or nothing')).join('\n');
+        assert.match(waste, /Hoarder\.Subscriber[^]*held by Hoarder\.Publisher\.Changed/);
+        await page.selectOption('.view-heap select[aria-label="Type"]', { index: 0 });
+        assert.match(await page.locator('.heap-ways').innerText(), /static field Hoarder/);
+        assert.ok(!(await page.locator('role=tab[name="Other tables"]').isVisible()));
+        checkHarmless(page);
+        await page.context().close();
+    });
+
+    it('draws what keeps what alive, and goes in and out', async () => {
+        const page = await bench.open(pathToFileURL(html).href, { hash: '#view=heap' });
+        await settled(page);
+        assert.ok((await colourCount(page, MAP)) > 4);
+        await shot(page, 'heap');
+        await page.locator(MAP).focus();
+        await page.keyboard.press('ArrowRight');
+        assert.match(await page.locator('.view-heap .treemap .unseen').innerText(), /%/);
+        await page.keyboard.press('Enter');
+        await settled(page);
+        assert.equal(await page.locator('.view-heap .path .crumb').count(), 2);
+        await page.locator('.view-heap .path .crumb').first().click();
+        assert.ok(!(await page.locator('.view-heap .path').isVisible()));
+        checkHarmless(page);
+        await page.context().close();
+    });
+
+    it('shows hostile names as text', async () => {
+        const process = shopProcess({});
+        const all = (make) => HOSTILE.map(make);
+        const step = (text, next) => ({
+            root: text, field: text, type: text, repeated: true, repeated_by: text, objects: 1,
+            bytes: 1, next,
+        });
+        process.heap = {
+            objects: 1, bytes: 100, quick: false, type_count: 9999, holder_count: 9999,
+            types: all((type) => ({
+                type, count: 1, bytes: 1, retained: 1, largest: 1, generations: { [type]: 1 },
+            })),
+            holders: all((type) => ({ type, root: type, count: 1, retained: 1 })),
+            duplicates: all((value) => ({
+                value, count: 2, length: 1, wasted: 1, holders: [{ holder: value, references: 1 }],
+            })),
+            duplicate_texts: 9999, duplicate_bytes: 1,
+            waste: all((type) => ({ kind: type, what: type, type, holder: type, count: 1, bytes: 1 })),
+            ways: all((type) => ({ type, bytes: 1, paths: [step(type, [step(type, [])])] })),
+            tree: {
+                parent: [-1, ...all(() => 0)], type: ['', ...HOSTILE], root: ['', ...HOSTILE],
+                objects: [0, ...all(() => 1)], retained: [100, ...all(() => 5)], left_out: 3,
+            },
+        };
+        const page = await bench.open(bench.file('hostile-heap', report([process])), {
+            hash: '#view=heap',
+        });
+        await settled(page);
+        assert.equal(await page.evaluate(() => window.pwned), undefined);
+        assert.ok((await rows(page, 'Heap types')).some((row) => row.includes(HOSTILE[0])));
+        checkHarmless(page);
+        await page.context().close();
+    });
+
+    it('says what is wrong with a snapshot', async () => {
+        const process = shopProcess({});
+        process.heap = { trouble: 'the heap snapshot was cut off before its end' };
+        const page = await bench.open(bench.file('cut-heap', report([process])), {
+            hash: '#view=heap',
+        });
+        assert.match(await page.locator('.view-heap .notice').innerText(), /cut off/);
+        checkHarmless(page);
+        await page.context().close();
+    });
+});
