@@ -62,6 +62,7 @@ typedef struct {
     uint64_t rows_told;
     uint64_t refused_before; /* allocations that the cap refused, at its start */
     uint64_t refused_reported;
+    recording_cost cost_before; /* of earlier sessions */
     buffer received;
     output out;
 } client;
@@ -119,6 +120,7 @@ struct agent {
     bool stays;                   /* the runtime refused to detach */
     uint64_t next_tick_ns;
     uint64_t next_cost_ns;
+    bool has_served; /* a session before */
     uint64_t alone_since_ns; /* no client since; 0 = there is one */
 };
 

@@ -286,7 +286,9 @@ void client_report(agent *a, client *c, bool with_cost)
         size_t chunk = recording_begin_chunk(&c->out.pending, RECORDING_COST, 0);
 
         sampling_cost(&cost.thread_cpu_ns, &cost.handler_ns, &cost.handler_calls);
-        cost.thread_cpu_ns += os_thread_cpu_ns();
+        cost.thread_cpu_ns += os_thread_cpu_ns() - c->cost_before.thread_cpu_ns;
+        cost.handler_ns -= c->cost_before.handler_ns;
+        cost.handler_calls -= c->cost_before.handler_calls;
         recording_put_cost(&c->out.pending, &cost);
         recording_end_chunk(&c->out.pending, chunk);
     }

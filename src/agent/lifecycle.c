@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/sampling.h"
 #include "base/os.h"
 
 static void put_information(agent *a, client *c);
@@ -194,6 +195,12 @@ int agent_start_client(agent *a, client *c, error *e)
 
     c->out.origin_ns = os_monotonic_ns();
     c->refused_before = atomic_load(&a->memory.refused);
+    sampling_cost(&c->cost_before.thread_cpu_ns, &c->cost_before.handler_ns,
+                  &c->cost_before.handler_calls);
+    if (a->has_served) /* the first one pays for what it took to come in */
+        c->cost_before.thread_cpu_ns += os_thread_cpu_ns();
+    a->has_served = true;
+    a->next_cost_ns = 0; /* a first account at once */
     put_information(a, c);
     for (size_t i = 0; i < c->selection->count && code == 0; i++)
         code = start_engine(a, c, &c->selection->items[i], e);

@@ -14,6 +14,7 @@ enum {
     VARIABLES = 400,      /* of the runtime's table of variables, looked through */
     PROOF = 64,           /* entries of the sync table that must agree */
     THREAD_BYTES = 0x800, /* of the native thread, looked through */
+    STACK_BYTES = 16 << 20, /* a record is not further up the stack */
     CALIBRATED_ON = 48,   /* threads, at most */
     ENTRY_SIZE = 16,
     BLOCK_OWNER = 16,
@@ -96,16 +97,23 @@ static bool is_sync_table(uintptr_t table)
 
 static void find_table(monitors *m)
 {
-    uintptr_t variables = variables_of_runtime();
     uintptr_t addresses[VARIABLES];
+    uintptr_t variables;
 
+    m->table = m->variable == 0 ? 0 : read_self_word(m->variable);
+    if (m->table != 0 && is_sync_table(m->table))
+        return;
+    m->table = 0;
+    variables = variables_of_runtime();
     if (variables == 0 || !read_self(variables, addresses, sizeof addresses))
         return;
     for (size_t i = 0; i < VARIABLES && m->table == 0; i++) {
         uintptr_t table = addresses[i] == 0 ? 0 : read_self_word(addresses[i]);
 
-        if (table != 0 && is_sync_table(table))
+        if (table != 0 && is_sync_table(table)) {
             m->table = table;
+            m->variable = addresses[i];
+        }
     }
 }
 
@@ -153,55 +161,67 @@ static size_t read_record(const monitors *m, uintptr_t address, blocking *record
     return index_of(m, record->block);
 }
 
-static unsigned votes_for(const monitors *m, const clr_info *info, const ThreadID *threads,
-                          size_t count, size_t offset)
+static bool is_known_offset(size_t offset)
 {
-    unsigned votes = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        AppDomainID appdomain = 0;
-        blocking record;
-
-        if (read_record(m, read_self_word(threads[i] + offset), &record) != 0 &&
-            clr_info_get_thread_appdomain(info, threads[i], &appdomain) == S_OK &&
-            record.appdomain == appdomain)
-            votes++;
-    }
-    return votes;
+    for (size_t i = 0; i < sizeof KNOWN_OFFSETS / sizeof *KNOWN_OFFSETS; i++)
+        if (KNOWN_OFFSETS[i] == offset)
+            return true;
+    return false;
 }
 
-/* The known places first; else the one that most threads vote for. */
-static void find_offset(monitors *m, const clr_info *info, const ThreadID *threads, size_t count)
+/* The record stands on the stack of the thread that waits. */
+static bool is_vote(const monitors *m, const clr_info *info, const monitors_thread *thread,
+                    uintptr_t word)
 {
+    AppDomainID appdomain = 0;
+    blocking record;
+
+    return (thread->stack == 0 ||
+            (word > thread->stack && word - thread->stack < STACK_BYTES)) &&
+           read_record(m, word, &record) != 0 &&
+           clr_info_get_thread_appdomain(info, thread->id, &appdomain) == S_OK &&
+           record.appdomain == appdomain;
+}
+
+/* Votes of one thread for every place in it; what is not mapped after its end does not vote. Of a
+ * thread whose stack is not known only the known places are looked at. */
+static void vote(const monitors *m, const clr_info *info, const monitors_thread *thread,
+                 uint8_t votes[THREAD_BYTES / 8])
+{
+    uintptr_t words[THREAD_BYTES / 8];
+    size_t length = sizeof words;
+
+    while (length > 0 && !read_self(thread->id, words, length))
+        length /= 2;
+    for (size_t i = 1; i < length / sizeof *words; i++)
+        if (thread->stack != 0 || is_known_offset(i * sizeof *words))
+            votes[i] = (uint8_t)(votes[i] + is_vote(m, info, thread, words[i]));
+}
+
+/* The place that most threads vote for, the known ones first. */
+static void find_offset(monitors *m, const clr_info *info, const monitors_thread *threads,
+                        size_t count)
+{
+    uint8_t votes[THREAD_BYTES / 8] = {0};
     unsigned best = 0;
 
-    for (size_t i = 0; i < sizeof KNOWN_OFFSETS / sizeof *KNOWN_OFFSETS; i++) {
-        unsigned votes = votes_for(m, info, threads, count, KNOWN_OFFSETS[i]);
+    for (size_t i = 0; i < count && i < CALIBRATED_ON; i++)
+        vote(m, info, &threads[i], votes);
+    for (size_t i = 1; i < THREAD_BYTES / 8; i++) {
+        unsigned weight = votes[i] * 2u + (votes[i] != 0 && is_known_offset(i * 8) ? 1000 : 0);
 
-        if (votes > best) {
-            best = votes;
-            m->blocking_offset = KNOWN_OFFSETS[i];
-        }
-    }
-    if (best != 0)
-        return;
-    if (count > CALIBRATED_ON)
-        count = CALIBRATED_ON;
-    for (size_t offset = 8; offset < THREAD_BYTES; offset += sizeof(uintptr_t)) {
-        unsigned votes = votes_for(m, info, threads, count, offset);
-
-        if (votes > best) {
-            best = votes;
-            m->blocking_offset = offset;
+        if (weight > best) {
+            best = weight;
+            m->blocking_offset = i * 8;
         }
     }
 }
 
 /* ---- public ---- */
 
-bool monitors_open(monitors *m, const clr_info *info, const ThreadID *threads, size_t count)
+bool monitors_open(monitors *m, const clr_info *info, const monitors_thread *threads, size_t count)
 {
-    memset(m, 0, sizeof *m);
+    m->count = 0;
     m->blocks = memory_allocate_array(MONITORS_MOST, sizeof *m->blocks);
     m->objects = memory_allocate_array(MONITORS_MOST, sizeof *m->objects);
     if (m->blocks == NULL || m->objects == NULL) {
@@ -212,7 +232,8 @@ bool monitors_open(monitors *m, const clr_info *info, const ThreadID *threads, s
     if (m->table == 0)
         return true;
     read_table(m);
-    find_offset(m, info, threads, count);
+    if (m->blocking_offset == 0)
+        find_offset(m, info, threads, count);
     return true;
 }
 
@@ -220,7 +241,8 @@ void monitors_close(monitors *m)
 {
     memory_free(m->blocks);
     memory_free(m->objects);
-    memset(m, 0, sizeof *m);
+    m->blocks = NULL;
+    m->objects = NULL;
 }
 
 void monitors_look(const monitors *m, ThreadID thread, monitors_wait *wait)

@@ -22,12 +22,18 @@
 enum { MONITORS_MOST = 16384 };
 
 typedef struct {
+    uintptr_t variable;     /* of the runtime, that holds the table's address; kept once found */
     uintptr_t table;        /* of sync blocks; 0 = not found, or no monitor was ever contended */
     uintptr_t *blocks;      /* by index: SyncBlock address, 0 = none */
     uintptr_t *objects;     /* by index */
     size_t count;           /* indexes read, with 0 */
-    size_t blocking_offset; /* in the native thread; 0 = not found */
+    size_t blocking_offset; /* in the native thread; 0 = not found; kept once found */
 } monitors;
+
+typedef struct {
+    ThreadID id;
+    uintptr_t stack; /* its stack pointer while it waits in the kernel; 0 = it does not */
+} monitors_thread;
 
 typedef struct {
     bool is_waiting;      /* for a monitor */
@@ -40,8 +46,9 @@ typedef struct {
     uint32_t waited_ms; /* since the present row of waiting began; 0 = not known */
 } monitors_wait;
 
-/* Looks through the runtime's memory; false without memory. What is not found stays 0. */
-bool monitors_open(monitors *m, const clr_info *info, const ThreadID *threads, size_t count);
+/* Looks through the runtime's memory; false without memory. What is not found stays 0. `m` is all
+ * zeroes before the first time; what it learned shortens the next. */
+bool monitors_open(monitors *m, const clr_info *info, const monitors_thread *threads, size_t count);
 void monitors_close(monitors *m);
 /* What a thread waits for; is_waiting false when it waits for no monitor. */
 void monitors_look(const monitors *m, ThreadID thread, monitors_wait *wait);

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { DEEPEST = 64, LIST_BYTES = 8192 };
+enum { DEEPEST = 64, LIST_BYTES = 8192, COPIED = 4096 };
 
 native_stack_spot native_stack_place(uint32_t os_thread)
 {
@@ -34,9 +34,26 @@ native_stack_spot native_stack_place(uint32_t os_thread)
     return spot;
 }
 
+/* A stretch of the stack, copied in one go, and the memory for what is further up. */
+typedef struct {
+    peek_copy copy;
+    const peek *memory;
+} copied;
+
+static bool read_copied(void *context, uint64_t address, void *out, size_t size)
+{
+    copied *c = context;
+
+    return peek_copy_read(&c->copy, address, out, size) || peek_read(c->memory, address, out, size);
+}
+
 /* The frames up to the first managed one, leaf first; how many. */
 static size_t walk(sampling_code *code, native_stack_spot spot, uint32_t *frames, bool *is_whole)
 {
+    uint8_t bytes[COPIED];
+    copied stretch = {{spot.stack, bytes, peek_read_some(&code->memory, spot.stack, bytes, COPIED)},
+                      &code->memory};
+    peek stack = {read_copied, &stretch};
     stackwalk_code known = {sampling_code_is_code, code};
     stackwalk_registers r = {.known = 1u << STACKWALK_RSP | 1u << STACKWALK_RIP};
     stackwalk_end end = STACKWALK_GOES_ON;
@@ -54,7 +71,7 @@ static size_t walk(sampling_code *code, native_stack_spot spot, uint32_t *frames
         if (here.frame != 0)
             frames[count++] = here.frame;
         leaf = here.rule.kind == STACKWALK_RULE_SIGNAL;
-        end = stackwalk_step(&r, &here.rule, &code->memory, &known);
+        end = stackwalk_step(&r, &here.rule, &stack, &known);
     }
     *is_whole = end == STACKWALK_COMPLETE;
     return count;

@@ -62,6 +62,23 @@ static const char *const TYPE_NAMES[WAITS_TYPES] = {
     [TYPE_CONTEXT] = "System.Threading.SynchronizationContext",
 };
 
+/* ---- memory ---- */
+
+/* Pages that were read are kept for the look: classes stand close together, and nothing moves while
+ * the runtime stands still. */
+static bool read_memory(waits *w, uintptr_t address, void *into, size_t length)
+{
+    return address >= PEEK_PAGE && peek_pages_read(&w->pages, address, into, length);
+}
+
+/* 0 when it cannot be read. */
+static uintptr_t read_word(waits *w, uintptr_t address)
+{
+    uintptr_t word = 0;
+
+    return read_memory(w, address, &word, sizeof word) ? word : 0;
+}
+
 /* ---- before the suspension ---- */
 
 static int take_join(void *context, mdToken token)
@@ -114,7 +131,7 @@ static int take_module(void *context, uintptr_t module)
 /* A method table names one of the runtime's modules, and its class (or that of its canonical form)
  * points back to it. Native structures were seen that do so too; but the parents of a method table
  * are such ones as well, and the last is that of System.Object. */
-static bool is_method_table(const waits *w, uintptr_t table)
+static bool is_method_table(waits *w, uintptr_t table)
 {
     uintptr_t words[8], heads[TABLE_BYTES / sizeof(uintptr_t)];
 
@@ -123,7 +140,7 @@ static bool is_method_table(const waits *w, uintptr_t table)
         uint64_t known;
         size_t k = 0;
 
-        if (!read_self(table, heads, sizeof heads) ||
+        if (!read_memory(w, table, heads, sizeof heads) ||
             !table_u64_get(&w->modules, heads[TABLE_MODULE / sizeof *heads], &known))
             return false;
         if (table == w->object_class)
@@ -131,9 +148,9 @@ static bool is_method_table(const waits *w, uintptr_t table)
         class_word = heads[TABLE_CLASS / sizeof *heads];
         if ((class_word & 3) != 0) {
             canonical = class_word & ~(uintptr_t)3;
-            class_word = (canonical & 7) != 0 ? 0 : read_self_word(canonical + TABLE_CLASS);
+            class_word = (canonical & 7) != 0 ? 0 : read_word(w, canonical + TABLE_CLASS);
         }
-        if (class_word == 0 || (class_word & 7) != 0 || !read_self(class_word, words, sizeof words))
+        if (class_word == 0 || (class_word & 7) != 0 || !read_memory(w, class_word, words, sizeof words))
             return false;
         while (k < 8 && words[k] != canonical)
             k++;
@@ -191,16 +208,16 @@ static waits_object *object_at(const waits *w, size_t index)
 
 /* ---- copying objects ---- */
 
-static uint32_t length_of(const waits_object *o)
+static uint32_t length_of(waits *w, const waits_object *o)
 {
     uint32_t size = 0, elements = 0;
 
     if (o->type == TYPE_ARRAY) {
-        if (!read_self(o->address + 8, &elements, sizeof elements))
+        if (!read_memory(w, o->address + 8, &elements, sizeof elements))
             return 0;
         return 16 + 8 * (elements < MOST_ELEMENTS ? elements : (uint32_t)MOST_ELEMENTS);
     }
-    if (!read_self(o->class_id + TABLE_BASE_SIZE, &size, sizeof size) || size < 16)
+    if (!read_memory(w, o->class_id + TABLE_BASE_SIZE, &size, sizeof size) || size < 16)
         return 0;
     return size - 8 < MOST_BYTES ? size - 8 : (uint32_t)MOST_BYTES;
 }
@@ -216,14 +233,14 @@ static unsigned take_object(waits *w, uintptr_t address, unsigned depth, unsigne
         return TYPE_NONE;
     if (table_u64_get(&w->known, address, &known))
         return object_at(w, known - 1)->type;
-    o.class_id = read_self_word(address) & ~(uintptr_t)7;
+    o.class_id = read_word(w, address) & ~(uintptr_t)7;
     o.type = (uint8_t)type_of_class(w, o.class_id, false);
     if (o.type == TYPE_NONE || (allowed >> o.type & 1) == 0 ||
         waits_object_count(w) == MOST_OBJECTS)
         return TYPE_NONE;
-    o.length = length_of(&o);
+    o.length = length_of(w, &o);
     o.at = w->bytes.length;
-    if (o.length == 0 || !read_self(address, bytes, o.length))
+    if (o.length == 0 || !read_memory(w, address, bytes, o.length))
         return TYPE_NONE;
     buffer_append(&w->bytes, bytes, o.length);
     buffer_append(&w->objects, &o, sizeof o);
@@ -330,13 +347,13 @@ static void take_words(waits *w, uint32_t os_thread, const uintptr_t *words, siz
 }
 
 /* Copies a stretch of a stack; how many words. */
-static size_t copy_stack(uintptr_t from, uintptr_t to, uintptr_t *words)
+static size_t copy_stack(waits *w, uintptr_t from, uintptr_t to, uintptr_t *words)
 {
     size_t length = to > from ? (to - from) & ~(size_t)7 : 0;
 
     if (length > SCANNED)
         length = SCANNED;
-    return length != 0 && read_self(from, words, length) ? length / sizeof *words : 0;
+    return length != 0 && read_memory(w, from, words, length) ? length / sizeof *words : 0;
 }
 
 static void scan(waits *w, uint32_t os_thread, native_stack_spot spot, const waits_frame *frames,
@@ -351,7 +368,7 @@ static void scan(waits *w, uint32_t os_thread, native_stack_spot spot, const wai
         from = frames[0].stack_pointer;
     if (wished == 0 && spot.call != FUTEX)
         return;
-    n = copy_stack(from, to, words);
+    n = copy_stack(w, from, to, words);
     if (wished == 0) {
         take_classes(w, os_thread, words, n);
         return;
@@ -363,7 +380,7 @@ static void scan(waits *w, uint32_t os_thread, native_stack_spot spot, const wai
     if (wished == 0)
         return;
     /* no owner is kept in these: what the callers have at hand tells who may be it */
-    n = copy_stack(to, frames[count - 1].stack_pointer, words);
+    n = copy_stack(w, to, frames[count - 1].stack_pointer, words);
     take_words(w, os_thread, words, n, wished, WAITS_LINK_REFERS);
     for (size_t i = depth; i < count; i++)
         take_words(w, os_thread, frames[i].registers, WAITS_REGISTERS, wished, WAITS_LINK_REFERS);
@@ -372,11 +389,11 @@ static void scan(waits *w, uint32_t os_thread, native_stack_spot spot, const wai
 /* The Thread object of a native thread hangs on a handle, which is found by what it leads to. */
 static uintptr_t own_object(waits *w, ThreadID thread, uint32_t offset)
 {
-    uintptr_t handle = read_self_word(thread + offset);
-    uintptr_t object = (handle & 7) != 0 ? 0 : read_self_word(handle);
+    uintptr_t handle = read_word(w, thread + offset);
+    uintptr_t object = (handle & 7) != 0 ? 0 : read_word(w, handle);
 
     if (object == 0 || (object & 7) != 0 ||
-        type_of_class(w, read_self_word(object) & ~(uintptr_t)7, false) != TYPE_THREAD)
+        type_of_class(w, read_word(w, object) & ~(uintptr_t)7, false) != TYPE_THREAD)
         return 0;
     if (w->native_offset == 0) {
         COR_FIELD_OFFSET fields[WAITS_LAYOUTS];
@@ -389,7 +406,7 @@ static uintptr_t own_object(waits *w, ThreadID thread, uint32_t offset)
             if (fields[i].ridOfField == w->native_thread)
                 w->native_offset = fields[i].ulOffset;
     }
-    return w->native_offset != 0 && read_self_word(object + w->native_offset) == thread ? object
+    return w->native_offset != 0 && read_word(w, object + w->native_offset) == thread ? object
                                                                                         : 0;
 }
 
@@ -431,7 +448,7 @@ static void take_static(waits *w, ThreadID thread, uint32_t os_thread, unsigned 
         clr_info_get_thread_static_address2(w->info, w->classes_seen[type], field, domain, thread,
                                             &address) != S_OK)
         return;
-    object = read_self_word((uintptr_t)address);
+    object = read_word(w, (uintptr_t)address);
     if (take_object(w, object, 0, ANY) != TYPE_NONE)
         link_to(w, os_thread, role, object);
 }
@@ -472,10 +489,14 @@ static void forget(waits *w)
 void waits_begin(waits *w, const clr_info *info)
 {
     w->info = info;
+    w->process = (peek_process){read_self_process(), -1};
+    w->memory = (peek){peek_process_read, &w->process};
+    peek_pages_init(&w->pages, &w->memory);
     forget(w);
     clr_each_module(info, take_module, w);
     if (w->core != 0 && w->handle_offset == 0)
         clr_each_thread(info, find_handle, w);
+    peek_pages_forget(&w->pages); /* the look begins */
 }
 
 void waits_free(waits *w)

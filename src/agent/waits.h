@@ -24,6 +24,7 @@
 #include "base/buffer.h"
 #include "base/table.h"
 #include "clarinet/clarinet.h"
+#include "stackwalk/peek.h"
 
 enum {
     WAITS_FRAMES = 16,   /* innermost ones that are looked at */
@@ -76,7 +77,10 @@ typedef struct {
     size_t join_method_count;
     uint32_t native_offset; /* of the native thread in a Thread object; 0 = not known yet */
     uint32_t handle_offset; /* of the handle to the Thread object in a native thread */
+    peek_process process;
+    peek memory;
     /* one look */
+    peek_pages pages;  /* of the memory */
     table_u64 modules; /* of the runtime */
     table_u64 classes; /* to type + 1; 0 = no class, or none of ours */
     table_u64 known;   /* objects by address, to index + 1 */

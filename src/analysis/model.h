@@ -149,7 +149,9 @@ typedef struct {
     size_t loss_count, loss_capacity;
     model_profiler *profilers;
     size_t profiler_count, profiler_capacity;
-    recording_cost cost;
+    recording_cost cost;       /* at the end */
+    recording_cost cost_begun; /* after the first second, where there are later ones */
+    size_t cost_count;         /* accounts, one a second */
     bool has_cost;
     model_heap *heap; /* NULL = no snapshot was recorded */
     model_function *functions;

@@ -134,6 +134,8 @@ bool model_load_costs(model_process *p, reader *r)
 
     while (recording_next_cost(r, &record)) {
         p->cost = record;
+        if (++p->cost_count == 2)
+            p->cost_begun = record;
         p->has_cost = true;
     }
     return true;

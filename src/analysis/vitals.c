@@ -104,9 +104,9 @@ static void take_allocation(const model *m, const model_process *p, double secon
     double total = 0;
 
     not_recorded(v, "allocation", "bytes a second");
-    if (bytes == NULL)
+    if (bytes == NULL && !has_profiler(m, p, "allocations"))
         return;
-    for (size_t row = 0; row < table->rows; row++)
+    for (size_t row = 0; bytes != NULL && row < table->rows; row++)
         total += (double)model_cell(bytes, row);
     v->value = total / seconds;
     v->mark = FINDINGS_OK;

@@ -118,12 +118,13 @@ typedef struct {
 
 typedef struct {
     seen_thread *threads;
-    ThreadID *ids;
+    monitors_thread *ids;
     size_t count;
     size_t capacity;
     uint64_t looks;
     uint64_t next_ns;     /* 0 = no further look */
     uint64_t interval_ns; /* 0 = once */
+    monitors monitors;
     waits waits;
     sampling_code code;
     bool has_code;
@@ -151,7 +152,7 @@ static int list_thread(void *context, uintptr_t id)
         return 0;
     memset(&s->threads[s->count], 0, offsetof(seen_thread, addresses));
     s->threads[s->count].id = id;
-    s->ids[s->count++] = id;
+    s->count++;
     return 1;
 }
 
@@ -193,12 +194,18 @@ static HRESULT CLR_CALL take_frame(FunctionID function, uintptr_t ip, COR_PRF_FR
 
 static void look_at_threads(agent *a, state *s, uint64_t begin)
 {
-    monitors m;
     bool has_monitors;
 
     s->count = 0;
     clr_each_thread(&a->info, list_thread, s);
-    has_monitors = monitors_open(&m, &a->info, s->ids, s->count);
+    for (size_t i = 0; i < s->count; i++) {
+        seen_thread *t = &s->threads[i];
+
+        clr_info_get_thread_info(&a->info, t->id, &t->os_thread);
+        t->spot = native_stack_place(t->os_thread);
+        s->ids[i] = (monitors_thread){t->id, t->spot.stack};
+    }
+    has_monitors = monitors_open(&s->monitors, &a->info, s->ids, s->count);
     for (size_t i = 0; i < s->count; i++) {
         seen_thread *t = &s->threads[i];
         walked w = {.thread = t};
@@ -207,19 +214,17 @@ static void look_at_threads(agent *a, state *s, uint64_t begin)
             agent_lose(a, SELF, LOSS_TIME, s->count - i);
             break;
         }
-        clr_info_get_thread_info(&a->info, t->id, &t->os_thread);
         clr_info_do_stack_snapshot(&a->info, t->id, take_frame, COR_PRF_SNAPSHOT_REGISTER_CONTEXT,
                                    &w, NULL, 0);
         if (has_monitors)
-            monitors_look(&m, t->id, &t->wait);
-        t->spot = native_stack_place(t->os_thread);
+            monitors_look(&s->monitors, t->id, &t->wait);
         waits_look(&s->waits, t->id, t->os_thread, t->spot, w.innermost, w.count);
         t->is_seen = true;
     }
     for (size_t i = 0; i < s->count && s->threads[i].is_seen; i++)
         waits_look_at_statics(&s->waits, s->threads[i].id, s->threads[i].os_thread);
     if (has_monitors)
-        monitors_close(&m);
+        monitors_close(&s->monitors);
 }
 
 /* The runtime often answers that a suspension is under way: nothing stands still then. */
@@ -346,7 +351,7 @@ static bool make_room(agent *a, state *s)
 {
     size_t count = SPARE;
     seen_thread *threads;
-    ThreadID *ids;
+    monitors_thread *ids;
 
     clr_each_thread(&a->info, count_thread, &count);
     if (count <= s->capacity)

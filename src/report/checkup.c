@@ -163,9 +163,15 @@ static void put_vitals(const checkup *c, const terminal *t)
         paint(t, "0");
         sink_format(t->out, "  %-10s  %s\n", vitals[i].name, vitals[i].text);
     }
-    if (report_has_own_cost_percent(p))
-        sink_format(t->out, "      %-10s  %.2f %% of one processor\n", "our cost",
+    if (report_has_own_cost_percent(p)) {
+        double begin_ms, running;
+
+        sink_format(t->out, "      %-10s  %.2f %% of one processor", "our cost",
                     report_own_cost_percent(p));
+        if (report_own_cost_parts(p, &begin_ms, &running))
+            sink_format(t->out, ": %.0f ms once, then %.2f %%", begin_ms, running);
+        sink_char(t->out, '\n');
+    }
 }
 
 int checkup_write_text(const checkup *c, sink *out, error *e)
@@ -307,6 +313,7 @@ static void put_vital_signs(const checkup *c, const model_process *p, json *j)
 int checkup_write_json(const checkup *c, sink *out, error *e)
 {
     const model_process *p = main_process(c);
+    double begin_ms, running;
     char headline[300];
     json j;
 
@@ -318,6 +325,10 @@ int checkup_write_json(const checkup *c, sink *out, error *e)
     put_target(c, p, &j);
     json_put_f64(&j, "duration_s", p == NULL ? 0 : (double)p->duration_ns / 1e9);
     json_put_f64(&j, "overhead_percent", p == NULL ? 0 : report_own_cost_percent(p));
+    if (p != NULL && report_own_cost_parts(p, &begin_ms, &running)) {
+        json_put_f64(&j, "overhead_begin_ms", begin_ms);
+        json_put_f64(&j, "overhead_running_percent", running);
+    }
     put_vital_signs(c, p, &j);
     checkup_put_findings(c->m, c->list, NULL, &j);
     json_put_text(&j, "report", c->page == NULL ? "" : c->page);

@@ -262,6 +262,20 @@ double report_own_cost_percent(const model_process *p)
     return report_percent(p->cost.thread_cpu_ns + p->cost.handler_ns, p->duration_ns);
 }
 
+bool report_own_cost_parts(const model_process *p, double *begin_ms, double *running_percent)
+{
+    const uint64_t first_ns = 1000000000;
+    uint64_t begun = p->cost_begun.thread_cpu_ns + p->cost_begun.handler_ns;
+    uint64_t all = p->cost.thread_cpu_ns + p->cost.handler_ns;
+
+    if (p->cost_count < 3 || p->duration_ns < 2 * first_ns || all < begun)
+        return false;
+    *running_percent = report_percent(all - begun, p->duration_ns - first_ns);
+    *begin_ms = (double)begun / 1e6 - *running_percent / 100 * 1000;
+    *begin_ms = *begin_ms < 0 ? 0 : *begin_ms;
+    return true;
+}
+
 void report_process_title(const model *m, const model_process *p, char *out, size_t size)
 {
     const char *name = model_text(m, p->name);

@@ -79,6 +79,9 @@ double report_percent(uint64_t part, uint64_t whole);
  */
 bool report_has_own_cost_percent(const model_process *p);
 double report_own_cost_percent(const model_process *p);
+/* What it took to begin (names, tables: the first second), and the share of one processor after
+ * that. False when the recording is too short to tell. */
+bool report_own_cost_parts(const model_process *p, double *begin_ms, double *running_percent);
 /* Name and pid. */
 void report_process_title(const model *m, const model_process *p, char *out, size_t size);
 
