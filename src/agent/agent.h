@@ -120,7 +120,7 @@ struct agent {
     bool stays;                   /* the runtime refused to detach */
     uint64_t next_tick_ns;
     uint64_t next_cost_ns;
-    bool has_served; /* a session before */
+    bool has_served;         /* a session before */
     uint64_t alone_since_ns; /* no client since; 0 = there is one */
 };
 

@@ -11,11 +11,11 @@
 #include "base/os.h"
 
 enum {
-    VARIABLES = 400,      /* of the runtime's table of variables, looked through */
-    PROOF = 64,           /* entries of the sync table that must agree */
-    THREAD_BYTES = 0x800, /* of the native thread, looked through */
+    VARIABLES = 400,        /* of the runtime's table of variables, looked through */
+    PROOF = 64,             /* entries of the sync table that must agree */
+    THREAD_BYTES = 0x800,   /* of the native thread, looked through */
     STACK_BYTES = 16 << 20, /* a record is not further up the stack */
-    CALIBRATED_ON = 48,   /* threads, at most */
+    CALIBRATED_ON = 48,     /* threads, at most */
     ENTRY_SIZE = 16,
     BLOCK_OWNER = 16,
     BLOCK_INDEX = 28,
@@ -176,8 +176,7 @@ static bool is_vote(const monitors *m, const clr_info *info, const monitors_thre
     AppDomainID appdomain = 0;
     blocking record;
 
-    return (thread->stack == 0 ||
-            (word > thread->stack && word - thread->stack < STACK_BYTES)) &&
+    return (thread->stack == 0 || (word > thread->stack && word - thread->stack < STACK_BYTES)) &&
            read_record(m, word, &record) != 0 &&
            clr_info_get_thread_appdomain(info, thread->id, &appdomain) == S_OK &&
            record.appdomain == appdomain;

@@ -150,7 +150,8 @@ static bool is_method_table(waits *w, uintptr_t table)
             canonical = class_word & ~(uintptr_t)3;
             class_word = (canonical & 7) != 0 ? 0 : read_word(w, canonical + TABLE_CLASS);
         }
-        if (class_word == 0 || (class_word & 7) != 0 || !read_memory(w, class_word, words, sizeof words))
+        if (class_word == 0 || (class_word & 7) != 0 ||
+            !read_memory(w, class_word, words, sizeof words))
             return false;
         while (k < 8 && words[k] != canonical)
             k++;
@@ -406,8 +407,7 @@ static uintptr_t own_object(waits *w, ThreadID thread, uint32_t offset)
             if (fields[i].ridOfField == w->native_thread)
                 w->native_offset = fields[i].ulOffset;
     }
-    return w->native_offset != 0 && read_word(w, object + w->native_offset) == thread ? object
-                                                                                        : 0;
+    return w->native_offset != 0 && read_word(w, object + w->native_offset) == thread ? object : 0;
 }
 
 static void take_self(waits *w, ThreadID thread, uint32_t os_thread)

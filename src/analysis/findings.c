@@ -10,7 +10,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* In the order of looking: deadlock marks threads that lock-contention must leave out. */
+/* In the order of looking: deadlock marks threads that lock-contention must leave out, and long
+ * pauses that slow-suspension explains are not told twice. */
 const findings_rule FINDINGS_RULES[] = {
     {"deadlock", "Deadlock", "docs/findings/deadlock.md", FINDINGS_CRITICAL,
      findings_rule_deadlock},
@@ -20,8 +21,16 @@ const findings_rule FINDINGS_RULES[] = {
      findings_rule_exceptions},
     {"gc-pressure", "Pressure on the garbage collector", "docs/findings/gc-pressure.md",
      FINDINGS_CRITICAL, findings_rule_gc},
+    {"slow-suspension", "A thread that is slow to stop", "docs/findings/slow-suspension.md",
+     FINDINGS_WARNING, findings_rule_suspension},
     {"long-pauses", "Long pauses", "docs/findings/long-pauses.md", FINDINGS_CRITICAL,
      findings_rule_pauses},
+    {"finalizer-backlog", "Finalizers pile up", "docs/findings/finalizer-backlog.md",
+     FINDINGS_WARNING, findings_rule_finalizer},
+    {"large-object-churn", "Many large objects", "docs/findings/large-object-churn.md",
+     FINDINGS_WARNING, findings_rule_large},
+    {"jit-storm", "Compiling without end", "docs/findings/jit-storm.md", FINDINGS_WARNING,
+     findings_rule_jit},
     {"lock-contention", "Lock contention", "docs/findings/lock-contention.md", FINDINGS_CRITICAL,
      findings_rule_locks},
     {"sync-over-async", "Pool threads blocked on tasks", "docs/findings/sync-over-async.md",

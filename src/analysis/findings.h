@@ -64,13 +64,20 @@ typedef struct {
     X(HOT_SAMPLES, "cpu-hot-path.samples", 20, "samples there must be at least")                   \
     X(STORM_RATE, "exception-storm.per-second", 50, "exceptions a second: a warning")              \
     X(STORM_CRITICAL, "exception-storm.critical", 2000, "exceptions a second: critical")           \
-    X(GC_SHARE, "gc-pressure.pause-percent", 10, "percent of the time stood still: a warning")     \
-    X(GC_CRITICAL, "gc-pressure.critical", 30, "percent of the time stood still: critical")        \
+    X(GC_SHARE, "gc-pressure.pause-percent", 10, "percent of the time in collections: a warning")  \
+    X(GC_CRITICAL, "gc-pressure.critical", 30, "percent of the time in collections: critical")     \
     X(GC_GEN2, "gc-pressure.gen2-per-second", 2, "blocking collections of gen 2 a second")         \
     X(GC_INDUCED, "gc-pressure.induced-per-second", 1, "GC.Collect calls a second")                \
     X(GC_COUNT, "gc-pressure.collections", 3, "collections there must be at least")                \
     X(PAUSE_LONG, "long-pauses.ms", 200, "one pause in milliseconds: a warning")                   \
     X(PAUSE_CRITICAL, "long-pauses.critical-ms", 2000, "one pause in milliseconds: critical")      \
+    X(SUSPEND_MS, "slow-suspension.ms", 20, "milliseconds until all threads have stopped")         \
+    X(SUSPEND_COUNT, "slow-suspension.times", 3, "how often, at one place, at least")              \
+    X(SUSPEND_SHARE, "slow-suspension.percent", 2, "percent of the time lost, at least")           \
+    X(LARGE_MB, "large-object-churn.mb-per-second", 20, "MB of large objects a second")            \
+    X(LARGE_COUNT, "large-object-churn.per-second", 5, "large objects a second, at least")         \
+    X(JIT_RATE, "jit-storm.per-second", 20, "methods made at run time and compiled, a second")     \
+    X(FINALIZER_SHARE, "finalizer-backlog.share", 70, "percent of looks: finalizers run")          \
     X(LOCK_THREADS, "lock-contention.threads", 1, "threads waiting for locks, on average")         \
     X(LOCK_CRITICAL, "lock-contention.critical", 8, "the same, critical")                          \
     X(SYNC_WORKERS, "sync-over-async.workers", 2, "pool threads blocked on tasks, on average")     \

@@ -16,6 +16,7 @@ struct findings_context {
     findings *list;
     double seconds;  /* recorded, never 0 */
     uint8_t *locked; /* by thread: 1 = part of a deadlock or behind one */
+    bool stops_late; /* slow-suspension told of it */
 };
 
 static inline double findings_limit(const findings_context *c, int threshold)
@@ -67,12 +68,19 @@ typedef struct {
 } findings_lock_sums;
 void findings_sum_locks(findings_context *c, findings_lock_sums *sums);
 
+/* Whether large objects are allocated at a rate that brings full collections. */
+bool findings_churns_large(findings_context *c);
+
 void findings_rule_deadlock(findings_context *c);
 void findings_rule_locks(findings_context *c);
 void findings_rule_hot_path(findings_context *c);
 void findings_rule_exceptions(findings_context *c);
 void findings_rule_gc(findings_context *c);
 void findings_rule_pauses(findings_context *c);
+void findings_rule_suspension(findings_context *c);
+void findings_rule_finalizer(findings_context *c);
+void findings_rule_large(findings_context *c);
+void findings_rule_jit(findings_context *c);
 void findings_rule_pool(findings_context *c);
 void findings_rule_sync(findings_context *c);
 

@@ -4,13 +4,14 @@
 
 #include "analysis/findings_rule.h"
 
-enum { INDUCED = 1, INDUCED_NOT_FORCED = 7, BACKGROUND = 1 };
+enum { INDUCED = 1, LARGE = 4, LARGE_FULL = 6, INDUCED_NOT_FORCED = 7, BACKGROUND = 1 };
 
 typedef struct {
     size_t count;
     size_t full;    /* blocking, generation 2 */
+    size_t large;   /* of them, because of large objects */
     size_t induced; /* asked for by the program */
-    uint64_t pause; /* altogether, ns */
+    uint64_t pause; /* altogether, ns, without the time until all threads had stopped */
     uint64_t longest;
     uint64_t longest_suspending;
     uint64_t longest_generation;
@@ -43,8 +44,11 @@ static bool sum(const findings_context *c, gc_sums *s)
         uint64_t length = cell(pause, row);
 
         s->count++;
-        s->full += cell(generation, row) == 2 && cell(kind, row) != BACKGROUND;
-        s->pause += length;
+        if (cell(generation, row) == 2 && cell(kind, row) != BACKGROUND) {
+            s->full++;
+            s->large += why == LARGE || why == LARGE_FULL;
+        }
+        s->pause += length - (cell(suspending, row) < length ? cell(suspending, row) : length);
         if (why == INDUCED || why == INDUCED_NOT_FORCED) {
             s->induced++;
             if (stack != NULL && stack->type == RECORDING_STACK_ID && cell(stack, row) != 0)
@@ -74,7 +78,7 @@ static void tell_pressure(findings_context *c, const gc_sums *s, double percent)
     f = findings_add(c,
                      percent >= findings_limit(c, THRESHOLD_GC_CRITICAL) ? FINDINGS_CRITICAL
                                                                          : FINDINGS_WARNING,
-                     "the program stood still for %.1f %% of the time: %zu collections in %.1f s, "
+                     "collections took %.1f %% of the time: %zu collections in %.1f s, "
                      "%zu of them blocking ones of generation 2%s",
                      percent, s->count, c->seconds, s->full, asked);
     findings_show_stack(c, f, s->induced_stack);
@@ -86,8 +90,8 @@ static void tell_pressure(findings_context *c, const gc_sums *s, double percent)
     else
         findings_advise(c, f,
                         "Allocate less in the hot paths, and keep less alive for a short while: "
-                        "buffers from ArrayPool, no copies of large arrays and strings. `clarinet "
-                        "record -p allocations`, where listed, shows who allocates.");
+                        "buffers from ArrayPool, no copies of large arrays and strings. The "
+                        "report's allocations show who allocates.");
 }
 
 void findings_rule_gc(findings_context *c)
@@ -98,6 +102,8 @@ void findings_rule_gc(findings_context *c)
     if (!sum(c, &s) || (double)s.count < findings_limit(c, THRESHOLD_GC_COUNT))
         return;
     percent = 100.0 * (double)s.pause / 1e9 / c->seconds;
+    if (findings_churns_large(c)) /* large-object-churn tells of them */
+        s.full -= s.large;
     if (percent >= findings_limit(c, THRESHOLD_GC_SHARE) ||
         (double)s.full / c->seconds >= findings_limit(c, THRESHOLD_GC_GEN2) ||
         (double)s.induced / c->seconds >= findings_limit(c, THRESHOLD_GC_INDUCED))
@@ -113,6 +119,8 @@ void findings_rule_pauses(findings_context *c)
     if (!sum(c, &s) || (double)s.longest / 1e6 < findings_limit(c, THRESHOLD_PAUSE_LONG))
         return;
     slow = s.longest_suspending > s.longest / 2;
+    if (slow && c->stops_late)
+        return;
     f = findings_add(c,
                      (double)s.longest / 1e6 >= findings_limit(c, THRESHOLD_PAUSE_CRITICAL)
                          ? FINDINGS_CRITICAL

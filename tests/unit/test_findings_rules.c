@@ -1,0 +1,258 @@
+/* Unit tests of rules over events: suspensions, large objects, compilations, finalizers. Each fires
+ * on rows that are just beyond its thresholds, and is silent just below. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analysis/findings.h"
+#include "recording/encode.h"
+
+enum { MS = 1000000, MOST_COLUMNS = 8, OWN = 1, FRAMEWORK = 2, FINALIZER = 101 };
+
+static const recording_column PAUSE_COLUMNS[] = {
+    {RECORDING_TIME, "time", ""},       {RECORDING_STACK_ID, "stack", ""},
+    {RECORDING_DURATION, "weight", ""}, {RECORDING_DURATION, "suspending", ""},
+    {RECORDING_U64, "reason", ""},      {RECORDING_THREAD_ID, "last_thread", ""},
+};
+static const recording_table PAUSES = {"pauses", "pauses", PAUSE_COLUMNS, 6};
+static const recording_column ALLOCATION_COLUMNS[] = {
+    {RECORDING_TIME, "time", ""},      {RECORDING_STACK_ID, "stack", ""},
+    {RECORDING_STRING_ID, "type", ""}, {RECORDING_U64, "bytes", "bytes"},
+    {RECORDING_U64, "size", "bytes"},  {RECORDING_U64, "kind", ""},
+};
+static const recording_table ALLOCATIONS = {"allocations", "allocations", ALLOCATION_COLUMNS, 6};
+static const recording_column JIT_COLUMNS[] = {
+    {RECORDING_TIME, "time", ""},      {RECORDING_METHOD_ID, "method", ""},
+    {RECORDING_STRING_ID, "name", ""}, {RECORDING_DURATION, "weight", ""},
+    {RECORDING_U64, "tier", ""},
+};
+static const recording_table COMPILATIONS = {"compilations", "jit", JIT_COLUMNS, 5};
+static const recording_column THREAD_COLUMNS[] = {
+    {RECORDING_TIME, "time", ""},
+    {RECORDING_THREAD_ID, "thread", ""},
+    {RECORDING_STACK_ID, "stack", ""},
+    {RECORDING_U64, "look", ""},
+};
+static const recording_table THREADS = {"threads", "threads", THREAD_COLUMNS, 4};
+static const recording_column LOOK_COLUMNS[] = {
+    {RECORDING_TIME, "time", ""},
+    {RECORDING_U64, "look", ""},
+};
+static const recording_table LOOKS = {"looks", "threads", LOOK_COLUMNS, 2};
+
+static void put_strings(buffer *b)
+{
+    static const char *const TEXTS[] = {
+        "Shop",          "Shop.Native.Copy", "System.Private.CoreLib",
+        "System.GC.Run", "System.Byte[]",    "DiscountRule"};
+    size_t chunk = recording_begin_chunk(b, RECORDING_STRING, 0);
+
+    for (uint64_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++)
+        recording_put_string(b, i + 1, TEXTS[i], strlen(TEXTS[i]));
+    recording_end_chunk(b, chunk);
+}
+
+/* Stack OWN is in the program's code, FRAMEWORK in the core library's. */
+static void put_code(buffer *b)
+{
+    static const uint8_t MVID[16] = {1};
+    size_t chunk = recording_begin_chunk(b, RECORDING_MODULE, 0);
+
+    for (uint64_t i = 0; i < 2; i++) {
+        recording_module module = {i + 1, RECORDING_MODULE_MANAGED, 1 + 2 * i, 0, MVID, 16, 0, 0};
+
+        recording_put_module(b, &module);
+    }
+    recording_end_chunk(b, chunk);
+    chunk = recording_begin_chunk(b, RECORDING_METHOD, 0);
+    for (uint64_t i = 0; i < 2; i++) {
+        recording_method method = {i + 1, i + 1, 0x06000001 + i, 2 + 2 * i, 0, 0};
+
+        recording_put_method(b, &method);
+    }
+    recording_end_chunk(b, chunk);
+    chunk = recording_begin_chunk(b, RECORDING_FRAME, 0);
+    recording_put_frame(b, 1, RECORDING_FRAME_MANAGED, 1, 0);
+    recording_put_frame(b, 2, RECORDING_FRAME_MANAGED, 2, 0);
+    recording_end_chunk(b, chunk);
+    chunk = recording_begin_chunk(b, RECORDING_STACK, 0);
+    recording_put_stack(b, OWN, 0, 1);
+    recording_put_stack(b, FRAMEWORK, 0, 2);
+    recording_end_chunk(b, chunk);
+}
+
+static void begin(buffer *b, const char *attach, const recording_table *first,
+                  const recording_table *second)
+{
+    recording_thread worker = {100, 1, 0, 0, 0, 0};
+    recording_thread finalizer = {FINALIZER, 2, 0, RECORDING_THREAD_FINALIZER, 0, 0};
+    size_t chunk;
+
+    recording_put_file_header(b);
+    chunk = recording_begin_chunk(b, RECORDING_INFO, 0);
+    recording_put_info(b, "attach", attach);
+    recording_end_chunk(b, chunk);
+    put_strings(b);
+    put_code(b);
+    chunk = recording_begin_chunk(b, RECORDING_THREAD, 0);
+    recording_put_thread(b, &worker);
+    recording_put_thread(b, &finalizer);
+    recording_end_chunk(b, chunk);
+    chunk = recording_begin_chunk(b, RECORDING_TABLE, 0);
+    recording_put_table(b, 1, first);
+    if (second != NULL)
+        recording_put_table(b, 2, second);
+    recording_end_chunk(b, chunk);
+}
+
+static void put_row(buffer *b, uint64_t id, const recording_table *table,
+                    const uint64_t cells[MOST_COLUMNS])
+{
+    recording_rows rows;
+
+    recording_rows_begin(&rows, b, 0, id, table);
+    for (size_t i = 0; i < table->column_count; i++)
+        recording_rows_put(&rows, cells[i]);
+    assert_true(recording_rows_end(&rows));
+}
+
+/* Ends the recording after two seconds; the only finding, or NULL. `statement` and `place` are
+ * looked for in it. */
+static void judge(buffer *b, const char *id, const char *statement, const char *place)
+{
+    size_t chunk = recording_begin_chunk(b, RECORDING_END, 0);
+    recording_file *file = NULL;
+    findings found;
+    model m;
+
+    recording_put_end(b, "duration", UINT64_C(2000) * MS);
+    recording_end_chunk(b, chunk);
+    assert_int_equal(recording_file_open_bytes(b->data, b->length, &file, NULL), 0);
+    assert_int_equal(model_load(file, 0, &m, NULL), 0);
+    recording_file_close(file);
+    buffer_free(b);
+    assert_int_equal(findings_look(&m, NULL, &found, NULL), 0);
+    assert_int_equal(found.count, id == NULL ? 0 : 1);
+    if (id != NULL) {
+        assert_string_equal(found.items[0].id, id);
+        assert_non_null(strstr(found.items[0].statement, statement));
+        assert_string_equal(found.items[0].place, place);
+        assert_true(found.items[0].evidence_count > 0);
+    }
+    findings_free(&found);
+    model_free(&m);
+}
+
+static void put_pauses(buffer *b, uint64_t count, uint64_t suspending, uint64_t reason,
+                       uint64_t stack)
+{
+    begin(b, "attach", &PAUSES, NULL);
+    for (uint64_t i = 0; i < count; i++)
+        put_row(b, 1, &PAUSES,
+                (uint64_t[MOST_COLUMNS]){i * 100 * MS, stack, suspending + MS, suspending, reason,
+                                         100});
+}
+
+static void a_thread_that_stops_late_is_told(void **state)
+{
+    buffer b = BUFFER_EMPTY;
+
+    (void)state;
+    put_pauses(&b, 3, 80 * MS, 1, OWN);
+    judge(&b, "slow-suspension", "3 times in 2.0 s all threads waited", "Shop.Native.Copy");
+    put_pauses(&b, 2, 80 * MS, 1, OWN); /* too seldom */
+    judge(&b, NULL, NULL, NULL);
+    put_pauses(&b, 9, 19 * MS, 1, OWN); /* quick enough */
+    judge(&b, NULL, NULL, NULL);
+    put_pauses(&b, 9, 80 * MS, 9, OWN); /* our own looks */
+    judge(&b, NULL, NULL, NULL);
+    put_pauses(&b, 9, 80 * MS, 1, FRAMEWORK); /* nobody of the program */
+    judge(&b, NULL, NULL, NULL);
+}
+
+static void put_large(buffer *b, uint64_t count, uint64_t size, uint64_t kind)
+{
+    begin(b, "attach", &ALLOCATIONS, NULL);
+    for (uint64_t i = 0; i < count; i++)
+        put_row(b, 1, &ALLOCATIONS, (uint64_t[MOST_COLUMNS]){i * MS, OWN, 5, size, size, kind});
+}
+
+static void large_objects_are_counted(void **state)
+{
+    enum { SAMPLED = 0, LARGE = 2, MB = 1 << 20 };
+    buffer b = BUFFER_EMPTY;
+
+    (void)state;
+    put_large(&b, 60, MB, LARGE);
+    judge(&b, "large-object-churn", "30 MB of large objects are allocated a second (30 objects)",
+          "Shop.Native.Copy");
+    put_large(&b, 38, MB, LARGE); /* 19 MB a second */
+    judge(&b, NULL, NULL, NULL);
+    put_large(&b, 8, 100 * MB, LARGE); /* few, if very large */
+    judge(&b, NULL, NULL, NULL);
+    put_large(&b, 60, MB, SAMPLED); /* small ones */
+    judge(&b, NULL, NULL, NULL);
+}
+
+/* `method` 0: made at run time. `from` and `to` in milliseconds. */
+static void put_compilations(buffer *b, const char *attach, uint64_t method, uint64_t from,
+                             uint64_t to)
+{
+    begin(b, attach, &COMPILATIONS, NULL);
+    for (uint64_t at = from; at < to; at += 20)
+        put_row(b, 1, &COMPILATIONS,
+                (uint64_t[MOST_COLUMNS]){at * MS, method, method == 0 ? 6 : 0, MS / 2, 2});
+}
+
+static void compiling_without_end_is_told(void **state)
+{
+    buffer b = BUFFER_EMPTY;
+
+    (void)state;
+    put_compilations(&b, "attach", 0, 0, 2000);
+    judge(&b, "jit-storm", "50 methods a second are made at run time", "DiscountRule");
+    put_compilations(&b, "start", 0, 0, 2000); /* it starts */
+    judge(&b, NULL, NULL, NULL);
+    put_compilations(&b, "attach", 1, 0, 2000); /* its own methods, for the first time */
+    judge(&b, NULL, NULL, NULL);
+    put_compilations(&b, "attach", 0, 0, 1000); /* it was over in the last half */
+    judge(&b, NULL, NULL, NULL);
+}
+
+/* The finalizer thread in each of ten looks; in `own` of them in the program's code. */
+static void put_finalizers(buffer *b, uint64_t own)
+{
+    begin(b, "attach", &THREADS, &LOOKS);
+    for (uint64_t i = 0; i < 10; i++) {
+        put_row(b, 1, &THREADS,
+                (uint64_t[MOST_COLUMNS]){i * 100 * MS, FINALIZER, i < own ? OWN : 0, i});
+        put_row(b, 2, &LOOKS, (uint64_t[MOST_COLUMNS]){i * 100 * MS, i});
+    }
+}
+
+static void finalizers_that_wait_are_told(void **state)
+{
+    buffer b = BUFFER_EMPTY;
+
+    (void)state;
+    put_finalizers(&b, 8);
+    judge(&b, "finalizer-backlog", "in Shop.Native.Copy in 8 of 10 looks", "Shop.Native.Copy");
+    put_finalizers(&b, 6);
+    judge(&b, NULL, NULL, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thread_that_stops_late_is_told),
+        cmocka_unit_test(large_objects_are_counted),
+        cmocka_unit_test(compiling_without_end_is_told),
+        cmocka_unit_test(finalizers_that_wait_are_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
