@@ -1,10 +1,15 @@
 // Exceptions and code with odd fates. --parts, comma-separated: filter (a filter throws, and catches
 // one of its own), deep (caught 200 frames further out), slow (a filter takes its time), constructor
-// (thrown in a static constructor, which only the runtime catches), gone (types of assemblies that
+// (thrown in a static constructor, which only the runtime catches), finally (blocks on the way throw
+// others), reflection (through the runtime's own frames), leaving (a filter lets one out), dynamic
+// (thrown and caught in methods made at run time), gone (types of assemblies that
 // are unloaded again, --types of them, each thrown --throws times), burn (methods Burn.NumberN.Spin
 // of assemblies that are unloaded again, --types of them, which all work alike: --work million
-// steps each), unhandled (in Main) and unhandled-thread. Prints "TYPE thrown=N rethrown=0" for the part gone.
+// steps each), unhandled (in Main), unhandled-thread, guarded and guarded-thread (unhandled too, but
+// the outermost method has a catch that does not fit). open: 39 exceptions whose fate is not known
+// yet when the program ends the way --by says: fail-fast or overflow, when stdin is closed. Prints "TYPE thrown=N rethrown=0" for the part gone.
 using System;
+using System.Linq.Expressions;
 using System.Reflection;
 using System.Reflection.Emit;
 using System.Runtime.CompilerServices;
@@ -29,6 +34,16 @@ namespace Fates
                 CatchPastSlowFilter();
             if (parts.Contains(",constructor,"))
                 CatchConstructor();
+            if (parts.Contains(",finally,"))
+                Ways.Run();
+            if (parts.Contains(",reflection,"))
+                CatchReflection();
+            if (parts.Contains(",leaving,"))
+                CatchPastLeavingFilter();
+            if (parts.Contains(",dynamic,"))
+                Made.Run();
+            if (parts.Contains(",open,"))
+                Open.Run(39, patient.Text("by", "fail-fast"));
             if (parts.Contains(",gone,"))
                 Unloading.Run(patient.Number("types", 50), patient.Number("throws", 150));
             if (parts.Contains(",burn,"))
@@ -39,9 +54,73 @@ namespace Fates
                 thread.Start();
                 thread.Join();
             }
+            if (parts.Contains(",guarded-thread,"))
+            {
+                Thread thread = new Thread(GuardUnhandled);
+                thread.Start();
+                thread.Join();
+            }
+            try
+            {
+                if (parts.Contains(",guarded,"))
+                    ThrowUnhandled();
+            }
+            catch (TimeoutException)
+            {
+                return 1;
+            }
             if (parts.Contains(",unhandled,"))
                 ThrowUnhandled();
             return 0;
+        }
+
+        // Where a thread begins, with a catch that does not fit.
+        private static void GuardUnhandled()
+        {
+            try
+            {
+                ThrowUnhandled();
+            }
+            catch (TimeoutException)
+            {
+                Console.WriteLine("not this one");
+            }
+        }
+
+        private static void CatchReflection()
+        {
+            try
+            {
+                typeof(Program).GetMethod(nameof(ThrowForReflection))!.Invoke(null, null);
+            }
+            catch (TargetInvocationException)
+            {
+            }
+        }
+
+        public static void ThrowForReflection()
+        {
+            throw new EntryPointNotFoundException("through the runtime");
+        }
+
+        private static void CatchPastLeavingFilter()
+        {
+            try
+            {
+                throw new RankException("past a filter that fails");
+            }
+            catch (RankException) when (FailingFilter())
+            {
+            }
+            catch (RankException)
+            {
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static bool FailingFilter()
+        {
+            throw new DivideByZeroException("leaves a filter");
         }
 
         private static void CatchPastBusyFilter()
@@ -138,6 +217,186 @@ namespace Fates
             throw new ApplicationException(
                 "nobody takes this",
                 new InvalidOperationException("because of this", new FormatException("and that")));
+        }
+    }
+
+    /// <summary>Exceptions on whose way to the catcher others are thrown.</summary>
+    public static class Ways
+    {
+        public static void Run()
+        {
+            CatchOther();
+            CatchOtherInside();
+            CatchAfterBusyBlock();
+        }
+
+        private static void CatchOther()
+        {
+            try
+            {
+                ThrowTwo();
+            }
+            catch (OverflowException)
+            {
+            }
+            catch (InsufficientMemoryException)
+            {
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void ThrowTwo()
+        {
+            try
+            {
+                throw new OverflowException("is lost");
+            }
+            finally
+            {
+                Throw(new InsufficientMemoryException("takes its place"));
+            }
+        }
+
+        private static void CatchOtherInside()
+        {
+            try
+            {
+                try
+                {
+                    throw new NotImplementedException("is lost too");
+                }
+                finally
+                {
+                    Throw(new InsufficientExecutionStackException("takes that place"));
+                }
+            }
+            catch (NotImplementedException)
+            {
+            }
+            catch (InsufficientExecutionStackException)
+            {
+            }
+        }
+
+        private static void CatchAfterBusyBlock()
+        {
+            try
+            {
+                try
+                {
+                    throw new AccessViolationException("goes on");
+                }
+                finally
+                {
+                    try
+                    {
+                        Throw(new DataMisalignedException("stays in the block"));
+                    }
+                    catch (DataMisalignedException)
+                    {
+                    }
+                }
+            }
+            catch (AccessViolationException)
+            {
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Throw(Exception e)
+        {
+            throw e;
+        }
+    }
+
+    /// <summary>Methods made at run time that throw and catch.</summary>
+    public static class Made
+    {
+        public static void Run()
+        {
+            ParameterExpression number = Expression.Parameter(typeof(int));
+            Func<int, int> divide = Expression.Lambda<Func<int, int>>(
+                Expression.Divide(Expression.Constant(1), number), "DivideRule",
+                new[] { number }).Compile();
+            Func<int, int> guard = Expression.Lambda<Func<int, int>>(
+                Expression.TryCatch(
+                    Expression.Call(typeof(Made).GetMethod(nameof(Fail))!, number),
+                    Expression.Catch(typeof(FormatException), Expression.Constant(-1))),
+                "GuardRule", new[] { number }).Compile();
+            Action thrower = Thrower();
+
+            try
+            {
+                thrower();
+            }
+            catch (System.IO.PathTooLongException)
+            {
+            }
+            try
+            {
+                divide(0);
+            }
+            catch (DivideByZeroException)
+            {
+            }
+            guard(1);
+        }
+
+        public static int Fail(int number)
+        {
+            throw new FormatException("from a rule");
+        }
+
+        private static Action Thrower()
+        {
+            DynamicMethod method = new DynamicMethod("ThrowRule", typeof(void), null);
+            ILGenerator code = method.GetILGenerator();
+
+            code.Emit(OpCodes.Ldstr, "from a made method");
+            code.Emit(OpCodes.Newobj,
+                typeof(System.IO.PathTooLongException).GetConstructor(new[] { typeof(string) })!);
+            code.Emit(OpCodes.Throw);
+            return (Action)method.CreateDelegate(typeof(Action));
+        }
+    }
+
+    /// <summary>A program that dies while exceptions are on their way.</summary>
+    public static class Open
+    {
+        public static void Run(int count, string by)
+        {
+            if (count == 0)
+                End(by);
+            try
+            {
+                throw new TimeoutException("number " + count);
+            }
+            catch (TimeoutException) when (Next(count, by))
+            {
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static bool Next(int count, string by)
+        {
+            Run(count - 1, by);
+            return true;
+        }
+
+        private static void End(string by)
+        {
+            while (Console.In.Read() >= 0)
+            {
+            }
+            if (by == "overflow")
+                Deeper(1);
+            Environment.FailFast("the end");
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static int Deeper(int depth)
+        {
+            return Deeper(depth + 1) + depth;
         }
     }
 

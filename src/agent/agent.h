@@ -28,7 +28,7 @@ enum {
     AGENT_RING_SIZE = 1 << 20,
     AGENT_TICK_MS = 100,         /* rounds of the own thread while something records */
     AGENT_LONGEST_TICK_MS = 500, /* … while every engine can wait */
-    AGENT_SOON_MS = 10,          /* from a first event to its round */
+    AGENT_SOON_MS = 5,           /* from a first event to its round */
     AGENT_GRACE_MS = 2000,       /* for the tool to say hello, to start, to take the last records */
     AGENT_ALONE_MS = 1500, /* for the tool to connect; with the runtime's detaching under 2 s */
     AGENT_FIRST_SLAB = 16 << 10,
@@ -102,10 +102,11 @@ struct agent {
     int wake; /* eventfd */
     atomic_bool waking;
     atomic_bool has_news; /* woken by agent_wake, not by a ring that fills */
-    uint64_t soon_ns;     /* a round before the next tick; 0 = none */
-    atomic_int hurries;   /* rounds asked for by agent_hurry */
-    atomic_int hurried;   /* and made */
-    atomic_uint unloads;  /* modules that went */
+    atomic_bool news_told;
+    uint64_t soon_ns;    /* a round before the next tick; 0 = none */
+    atomic_int hurries;  /* rounds asked for by agent_hurry */
+    atomic_int hurried;  /* and made */
+    atomic_uint unloads; /* modules that went */
     unsigned unloads_met;
     atomic_uint tick; /* counts rounds; callbacks refill their allowances by it */
     ring events;
@@ -133,6 +134,8 @@ SIGNAL_SAFE void agent_commit(agent *a, unsigned engine_index, void *payload, si
                               unsigned kind, size_t length);
 /* Lets the own thread look now instead of at its next tick; at most once per tick. */
 SIGNAL_SAFE void agent_wake(agent *a);
+/* The same, but once per round: for what must not be lost when the program dies. */
+SIGNAL_SAFE void agent_tell_news(agent *a);
 /* Has everything so far sent now and waits until it is, at most so long. For the last moments of a
  * program only. */
 void agent_hurry(agent *a, unsigned milliseconds);
@@ -150,6 +153,9 @@ static inline bool agent_is_active(agent *a, unsigned engine_index)
 
 /* Writes a row to every session that runs this engine. */
 void agent_row(agent *a, unsigned engine_index, unsigned table, const uint64_t *cells);
+/* Corrects the number of records that is shown to people: a row that stands for many, or that takes
+ * the place of another. */
+void agent_count_rows(agent *a, unsigned engine_index, int64_t more);
 /* The parameters of the sessions that run this engine, one after the other; *position starts at
  * 0; NULL at the end. */
 const catalogue_selected *agent_user(agent *a, unsigned engine_index, size_t *position);

@@ -56,9 +56,26 @@ static void on_exception_filter_leave(void *context)
     TO_EXCEPTIONS(on_exception_filter_leave, context);
 }
 
+static void on_exception_unwind_enter(void *context, FunctionID function)
+{
+    (void)function;
+    TO_EXCEPTIONS(on_exception_unwind, context);
+}
+
+static void on_exception_unwind_leave(void *context)
+{
+    TO_EXCEPTIONS(on_exception_unwind, context);
+}
+
+static void on_exception_finally_leave(void *context)
+{
+    TO_EXCEPTIONS(on_exception_finally_leave, context);
+}
+
 static void on_exception_caught(void *context, FunctionID function, ObjectID object)
 {
     (void)function;
+    TO_EXCEPTIONS(on_exception_catcher_enter, context);
     if (agent_is_active(context, ENGINE_INDEX_trace))
         ENGINE_trace.on_exception_caught(context, object);
 }
@@ -207,6 +224,9 @@ const clr_profiler_callbacks AGENT_CALLBACKS = {
     .exception_search_function_leave = on_exception_search_leave,
     .exception_search_filter_enter = on_exception_filter_enter,
     .exception_search_filter_leave = on_exception_filter_leave,
+    .exception_unwind_function_enter = on_exception_unwind_enter,
+    .exception_unwind_function_leave = on_exception_unwind_leave,
+    .exception_unwind_finally_leave = on_exception_finally_leave,
     .exception_catcher_enter = on_exception_caught,
     .thread_assigned_to_os_thread = on_thread_assigned,
     .thread_destroyed = on_thread_destroyed,

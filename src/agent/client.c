@@ -204,7 +204,7 @@ void client_tell_state(agent *a, client *c)
 {
     control_state state = {0};
 
-    state.rows = c->rows_told = c->out.rows;
+    state.rows = c->rows_told = c->out.rows + c->out.more_rows;
     state.lost = c->out.dropped;
     for (unsigned i = 0; i < ENGINE_COUNT; i++)
         for (size_t k = 0; k < ENGINES[i]->loss_count && (c->engines & 1ull << i) != 0; k++)
@@ -269,7 +269,7 @@ void client_report(agent *a, client *c, bool with_cost)
 {
     if (c->state != CLIENT_RECORDING)
         return;
-    if (c->out.rows != c->rows_told)
+    if (c->out.rows + c->out.more_rows != c->rows_told)
         client_tell_state(a, c); /* now: the process may end before anybody asks */
     for (unsigned i = 0; i < ENGINE_COUNT; i++) {
         for (size_t k = 0; k < ENGINES[i]->loss_count && (c->engines & 1ull << i) != 0; k++)

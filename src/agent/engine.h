@@ -85,6 +85,9 @@ typedef struct {
     void (*on_exception_search_leave)(agent *a);
     void (*on_exception_filter_enter)(agent *a);
     void (*on_exception_filter_leave)(agent *a);
+    void (*on_exception_unwind)(agent *a); /* the second pass enters or leaves a frame */
+    void (*on_exception_finally_leave)(agent *a);
+    void (*on_exception_catcher_enter)(agent *a);
     void (*on_exception_caught)(agent *a, ObjectID object);
     void (*on_thread_assigned)(agent *a, ThreadID thread, uint32_t os_thread);
     void (*on_thread_destroyed)(agent *a, ThreadID thread);

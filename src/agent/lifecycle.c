@@ -30,19 +30,29 @@ SIGNAL_SAFE void agent_commit(agent *a, unsigned engine_index, void *payload, si
     ring_commit(&a->events, payload, reserved, (engine_index + 1) << 6 | kind, length);
 }
 
-SIGNAL_SAFE void agent_wake(agent *a)
+SIGNAL_SAFE static void wake_once(agent *a, atomic_bool *told)
 {
     uint64_t one = 1;
     int saved;
 
-    if (atomic_load_explicit(&a->waking, memory_order_relaxed) ||
-        atomic_exchange_explicit(&a->waking, true, memory_order_relaxed))
+    if (atomic_load_explicit(told, memory_order_relaxed) ||
+        atomic_exchange_explicit(told, true, memory_order_relaxed))
         return;
     atomic_store_explicit(&a->has_news, true, memory_order_relaxed);
     saved = errno;
     if (write(a->wake, &one, sizeof one) < 0)
-        atomic_store_explicit(&a->waking, false, memory_order_relaxed);
+        atomic_store_explicit(told, false, memory_order_relaxed);
     errno = saved;
+}
+
+SIGNAL_SAFE void agent_wake(agent *a)
+{
+    wake_once(a, &a->waking);
+}
+
+SIGNAL_SAFE void agent_tell_news(agent *a)
+{
+    wake_once(a, &a->news_told);
 }
 
 void agent_hurry(agent *a, unsigned milliseconds)
@@ -69,6 +79,13 @@ void agent_row(agent *a, unsigned engine_index, unsigned table, const uint64_t *
     for (size_t i = 0; i < AGENT_CLIENTS; i++)
         if ((a->clients[i].engines & 1ull << engine_index) != 0)
             output_row(&a->clients[i].out, engine_index, table, cells);
+}
+
+void agent_count_rows(agent *a, unsigned engine_index, int64_t more)
+{
+    for (size_t i = 0; i < AGENT_CLIENTS; i++)
+        if ((a->clients[i].engines & 1ull << engine_index) != 0)
+            a->clients[i].out.more_rows += (uint64_t)more;
 }
 
 const catalogue_selected *agent_user(agent *a, unsigned engine_index, size_t *position)
@@ -261,6 +278,7 @@ void agent_collect(agent *a, bool last)
 {
     ring_record record;
 
+    atomic_store_explicit(&a->news_told, false, memory_order_relaxed);
     forget_unloaded(a);
     while (ring_next(&a->events, &record)) {
         unsigned index = record.kind >> 6;

@@ -51,9 +51,10 @@ typedef struct {
     output_table *tables[ENGINE_COUNT * ENGINE_MAX_TABLES];
     size_t waiting; /* bytes in definitions and tables */
     uint64_t rows;
-    uint64_t dropped; /* rows: the tool is too slow, or there is no memory */
-    bool broken;      /* an append failed since the last gather */
-    buffer pending;   /* whole chunks on their way */
+    uint64_t more_rows; /* that the rows stand for; may be below 0 */
+    uint64_t dropped;   /* rows: the tool is too slow, or there is no memory */
+    bool broken;        /* an append failed since the last gather */
+    buffer pending;     /* whole chunks on their way */
     size_t pending_sent;
 } output;
 

@@ -89,12 +89,11 @@ static int time_to_sleep(const agent *a, uint64_t now)
  * belongs to it. */
 static void heed_wake(agent *a)
 {
-    if (atomic_load(&a->hurries) != atomic_load(&a->hurried))
+    if (atomic_load(&a->hurries) != atomic_load(&a->hurried) || atomic_load(&a->events.waking) ||
+        !atomic_exchange(&a->has_news, false))
         agent_round(a, false);
-    else if (atomic_exchange(&a->has_news, false))
+    else if (a->soon_ns == 0)
         a->soon_ns = os_monotonic_ns() + (uint64_t)AGENT_SOON_MS * 1000000;
-    else
-        agent_round(a, false);
 }
 
 static void sleep_and_serve(agent *a)

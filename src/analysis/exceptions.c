@@ -113,16 +113,18 @@ static uint64_t bucket_length(uint64_t duration_ns)
 
 static uint32_t fate_of(uint64_t flags)
 {
-    return (flags & 2) != 0   ? EXCEPTIONS_CAUGHT
-           : (flags & 4) != 0 ? EXCEPTIONS_UNCAUGHT
-                              : EXCEPTIONS_NOT_KNOWN;
+    return (flags & 2) != 0    ? EXCEPTIONS_CAUGHT
+           : (flags & 4) != 0  ? EXCEPTIONS_UNCAUGHT
+           : (flags & 8) != 0  ? EXCEPTIONS_REPLACED
+           : (flags & 16) != 0 ? EXCEPTIONS_RUNTIME
+                               : EXCEPTIONS_NOT_KNOWN;
 }
 
 const char *exceptions_fate_name(uint32_t fate)
 {
-    static const char *const NAMES[] = {"unknown", "caught", "uncaught"};
+    static const char *const NAMES[] = {"unknown", "caught", "uncaught", "replaced", "runtime"};
 
-    return NAMES[fate <= EXCEPTIONS_UNCAUGHT ? fate : 0];
+    return NAMES[fate <= EXCEPTIONS_RUNTIME ? fate : 0];
 }
 
 static bool add_rows(exceptions *result, indexes *index, const columns *c, size_t rows)
@@ -135,6 +137,7 @@ static bool add_rows(exceptions *result, indexes *index, const columns *c, size_
             .caught_in = (uint32_t)cell(c->caught_in, i, 0),
             .fate = fate_of(cell(c->flags, i, 0)),
             .inner = (uint32_t)cell(c->inner, i, 0),
+            .message_is_cut = (cell(c->flags, i, 0) & 32) != 0,
             .count = cell(c->count, i, 1),
             .first = cell(c->time, i, 0),
         };

@@ -10,7 +10,13 @@
 #define EXCEPTIONS_BUCKETS 60
 
 /* What became of an exception. */
-enum { EXCEPTIONS_NOT_KNOWN, EXCEPTIONS_CAUGHT, EXCEPTIONS_UNCAUGHT };
+enum {
+    EXCEPTIONS_NOT_KNOWN,
+    EXCEPTIONS_CAUGHT,
+    EXCEPTIONS_UNCAUGHT,
+    EXCEPTIONS_REPLACED,
+    EXCEPTIONS_RUNTIME, /* taken by the runtime itself */
+};
 
 typedef struct {
     uint32_t type;      /* string */
@@ -19,6 +25,7 @@ typedef struct {
     uint32_t caught_in; /* method of the process, 0 = not known */
     uint32_t fate;      /* EXCEPTIONS_… */
     uint32_t inner; /* string, a line for each inner exception; of a place: the first one seen */
+    bool message_is_cut;
     uint64_t count;
     uint64_t first; /* time, ns */
     uint64_t last;
@@ -43,7 +50,7 @@ typedef struct {
 /* table: the process's `exceptions` table. */
 int exceptions_summarise(const model *m, const model_process *process, const model_table *table,
                          exceptions *result, error *e);
-/* "caught", "uncaught", "unknown". */
+/* "caught", "uncaught", "replaced", "runtime", "unknown". */
 const char *exceptions_fate_name(uint32_t fate);
 void exceptions_free(exceptions *result);
 

@@ -21,6 +21,7 @@ static void free_tables(model_process *p)
             memory_free(p->tables[i].columns[k].u32);
             memory_free(p->tables[i].columns[k].u64);
         }
+        table_u64_free(&p->tables[i].numbered);
         memory_free(p->tables[i].columns);
     }
     memory_free(p->tables);

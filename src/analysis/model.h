@@ -104,6 +104,9 @@ typedef struct {
     size_t column_count;
     size_t rows;
     size_t capacity;
+    /* private: only while loading */
+    table_u64 numbered;   /* value of the column `row` to the row + 1 */
+    size_t number_column; /* its index + 1; 0 = there is none */
 } model_table;
 
 typedef struct {

@@ -8,6 +8,8 @@
 
 static const size_t MAXIMUM_TABLES = 1000;
 static const size_t FIRST_ROWS = 256;
+/* The column of rows that may be written again: the last one with the same value counts. */
+static const char NUMBER[] = "row";
 
 static bool is_narrow(uint8_t type)
 {
@@ -50,6 +52,9 @@ static bool load_columns(model *m, model_table *table, uint64_t count, reader *r
         model_column *column = &table->columns[table->column_count++];
 
         column->type = head.type > UINT8_MAX ? 0 : (uint8_t)head.type;
+        if (column->type == RECORDING_U64 && head.name.length == sizeof NUMBER - 1 &&
+            memcmp(head.name.bytes, NUMBER, sizeof NUMBER - 1) == 0)
+            table->number_column = (size_t)i + 1;
         if (!strings_add(&m->strings, head.name.bytes, head.name.length, &column->name) ||
             !strings_add(&m->strings, head.unit.bytes, head.unit.length, &column->unit))
             return false;
@@ -144,10 +149,28 @@ static uint32_t resolve(model *m, model_process *p, uint8_t type, uint64_t id)
     }
 }
 
-static void store_row(model *m, model_process *p, model_table *table, const uint64_t *cells)
+/* Where the row goes: to the end, or to the place of an earlier one with its number. */
+static int place_row(model *m, model_table *table, const uint64_t *cells, size_t *row)
 {
-    size_t row = table->rows++;
+    uint64_t number = table->number_column == 0 ? 0 : cells[table->number_column - 1];
+    uint64_t earlier;
 
+    if (number != 0 && table_u64_get(&table->numbered, number, &earlier)) {
+        *row = (size_t)earlier - 1;
+        return 0;
+    }
+    if (table->rows == table->capacity && !grow_rows(m, table))
+        return ERROR_MEMORY;
+    *row = table->rows++;
+    if (number != 0 &&
+        (!model_charge(m, 4 * sizeof number) || !table_u64_put(&table->numbered, number, *row + 1)))
+        return ERROR_MEMORY;
+    return 0;
+}
+
+static void store_row(model *m, model_process *p, model_table *table, size_t row,
+                      const uint64_t *cells)
+{
     for (size_t i = 0; i < table->column_count; i++) {
         model_column *column = &table->columns[i];
         uint64_t value = cells[i];
@@ -182,9 +205,11 @@ int model_load_rows(model *m, model_process *p, reader *r)
     for (size_t i = 0; i < table->column_count; i++)
         types[i] = table->columns[i].type;
     while (recording_next_row(r, types, table->column_count, previous, cells)) {
-        if (table->rows == table->capacity && !grow_rows(m, table))
+        size_t row;
+
+        if (place_row(m, table, cells, &row) != 0)
             return ERROR_MEMORY;
-        store_row(m, p, table, cells);
+        store_row(m, p, table, row, cells);
     }
     return 0;
 }

@@ -14,8 +14,18 @@ static unsigned first_place(uintptr_t thread)
     return (unsigned)table_hash_u64(thread) & (CATCH_THREADS - 1);
 }
 
+/* Nobody is asked for entries while no thread has any. */
+static void set_depth(exception_catch *c, catch_thread *t, unsigned depth)
+{
+    unsigned before = atomic_exchange_explicit(&t->depth, depth, memory_order_relaxed);
+
+    if ((before == 0) != (depth == 0))
+        atomic_fetch_add_explicit(&c->busy, depth != 0 ? 1 : -1, memory_order_relaxed);
+}
+
 void catch_reset(exception_catch *c)
 {
+    atomic_store(&c->busy, 0);
     for (unsigned i = 0; i < CATCH_THREADS; i++) {
         atomic_store(&c->threads[i].depth, 0);
         atomic_store(&c->threads[i].thread, 0);
@@ -49,7 +59,7 @@ catch_thread *catch_find_or_make(exception_catch *c, uintptr_t thread, unsigned 
 
         if (atomic_compare_exchange_strong(&t->thread, &there, thread) || there == thread) {
             if (there == 0)
-                atomic_store(&t->depth, 0);
+                set_depth(c, t, 0);
             atomic_store_explicit(&t->used, tick, memory_order_relaxed);
             return t;
         }
@@ -59,12 +69,13 @@ catch_thread *catch_find_or_make(exception_catch *c, uintptr_t thread, unsigned 
     owner = atomic_load(&oldest->thread);
     if (!atomic_compare_exchange_strong(&oldest->thread, &owner, thread))
         return NULL;
-    atomic_store(&oldest->depth, 0);
+    set_depth(c, oldest, 0);
     atomic_store_explicit(&oldest->used, tick, memory_order_relaxed);
     return oldest;
 }
 
-void catch_push(catch_thread *t, uint64_t number, uintptr_t outermost)
+void catch_push(exception_catch *c, catch_thread *t, uint64_t number, uintptr_t outermost,
+                unsigned tick)
 {
     unsigned depth = atomic_load_explicit(&t->depth, memory_order_relaxed) + 1;
     catch_entry *entry = &t->entries[depth % CATCH_DEPTH];
@@ -73,13 +84,17 @@ void catch_push(catch_thread *t, uint64_t number, uintptr_t outermost)
     atomic_store_explicit(&entry->outermost, outermost, memory_order_relaxed);
     atomic_store_explicit(&entry->frames_to_go, 0, memory_order_relaxed);
     atomic_store_explicit(&entry->level, depth, memory_order_relaxed);
+    atomic_store_explicit(&entry->tick, tick, memory_order_relaxed);
     atomic_store_explicit(&entry->searched_through, false, memory_order_relaxed);
-    atomic_store_explicit(&t->depth, depth, memory_order_relaxed);
+    atomic_store_explicit(&entry->found, false, memory_order_relaxed);
+    atomic_store_explicit(&entry->ended, false, memory_order_relaxed);
+    atomic_store_explicit(&entry->doubtful, false, memory_order_relaxed);
+    set_depth(c, t, depth);
 }
 
-void catch_push_mark(catch_thread *t)
+void catch_push_mark(exception_catch *c, catch_thread *t)
 {
-    catch_push(t, MARK, 0);
+    catch_push(c, t, MARK, 0, 0);
 }
 
 /* The entry at the top, a mark too; NULL when there is none or it was overwritten. */
@@ -101,32 +116,54 @@ catch_entry *catch_top(catch_thread *t)
                : NULL;
 }
 
-static uint64_t take_off(catch_thread *t)
+static uint64_t take_off(exception_catch *c, catch_thread *t)
 {
     catch_entry *entry = top(t);
     unsigned depth = atomic_load_explicit(&t->depth, memory_order_relaxed);
 
     if (depth != 0)
-        atomic_store_explicit(&t->depth, depth - 1, memory_order_relaxed);
+        set_depth(c, t, depth - 1);
     return entry == NULL ? 0 : atomic_load_explicit(&entry->number, memory_order_relaxed);
 }
 
-uint64_t catch_pop(catch_thread *t)
+uint64_t catch_pop(exception_catch *c, catch_thread *t)
 {
-    return catch_top(t) == NULL && top(t) != NULL ? 0 : take_off(t);
+    return catch_top(t) == NULL && top(t) != NULL ? 0 : take_off(c, t);
 }
 
-void catch_pop_mark(catch_thread *t)
+void catch_drop_ended(exception_catch *c, catch_thread *t)
 {
-    for (unsigned i = 0; i < CATCH_DEPTH; i++) {
-        unsigned depth = atomic_load_explicit(&t->depth, memory_order_relaxed);
+    catch_entry *entry = catch_top(t);
+
+    if (entry != NULL && atomic_load_explicit(&entry->ended, memory_order_relaxed))
+        take_off(c, t);
+}
+
+/* The depth of the latest mark; 0 = none. */
+static unsigned mark_depth(const catch_thread *t)
+{
+    unsigned depth = atomic_load_explicit(&t->depth, memory_order_relaxed);
+
+    for (unsigned i = 0; i < CATCH_DEPTH && i < depth; i++) {
         const catch_entry *entry = &t->entries[(depth - i) % CATCH_DEPTH];
 
-        if (i >= depth || atomic_load(&entry->level) != depth - i)
-            return;
-        if (atomic_load(&entry->number) != MARK)
-            continue;
-        atomic_store_explicit(&t->depth, depth - i - 1, memory_order_relaxed);
-        return;
+        if (atomic_load(&entry->level) != depth - i)
+            break;
+        if (atomic_load(&entry->number) == MARK)
+            return depth - i;
     }
+    return 0;
+}
+
+void catch_pop_mark(exception_catch *c, catch_thread *t)
+{
+    unsigned depth = mark_depth(t);
+
+    if (depth != 0)
+        set_depth(c, t, depth - 1);
+}
+
+bool catch_is_in_filter(const catch_thread *t)
+{
+    return mark_depth(t) != 0;
 }

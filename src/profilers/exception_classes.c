@@ -100,6 +100,11 @@ bool exception_classes_take(exception_classes *c, uint32_t place, uint32_t *gene
     return true;
 }
 
+void exception_classes_return(exception_classes *c, uint32_t place, uint64_t count)
+{
+    atomic_fetch_add_explicit(&c->places[place].word, count, memory_order_relaxed);
+}
+
 void exception_classes_recycle(exception_classes *c, uint32_t place)
 {
     uint64_t word = atomic_load(&c->places[place].word);

@@ -48,6 +48,8 @@ void exception_classes_reset(exception_classes *c);
 /* Takes the count out; false when it is 0. */
 bool exception_classes_take(exception_classes *c, uint32_t place, uint32_t *generation,
                             uint64_t *count);
+/* Puts a count back that was just taken. */
+void exception_classes_return(exception_classes *c, uint32_t place, uint64_t count);
 /* Frees a forgotten place for another class. */
 void exception_classes_recycle(exception_classes *c, uint32_t place);
 

@@ -109,7 +109,7 @@ static uintptr_t reference_at(exception_layout *layout, ObjectID object, atomic_
 exception_text exception_message(exception_layout *layout, ObjectID object, size_t limit)
 {
     uintptr_t string = reference_at(layout, object, &layout->message);
-    exception_text text = {NULL, 0};
+    exception_text text = {NULL, 0, false};
     uint32_t length;
 
     if (string == 0)
@@ -117,6 +117,7 @@ exception_text exception_message(exception_layout *layout, ObjectID object, size
     memcpy(&length, (const void *)(string + atomic_load(&layout->string_length)), sizeof length);
     text.units = (const WCHAR *)(string + atomic_load(&layout->string_start));
     text.count = length < limit ? length : limit;
+    text.is_cut = length > limit;
     return text;
 }
 

@@ -23,6 +23,7 @@ typedef struct {
 typedef struct {
     const WCHAR *units;
     size_t count;
+    bool is_cut;
 } exception_text;
 
 /* Learns the layout from the class of any exception; 0 when the runtime does not tell it. */

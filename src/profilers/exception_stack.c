@@ -2,6 +2,7 @@
 #include "profilers/exception_stack.h"
 
 #include <string.h>
+#include <ucontext.h>
 
 #include "base/buffer.h"
 #include "base/os.h"
@@ -52,42 +53,110 @@ static size_t frame_with(const snapshot *s, size_t first, uintptr_t address)
 static FunctionID function_around(const clr_info *info, uintptr_t address)
 {
     FunctionID function = 0;
+    ReJITID rejit = 0;
 
-    return clr_info_get_function_from_ip(info, (const uint8_t *)address, &function) == S_OK
+    return clr_info_get_function_from_ip3(info, (const uint8_t *)address, &function, &rejit) == S_OK
                ? function
                : 0;
 }
 
-/* Whether the return address is one of the method that frame `at` names, in a handler of its. Where
- * a method has called itself nothing is said: the old frame of one that was replaced while it ran
- * leaves an address of it behind. */
-static bool is_in_handler(const clr_info *info, const snapshot *s, size_t at, uintptr_t address)
+/* Which of the frames from `first` on has this return address; count when none has, then *function
+ * is the method that it belongs to. */
+static size_t find(const clr_info *info, const snapshot *s, size_t first, uintptr_t address,
+                   FunctionID *function)
 {
-    FunctionID function = function_around(info, address);
+    size_t found = frame_with(s, first, address);
 
-    return function != 0 && function == function_around(info, s->addresses[at]) &&
+    *function = found == s->count ? function_around(info, address) : 0;
+    return found;
+}
+
+/* Whether `function`, to which a return address leads, is the one that frame `at` names: then the
+ * address is in a handler of its. Where a method has called itself nothing is said: the old frame
+ * of one that was replaced while it ran leaves an address of it behind. */
+static bool is_in_handler(const clr_info *info, const snapshot *s, size_t at, FunctionID function)
+{
+    return function == function_around(info, s->addresses[at]) &&
            (at == 0 || function != function_around(info, s->addresses[at - 1]));
+}
+
+/* Whether the program made the method at run time: the runtime's walk leaves it out. So it does
+ * with its own stubs, which nobody misses. */
+static bool is_made(const clr_info *info, FunctionID function)
+{
+    static const WCHAR STUB[] = {'I', 'L', '_', 'S', 'T', 'U', 'B'};
+    WCHAR name[sizeof STUB / sizeof *STUB + 1] = {0};
+    ModuleID module = 0;
+    const uint8_t *signature = NULL;
+    uint32_t size = 0;
+    uint32_t length = 0;
+    BOOL dynamic = 0;
+
+    if (clr_info_is_function_dynamic(info, function, &dynamic) != S_OK || !dynamic)
+        return false;
+    clr_info_get_dynamic_function_info(info, function, &module, &signature, &size,
+                                       sizeof name / sizeof *name, &length, name);
+    return memcmp(name, STUB, sizeof STUB) != 0;
+}
+
+/* The place where a signal came in, when that is what the frame returns to: 0 when not. The kernel
+ * has put the registers behind the return address. */
+static uintptr_t interrupted_at(uintptr_t frame, uintptr_t top, uintptr_t address)
+{
+#if defined(__x86_64__)
+    static const uint8_t RETURN[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+    const ucontext_t *context = (const ucontext_t *)(frame + 2 * sizeof frame);
+
+    if (top - frame > 2 * sizeof frame + sizeof *context &&
+        memcmp((const void *)address, RETURN, sizeof RETURN) == 0)
+        return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#else
+    (void)frame;
+    (void)top;
+    (void)address;
+#endif
+    return 0;
+}
+
+static void insert(snapshot *s, size_t at, uintptr_t address)
+{
+    if (s->count == s->capacity)
+        s->cut = true;
+    else
+        s->count++;
+    memmove(&s->addresses[at + 1], &s->addresses[at], (s->count - at - 1) * sizeof *s->addresses);
+    s->addresses[at] = address;
 }
 
 bool exception_correct_stack(const clr_info *info, snapshot *s, uintptr_t top)
 {
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-    bool leaf_is_call = false;
+    bool leaf_is_call = exception_follows_call(s->addresses[0]);
     size_t at = 0; /* the first frame not met yet */
 
     for (int strangers = 0; at < s->count && strangers < MAXIMUM_NATIVE_FRAMES;) {
+        FunctionID function;
         uintptr_t link[2];
+        uintptr_t address;
         size_t found;
 
         if ((frame & 7) != 0 || frame >= top || top - frame < sizeof link)
             break;
         memcpy(link, (const void *)frame, sizeof link);
-        found = frame_with(s, at, link[1]);
+        address = link[1];
+        found = find(info, s, at, address, &function);
+        if (found == s->count && function == 0 &&
+            (address = interrupted_at(frame, top, link[1])) != 0)
+            found = find(info, s, at, address, &function);
         if (found < s->count) {
             at = found + 1;
-        } else if (is_in_handler(info, s, at, link[1])) {
+        } else if (function != 0 && is_in_handler(info, s, at, function)) {
             leaf_is_call |= at == 0;
-            s->addresses[at++] = link[1];
+            s->addresses[at++] = address;
+        } else if (function != 0 && is_made(info, function)) {
+            insert(s, at, address);
+            if (at++ == 0)
+                leaf_is_call = exception_follows_call(address);
         } else {
             strangers++;
         }

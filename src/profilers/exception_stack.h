@@ -11,10 +11,11 @@
  * processor (a null reference, say) has the faulting instruction itself as its address. The code
  * must not go away meanwhile: on the throwing thread it does not. */
 bool exception_follows_call(uintptr_t ip);
-/* Frames inside a catch or finally block: the runtime's walk names the method but gives the place
- * in its try block. The real place is the method's own return address above us, which the chain of
- * frame pointers leads to; it is put into s->addresses. True when that was done to the leaf, which
- * is then a call. Only loads between here and `top`, where this thread's stack begins. */
+/* What the runtime's walk does not tell. Frames inside a catch or finally block: it names the
+ * method but gives the place in its try block. The real place is the method's own return address
+ * above us, which the chain of frame pointers leads to; it is put into s->addresses. Methods that
+ * were made at run time: they are put in. Returns whether the leaf is a call. s has at least one
+ * frame. Only loads between here and `top`, where this thread's stack begins. */
 bool exception_correct_stack(const clr_info *info, snapshot *s, uintptr_t top);
 /* Whether the function has a catch or filter clause; true when that cannot be told. */
 bool exception_may_be_caught_in(const clr_info *info, FunctionID function);

@@ -7,9 +7,12 @@
  * goes up, so that the totals stay exact at any rate. Allowances are refilled by the own thread's
  * tick: no clock is read for an exception that is only counted.
  *
- * Catching is reported by the runtime after the throw, on the same thread (exception_catch.h). Rows
- * wait for it on the own thread. An exception that has searched all frames of its thread ends the
- * program: its row is sent before the runtime goes on to do so.
+ * What becomes of it is reported by the runtime after the throw, on the same thread
+ * (exception_catch.h); rows wait for it on the own thread. First a catcher is searched for; one
+ * that is found counts when it is entered: a finally block on the way may throw another exception,
+ * which takes the place of the first. An exception that is unwound although no catcher was found
+ * was taken by the runtime itself; where the search went through all frames of the thread, it ends
+ * the program: its row is sent before the runtime goes on to do so.
  *
  * This file holds the callbacks, on the target's threads; the own thread's half is
  * exceptions_rows.c. Thread rules: engine.h. What callbacks share is atomic.
@@ -27,7 +30,8 @@ enum {
     MESSAGE_UNITS = 512,
     INNER_UNITS = 256,
     CLASS_NAME = 1024,
-    HURRY_MS = 2000, /* a program that dies waits so long for its last row */
+    HURRY_MS = 2000,  /* a program that dies waits so long for its last row */
+    DOUBT_TICKS = 30, /* after so many a doubtful one is taken for replaced */
 };
 
 /* How the class of an object is told. */
@@ -147,6 +151,7 @@ static void read_contents(agent *a, exceptions_state *s, ClassID class_id, Objec
 static void put_contents(exception_thrown *record, const contents *c, WCHAR *units)
 {
     record->units = (uint32_t)c->message.count;
+    record->message_is_cut = c->message.is_cut;
     record->inner_count = (uint16_t)c->count;
     memcpy(record->inner, c->parts, sizeof record->inner);
     if (c->message.count != 0)
@@ -159,37 +164,46 @@ static void put_contents(exception_thrown *record, const contents *c, WCHAR *uni
     }
 }
 
-static void put_stack(agent *a, exceptions_state *s, uintptr_t thread, exception_thrown *record,
-                      snapshot *stack)
+/* Whether the leaf is a call. */
+static bool walk(agent *a, exceptions_state *s, uintptr_t thread, uint32_t os_thread,
+                 snapshot *stack)
 {
-    uintptr_t top = record->thread == (uint32_t)os_process_id()
+    uintptr_t top = os_thread == (uint32_t)os_process_id()
                         ? atomic_load_explicit(&s->main_stack_top, memory_order_relaxed)
                         : thread;
 
     snapshot_walk(&a->info, stack);
-    record->frames = (uint16_t)stack->count;
-    record->cut = stack->cut;
-    record->leaf_is_call = 0;
-    if (stack->count != 0) {
-        record->leaf_is_call = exception_follows_call(stack->addresses[0]);
-        if (exception_correct_stack(&a->info, stack, top))
-            record->leaf_is_call = 1;
-    }
+    return stack->count != 0 && exception_correct_stack(&a->info, stack, top);
+}
+
+/* The latest ones of which nothing more is to be heard. */
+static void drop_old(agent *a, exceptions_state *s, catch_thread *place)
+{
+    catch_entry *entry;
+
+    catch_drop_ended(&s->catch, place);
+    entry = catch_top(place);
+    if (entry != NULL && atomic_load(&entry->doubtful) &&
+        atomic_load(&a->tick) - atomic_load(&entry->tick) > DOUBT_TICKS)
+        catch_pop(&s->catch, place);
 }
 
 static void record_thrown(agent *a, exceptions_state *s, uintptr_t thread, ClassID class_id,
                           const exception_class *class, ObjectID object)
 {
-    uint32_t depth = atomic_load_explicit(&s->depth, memory_order_relaxed);
-    snapshot stack = {.capacity = depth};
+    uintptr_t addresses[EXCEPTIONS_MOST_FRAMES];
+    snapshot stack = {.addresses = addresses,
+                      .capacity = atomic_load_explicit(&s->depth, memory_order_relaxed)};
+    uint32_t os_thread = (uint32_t)os_thread_id();
+    bool leaf_is_call = walk(a, s, thread, os_thread, &stack);
     catch_thread *place;
-    size_t reserved;
+    size_t length;
     exception_thrown *record;
     contents c;
 
     read_contents(a, s, class_id, object, &c);
-    reserved = sizeof(exception_thrown) + depth * sizeof(uintptr_t) + c.units * sizeof(WCHAR);
-    record = agent_reserve(a, EXCEPTIONS_SELF, reserved);
+    length = sizeof *record + stack.count * sizeof *addresses + c.units * sizeof(WCHAR);
+    record = agent_reserve(a, EXCEPTIONS_SELF, length);
     if (record == NULL) {
         count_only(s, class);
         return;
@@ -197,18 +211,30 @@ static void record_thrown(agent *a, exceptions_state *s, uintptr_t thread, Class
     record->number = atomic_fetch_add_explicit(&s->number, 1, memory_order_relaxed) + 1;
     record->time = os_monotonic_ns();
     record->class = *class;
-    record->thread = (uint32_t)os_thread_id();
-    stack.addresses = (uintptr_t *)(record + 1);
-    put_stack(a, s, thread, record, &stack);
-    put_contents(record, &c, (WCHAR *)(void *)(stack.addresses + stack.count));
+    record->thread = os_thread;
+    record->frames = (uint16_t)stack.count;
+    record->is_cut = stack.cut;
+    record->leaf_is_call = leaf_is_call;
+    memcpy(record + 1, addresses, stack.count * sizeof *addresses);
+    put_contents(record, &c, (WCHAR *)((uintptr_t *)(record + 1) + stack.count));
     place = catch_find_or_make(&s->catch, thread, atomic_load(&a->tick));
     if (place != NULL) {
-        catch_push(place, record->number, stack.outermost);
-        atomic_fetch_add_explicit(&s->searching, 1, memory_order_relaxed);
+        drop_old(a, s, place);
+        catch_push(&s->catch, place, record->number, stack.outermost, atomic_load(&a->tick));
     }
-    agent_commit(a, EXCEPTIONS_SELF, record, reserved, EXCEPTIONS_RECORD_THROWN,
-                 sizeof *record + stack.count * sizeof(uintptr_t) + c.units * sizeof(WCHAR));
-    agent_wake(a);
+    agent_commit(a, EXCEPTIONS_SELF, record, length, EXCEPTIONS_RECORD_THROWN, length);
+    agent_tell_news(a);
+}
+
+/* This thread's exceptions; NULL when none of them is recorded. */
+static catch_thread *own_catches(exceptions_state *s)
+{
+    catch_thread *place = NULL;
+
+    if (atomic_load_explicit(&s->catch.busy, memory_order_relaxed) != 0)
+        place = catch_find(&s->catch, (uintptr_t)pthread_self());
+    return place != NULL && atomic_load_explicit(&place->depth, memory_order_relaxed) != 0 ? place
+                                                                                           : NULL;
 }
 
 static void on_thrown(agent *a, ObjectID object)
@@ -225,60 +251,84 @@ static void on_thrown(agent *a, ObjectID object)
         return;
     }
     count_only(s, known ? &class : NULL);
+    agent_tell_news(a);
     /* what is caught next on this thread is not a recorded one that lies below */
-    if (atomic_load_explicit(&s->searching, memory_order_relaxed) == 0)
+    place = own_catches(s);
+    if (place == NULL)
         return;
-    place = catch_find(&s->catch, thread);
-    if (place != NULL && atomic_load_explicit(&place->depth, memory_order_relaxed) != 0)
-        catch_push(place, 0, 0);
+    drop_old(a, s, place);
+    catch_push(&s->catch, place, 0, 0, atomic_load(&a->tick));
 }
 
-/* ---- on the target's threads: catching ---- */
+/* ---- on the target's threads: what becomes of it ---- */
 
-/* This thread's exceptions; NULL when none of them is recorded. */
-static catch_thread *own_catches(exceptions_state *s)
+/* This thread's latest exception whose fate is open, also one that is only counted; NULL when none
+ * is recorded, or a filter has just begun. */
+static catch_entry *open_exception(exceptions_state *s, catch_thread **place)
 {
-    catch_thread *place = NULL;
-
-    if (atomic_load_explicit(&s->searching, memory_order_relaxed) != 0)
-        place = catch_find(&s->catch, (uintptr_t)pthread_self());
-    return place != NULL && atomic_load_explicit(&place->depth, memory_order_relaxed) != 0 ? place
-                                                                                           : NULL;
+    *place = own_catches(s);
+    if (*place == NULL)
+        return NULL;
+    catch_drop_ended(&s->catch, *place);
+    return catch_top(*place);
 }
 
 static void put_end(agent *a, unsigned kind, uint64_t number, FunctionID function)
 {
-    exception_caught *record = agent_reserve(a, EXCEPTIONS_SELF, sizeof *record);
+    exception_end *record = number == 0 ? NULL : agent_reserve(a, EXCEPTIONS_SELF, sizeof *record);
 
     if (record == NULL)
         return;
     record->number = number;
     record->function = function;
-    record->address =
-        kind == EXCEPTIONS_RECORD_CAUGHT ? snapshot_address_of(&a->info, function) : 0;
+    record->address = function != 0 ? snapshot_address_of(&a->info, function) : 0;
     agent_commit(a, EXCEPTIONS_SELF, record, sizeof *record, kind, sizeof *record);
 }
 
 static void on_catcher_found(agent *a, FunctionID function)
 {
-    exceptions_state *s = exceptions_state_of(a);
-    catch_thread *place = own_catches(s);
-    uint64_t number = place == NULL ? 0 : catch_pop(place);
+    catch_thread *place;
+    catch_entry *entry = open_exception(exceptions_state_of(a), &place);
 
-    if (number == 0)
+    if (entry == NULL)
         return;
-    atomic_fetch_sub_explicit(&s->searching, 1, memory_order_relaxed);
-    put_end(a, EXCEPTIONS_RECORD_CAUGHT, number, function);
+    atomic_store(&entry->found, true);
+    put_end(a, EXCEPTIONS_RECORD_FOUND, atomic_load(&entry->number), function);
+}
+
+static void on_caught(agent *a)
+{
+    exceptions_state *s = exceptions_state_of(a);
+    catch_thread *place;
+    catch_entry *entry = open_exception(s, &place);
+
+    if (entry == NULL)
+        return;
+    put_end(a, EXCEPTIONS_RECORD_CAUGHT, catch_pop(&s->catch, place), 0);
+    agent_tell_news(a);
+    entry = catch_top(place);
+    if (entry == NULL || !atomic_load(&entry->found) || atomic_exchange(&entry->doubtful, true))
+        return;
+    put_end(a, EXCEPTIONS_RECORD_DOUBT, atomic_load(&entry->number), 0);
+}
+
+static void on_finally_leave(agent *a)
+{
+    catch_thread *place;
+    catch_entry *entry = open_exception(exceptions_state_of(a), &place);
+
+    if (entry != NULL && atomic_exchange(&entry->doubtful, false))
+        put_end(a, EXCEPTIONS_RECORD_GOES_ON, atomic_load(&entry->number), 0);
 }
 
 /* The runtime is about to end the program. */
-static void end_uncaught(agent *a, exceptions_state *s, catch_thread *place)
+static void end_uncaught(agent *a, catch_entry *entry)
 {
-    uint64_t number = catch_pop(place);
+    uint64_t number = atomic_load(&entry->number);
 
+    atomic_store(&entry->ended, true);
     if (number == 0)
         return;
-    atomic_fetch_sub_explicit(&s->searching, 1, memory_order_relaxed);
     put_end(a, EXCEPTIONS_RECORD_UNCAUGHT, number, 0);
     agent_hurry(a, HURRY_MS);
 }
@@ -303,33 +353,61 @@ static void on_search_enter(agent *a, FunctionID function)
     if (exception_may_be_caught_in(&a->info, function))
         atomic_store(&entry->searched_through, true); /* known when the search leaves it */
     else
-        end_uncaught(a, exceptions_state_of(a), place);
+        end_uncaught(a, entry);
 }
 
-/* 9.0 and later do not say that the search leaves the last frame when nobody catches. */
+/* The latest exception, when no catcher was found for it and nothing told yet. */
+static catch_entry *without_catcher(agent *a, catch_thread **place)
+{
+    catch_entry *entry;
+
+    *place = own_catches(exceptions_state_of(a));
+    entry = *place == NULL ? NULL : catch_top(*place);
+    return entry == NULL || atomic_load(&entry->found) || atomic_load(&entry->ended) ? NULL : entry;
+}
+
+/* 8.0 says that the search leaves the last frame when nobody catches. */
 static void on_search_leave(agent *a)
 {
-    catch_thread *place = own_catches(exceptions_state_of(a));
-    catch_entry *entry = place == NULL ? NULL : catch_top(place);
+    catch_thread *place;
+    catch_entry *entry = without_catcher(a, &place);
 
-    if (entry != NULL && atomic_load(&entry->searched_through))
-        end_uncaught(a, exceptions_state_of(a), place);
+    if (entry != NULL && atomic_load(&entry->searched_through) && !catch_is_in_filter(place))
+        end_uncaught(a, entry);
+}
+
+/* Later runtimes unwind it, when they have told the program's handlers and printed it. */
+static void on_unwind(agent *a)
+{
+    catch_thread *place;
+    catch_entry *entry = without_catcher(a, &place);
+
+    if (entry == NULL)
+        return;
+    if (atomic_load(&entry->searched_through) && !catch_is_in_filter(place)) {
+        end_uncaught(a, entry);
+        return;
+    }
+    atomic_store(&entry->ended, true);
+    put_end(a, EXCEPTIONS_RECORD_RUNTIME, atomic_load(&entry->number), 0);
 }
 
 static void on_filter_enter(agent *a)
 {
-    catch_thread *place = own_catches(exceptions_state_of(a));
+    exceptions_state *s = exceptions_state_of(a);
+    catch_thread *place = own_catches(s);
 
     if (place != NULL)
-        catch_push_mark(place);
+        catch_push_mark(&s->catch, place);
 }
 
 static void on_filter_leave(agent *a)
 {
-    catch_thread *place = own_catches(exceptions_state_of(a));
+    exceptions_state *s = exceptions_state_of(a);
+    catch_thread *place = own_catches(s);
 
     if (place != NULL)
-        catch_pop_mark(place);
+        catch_pop_mark(&s->catch, place);
 }
 
 static void on_module_unloading(agent *a)
@@ -358,5 +436,8 @@ const engine ENGINE_exceptions = {
     .on_exception_search_leave = on_search_leave,
     .on_exception_filter_enter = on_filter_enter,
     .on_exception_filter_leave = on_filter_leave,
+    .on_exception_unwind = on_unwind,
+    .on_exception_finally_leave = on_finally_leave,
+    .on_exception_catcher_enter = on_caught,
     .on_module_unloading = on_module_unloading,
 };

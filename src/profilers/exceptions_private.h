@@ -25,8 +25,13 @@ enum {
     EXCEPTIONS_RECORD_CAUGHT,
     EXCEPTIONS_RECORD_UNCAUGHT,
     EXCEPTIONS_RECORD_CLASS,
-    EXCEPTIONS_COLUMNS = 9,
-    EXCEPTION_INNER = 4, /* inner exceptions that are kept */
+    EXCEPTIONS_RECORD_FOUND,   /* a catcher; it is not entered yet */
+    EXCEPTIONS_RECORD_DOUBT,   /* one that was thrown on its way to the catcher is caught */
+    EXCEPTIONS_RECORD_GOES_ON, /* it is on its way all the same */
+    EXCEPTIONS_RECORD_RUNTIME, /* the runtime itself took it */
+    EXCEPTIONS_COLUMNS = 10,
+    EXCEPTIONS_MOST_FRAMES = 512, /* the catalogue's limit of `depth` */
+    EXCEPTION_INNER = 4,          /* inner exceptions that are kept */
 };
 
 typedef struct {
@@ -43,17 +48,19 @@ typedef struct {
     uint32_t units;
     uint16_t frames;
     uint16_t inner_count;
-    uint16_t cut;
-    uint16_t leaf_is_call;
+    bool is_cut; /* the stack */
+    bool message_is_cut;
+    bool leaf_is_call;
     exception_inner_part inner[EXCEPTION_INNER];
 } exception_thrown;
 
-/* `function` is 0 for one that nobody catches; `address` is one of the catching frame, 0 = none. */
+/* What became of it. Where a catcher was found, `function` is that, and `address` is one of its
+ * frame, 0 = none. */
 typedef struct {
     uint64_t number;
     FunctionID function;
     uintptr_t address;
-} exception_caught;
+} exception_end;
 
 /* The name of a class, when it is first thrown; `length` bytes follow. */
 typedef struct {
@@ -61,14 +68,19 @@ typedef struct {
     uint32_t length;
 } exception_class_name;
 
+/* A row that waits for its end. One that waits longer than a round is sent as it is; a row with the
+ * same number takes its place later. */
 typedef struct {
-    uint64_t number;
     uint64_t cells[EXCEPTIONS_COLUMNS];
+    uint64_t doubted; /* since when it may have been replaced; 0 = not */
+    uint32_t catcher; /* method that was found */
+    bool sent;
 } exception_row;
 
 typedef struct {
     uint32_t generation;
-    uint32_t string; /* 0 = not told yet */
+    uint32_t string; /* 0 = there was no room for it */
+    bool told;
 } exception_type;
 
 typedef struct {
@@ -79,8 +91,7 @@ typedef struct {
     exception_layout layout;
     _Atomic uintptr_t main_stack_top;
     atomic_uint_fast64_t number;
-    atomic_uint_fast64_t unnamed;  /* counted, but there was no place for its class */
-    atomic_int_fast64_t searching; /* recorded ones that look for a catcher */
+    atomic_uint_fast64_t unnamed; /* counted, but there was no place for its class */
     exception_catch catch;
     exception_classes classes;
     /* own thread */
@@ -91,6 +102,7 @@ typedef struct {
     unsigned unloads; /* after how many the table was emptied */
     exception_row *held;
     size_t held_count;
+    uint64_t drained; /* when */
 } exceptions_state;
 
 static inline exceptions_state *exceptions_state_of(agent *a)

@@ -15,20 +15,25 @@
 
 enum {
     HELD = 4096,
-    HOLD_MS = 3000,    /* a row waits so long for its catch */
+    HOLD_MS = 60000,   /* a row waits so long for its end */
+    DOUBT_MS = 3000,   /* and so long when it may have been replaced */
     FLAG_COUNTED = 1,  /* counted only: `count` exceptions without message and stack */
     FLAG_CAUGHT = 2,   /* a managed method catches it */
     FLAG_UNCAUGHT = 4, /* nobody does: it ends the program */
+    FLAG_REPLACED = 8, /* another one was thrown on its way to the catcher */
+    FLAG_RUNTIME = 16, /* the runtime itself takes it */
+    FLAG_CUT = 32,     /* the message goes on */
+    FLAGS_ENDED = FLAG_CAUGHT | FLAG_UNCAUGHT | FLAG_RUNTIME,
 };
 
-enum { TIME, THREAD, TYPE, MESSAGE, STACK, CAUGHT_IN, FLAGS, COUNT, INNER_TEXT };
+enum { TIME, THREAD, TYPE, MESSAGE, STACK, CAUGHT_IN, FLAGS, COUNT, INNER_TEXT, ROW };
 
 static const recording_column EXCEPTION_COLUMNS[EXCEPTIONS_COLUMNS] = {
     {RECORDING_TIME, "time", ""},       {RECORDING_THREAD_ID, "thread", ""},
     {RECORDING_STRING_ID, "type", ""},  {RECORDING_STRING_ID, "message", ""},
     {RECORDING_STACK_ID, "stack", ""},  {RECORDING_METHOD_ID, "caught_in", ""},
     {RECORDING_U64, "flags", ""},       {RECORDING_U64, "count", ""},
-    {RECORDING_STRING_ID, "inner", ""},
+    {RECORDING_STRING_ID, "inner", ""}, {RECORDING_U64, "row", ""},
 };
 const recording_table EXCEPTIONS_TABLE = {"exceptions", "exceptions", EXCEPTION_COLUMNS,
                                           EXCEPTIONS_COLUMNS};
@@ -55,8 +60,8 @@ int exceptions_start(agent *a, error *e)
     catch_reset(&s->catch);
     memset(s->types, 0, sizeof s->types);
     atomic_store(&s->unnamed, 0);
-    atomic_store(&s->searching, 0);
     s->held_count = 0;
+    s->drained = os_monotonic_ns();
     return 0;
 }
 
@@ -81,7 +86,8 @@ void exceptions_configure(agent *a)
         messages = messages || catalogue_number(user, "messages") != 0;
     }
     allowance_set(&s->allowed, stacks);
-    atomic_store(&s->depth, (unsigned)depth);
+    atomic_store(&s->depth,
+                 (unsigned)(depth < EXCEPTIONS_MOST_FRAMES ? depth : EXCEPTIONS_MOST_FRAMES));
     atomic_store(&s->messages, messages);
 }
 
@@ -138,8 +144,8 @@ static uint32_t stack_of(agent *a, exceptions_state *s, const exception_thrown *
         agent_lose(a, EXCEPTIONS_SELF, EXCEPTIONS_LOSS_DISTINCT, 1);
         return 0;
     }
-    stack = names_stack_of(&a->names, addresses, record->frames, record->leaf_is_call != 0,
-                           record->cut != 0);
+    stack =
+        names_stack_of(&a->names, addresses, record->frames, record->leaf_is_call, record->is_cut);
     table_u64_put(&s->stacks, hash, stack);
     s->kept++;
     return stack;
@@ -179,21 +185,35 @@ static uint32_t inner_of(agent *a, const exceptions_state *s, const exception_th
     return id;
 }
 
-static bool is_decided(const exception_row *row)
+static void emit(agent *a, exception_row *row)
 {
-    return (row->cells[FLAGS] & (FLAG_CAUGHT | FLAG_UNCAUGHT)) != 0;
+    agent_row(a, EXCEPTIONS_SELF, 0, row->cells);
+    if (row->sent)
+        agent_count_rows(a, EXCEPTIONS_SELF, -1);
+    row->sent = true;
 }
 
-/* Writes the rows whose end is known, or that were thrown before `until`; the others wait on. */
-static void emit_held(agent *a, exceptions_state *s, uint64_t until)
+/* Writes the rows that have come to their end, and each other one once, as it is. Those that were
+ * thrown before `until` wait no longer. */
+static void emit_held(agent *a, exceptions_state *s, uint64_t until, bool last)
 {
+    uint64_t now = os_monotonic_ns();
     size_t kept = 0;
 
     for (size_t i = 0; i < s->held_count; i++) {
-        if (is_decided(&s->held[i]) || s->held[i].cells[TIME] < until)
-            agent_row(a, EXCEPTIONS_SELF, 0, s->held[i].cells);
-        else
-            s->held[kept++] = s->held[i];
+        exception_row *row = &s->held[i];
+        bool ended = (row->cells[FLAGS] & FLAGS_ENDED) != 0;
+        bool replaced =
+            row->doubted != 0 && (last || now - row->doubted > (uint64_t)DOUBT_MS * 1000000);
+
+        if (replaced) {
+            row->cells[FLAGS] |= FLAG_REPLACED;
+            row->doubted = 0;
+        }
+        if (ended || replaced || !row->sent)
+            emit(a, row);
+        if (!ended && row->cells[TIME] >= until)
+            s->held[kept++] = *row;
     }
     s->held_count = kept;
 }
@@ -209,17 +229,18 @@ static void take_thrown(agent *a, exceptions_state *s, const exception_thrown *r
     if (length < sizeof *record)
         return;
     if (s->held_count == HELD)
-        emit_held(a, s, s->held[HELD / 2].cells[TIME]);
+        emit_held(a, s, s->held[HELD / 2].cells[TIME], false);
     if (s->held_count == HELD)
-        emit_held(a, s, UINT64_MAX);
+        emit_held(a, s, UINT64_MAX, false);
     row = &s->held[s->held_count++];
     memset(row, 0, sizeof *row);
-    row->number = record->number;
+    row->cells[ROW] = record->number;
     row->cells[TIME] = record->time;
     row->cells[THREAD] = record->thread;
     row->cells[TYPE] = type_of(s, &record->class);
     row->cells[STACK] = stack_of(a, s, record, addresses);
     row->cells[COUNT] = 1;
+    row->cells[FLAGS] = record->message_is_cut ? FLAG_CUT : 0;
     text_append_utf16(&message, units, record->units);
     row->cells[MESSAGE] = intern(a, &message);
     buffer_free(&message);
@@ -228,7 +249,7 @@ static void take_thrown(agent *a, exceptions_state *s, const exception_thrown *r
 
 /* The method that catches, by an address in it: that is safe to ask for, the function's id is not
  * (the method may be gone by now). */
-static uint32_t catching_method(agent *a, const exception_caught *record)
+static uint32_t catching_method(agent *a, const exception_end *record)
 {
     uint32_t method = names_known_function(&a->names, record->function);
     const names_frame *frame;
@@ -239,17 +260,31 @@ static uint32_t catching_method(agent *a, const exception_caught *record)
     return frame != NULL && frame->kind == RECORDING_FRAME_MANAGED ? frame->a : 0;
 }
 
-static void take_end(agent *a, exceptions_state *s, const exception_caught *record, uint64_t flag)
+static void take_end(agent *a, exceptions_state *s, unsigned kind, const exception_end *record)
 {
-    for (size_t i = s->held_count; i > 0; i--) {
-        exception_row *row = &s->held[i - 1];
+    exception_row *row = NULL;
 
-        if (row->number != record->number)
-            continue;
-        row->cells[FLAGS] |= flag;
-        if (flag == FLAG_CAUGHT)
-            row->cells[CAUGHT_IN] = catching_method(a, record);
+    for (size_t i = s->held_count; i > 0 && row == NULL; i--)
+        if (s->held[i - 1].cells[ROW] == record->number)
+            row = &s->held[i - 1];
+    if (row == NULL)
         return;
+    switch (kind) {
+    case EXCEPTIONS_RECORD_FOUND:
+        row->catcher = catching_method(a, record);
+        break;
+    case EXCEPTIONS_RECORD_CAUGHT:
+        row->cells[FLAGS] = (row->cells[FLAGS] & ~(uint64_t)FLAG_REPLACED) | FLAG_CAUGHT;
+        row->cells[CAUGHT_IN] = row->catcher;
+        break;
+    case EXCEPTIONS_RECORD_UNCAUGHT:
+        row->cells[FLAGS] |= FLAG_UNCAUGHT;
+        break;
+    case EXCEPTIONS_RECORD_RUNTIME:
+        row->cells[FLAGS] |= FLAG_RUNTIME;
+        break;
+    default:
+        row->doubted = kind == EXCEPTIONS_RECORD_DOUBT ? os_monotonic_ns() : 0;
     }
 }
 
@@ -261,7 +296,7 @@ static void take_class(agent *a, exceptions_state *s, const exception_class_name
         return;
     s->types[record->class.place] =
         (exception_type){record->class.generation,
-                         names_intern(&a->names, (const char *)(record + 1), record->length)};
+                         names_intern(&a->names, (const char *)(record + 1), record->length), true};
 }
 
 void exceptions_take(agent *a, unsigned kind, const void *payload, size_t length)
@@ -272,44 +307,52 @@ void exceptions_take(agent *a, unsigned kind, const void *payload, size_t length
         take_thrown(a, s, payload, length);
     else if (kind == EXCEPTIONS_RECORD_CLASS)
         take_class(a, s, payload, length);
-    else if (length >= sizeof(exception_caught))
-        take_end(a, s, payload, kind == EXCEPTIONS_RECORD_CAUGHT ? FLAG_CAUGHT : FLAG_UNCAUGHT);
+    else if (length >= sizeof(exception_end))
+        take_end(a, s, kind, payload);
 }
 
-static void put_counted(agent *a, uint32_t type, uint64_t count)
+/* They were thrown since the last round: in its middle, for all that is known. */
+static void put_counted(agent *a, uint32_t type, uint64_t count, uint64_t time)
 {
     uint64_t cells[EXCEPTIONS_COLUMNS] = {0};
 
-    cells[TIME] = os_monotonic_ns();
+    cells[TIME] = time;
     cells[TYPE] = type;
     cells[FLAGS] = FLAG_COUNTED;
     cells[COUNT] = count;
     agent_row(a, EXCEPTIONS_SELF, 0, cells);
+    agent_count_rows(a, EXCEPTIONS_SELF, (int64_t)count - 1);
 }
 
 void exceptions_drain(agent *a, bool last)
 {
     exceptions_state *s = exceptions_state_of(a);
     uint64_t now = os_monotonic_ns();
+    uint64_t middle = s->drained + (now - s->drained) / 2;
     uint64_t hold = (uint64_t)HOLD_MS * 1000000;
     uint64_t unnamed;
 
-    emit_held(a, s, last ? UINT64_MAX : now < hold ? 0 : now - hold);
+    s->drained = now;
+    emit_held(a, s, now < hold ? 0 : now - hold, last);
     for (uint32_t i = 0; i < EXCEPTION_CLASSES; i++) {
         exception_class class = {i, 0};
         uint64_t count;
 
         if (exception_classes_take(&s->classes, i, &class.generation, &count)) {
-            /* a name that comes behind its first count is in the ring: it is met next time */
             uint32_t type = type_of(s, &class);
 
-            put_counted(a, type != 0 ? type : names_intern_text(&a->names, "(unknown)"), count);
+            /* a name that comes behind its first count is in the ring: it is met next time */
+            if (!s->types[i].told || s->types[i].generation != class.generation)
+                exception_classes_return(&s->classes, i, count);
+            else
+                put_counted(a, type != 0 ? type : names_intern_text(&a->names, "(unknown)"), count,
+                            middle);
         }
         exception_classes_recycle(&s->classes, i);
     }
     unnamed = atomic_exchange(&s->unnamed, 0);
     if (unnamed != 0) {
         agent_lose(a, EXCEPTIONS_SELF, EXCEPTIONS_LOSS_CLASSES, unnamed);
-        put_counted(a, names_intern_text(&a->names, "(type not kept)"), unnamed);
+        put_counted(a, names_intern_text(&a->names, "(type not kept)"), unnamed, middle);
     }
 }

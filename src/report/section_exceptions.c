@@ -58,6 +58,10 @@ static void put_fate(const section *s, const exceptions_group *place)
         sink_text(s->out, ", caught in a method whose name is not known");
     } else if (place->fate == EXCEPTIONS_UNCAUGHT) {
         sink_text(s->out, ", **not caught**: it ended the program");
+    } else if (place->fate == EXCEPTIONS_REPLACED) {
+        sink_text(s->out, ", not caught: another one was thrown on its way and took its place");
+    } else if (place->fate == EXCEPTIONS_RUNTIME) {
+        sink_text(s->out, ", taken by the runtime itself, which goes on with it or with another");
     } else if (place->stack != 0) {
         sink_text(s->out, ", where it was caught is not known");
     }
@@ -191,6 +195,8 @@ static void json_groups(const section *s, json *j, const char *key, const except
         json_put_u64(j, "last_ns", group->last);
         if (messages)
             json_put_text(j, "message", model_text(s->m, group->message));
+        if (messages && group->message_is_cut)
+            json_put_bool(j, "message_cut", true);
         if (stacks) {
             if (group->caught_in != 0)
                 json_put_text(j, "caught_in", method_name(s, group->caught_in));

@@ -163,27 +163,51 @@ def test_beyond_the_rate_all_are_counted(runtime, sample_command, clarinet):
     assert table["rows"] < table["total"] / 4  # most are only counted
 
 
+THROWN_BY_THE_RUNTIME = (  # their messages are the runtime's
+    "System.TypeInitializationException", "System.Reflection.TargetInvocationException",
+)
+
+
 def test_the_fate_of_odd_exceptions_is_known(runtime, sample_command, clarinet):
-    command = sample_command("Fates", "--parts", "filter,deep,slow,constructor")
+    command = sample_command("Fates", "--parts",
+                             "filter,deep,slow,constructor,finally,reflection,leaving,dynamic")
     done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--", *command)
     assert done.code == 0, done
     places = exceptions(report(clarinet, "out.clarinet"))["places"]
-    found = {p["type"]: (p["fate"], p.get("caught_in")) for p in places}
+    found = {p["message"]: (p["fate"], p.get("caught_in")) for p in places
+             if p["type"] not in THROWN_BY_THE_RUNTIME}
+    # 9.0 and later throw it again on the other side of the runtime's frames
+    through = found.pop("through the runtime")
+    assert found.pop("Attempted to divide by zero.") == ("caught", "Fates.Made.Run")
+    assert through[0] in (("caught",) if runtime.name == "8.0" else ("caught", "runtime"))
     assert found == {
-        "System.InvalidOperationException": ("caught", "Fates.Program.CatchPastBusyFilter"),
-        "System.FormatException": ("caught", "Fates.Program.BusyFilter"),
-        "System.NotSupportedException": ("caught", "Fates.Program.CatchDeep"),
-        "System.TimeoutException": ("caught", "Fates.Program.CatchPastSlowFilter"),
-        "System.ArithmeticException": ("unknown", None),  # by the runtime itself
-        "System.TypeInitializationException": ("caught", "Fates.Program.CatchConstructor"),
+        "outside the filter": ("caught", "Fates.Program.CatchPastBusyFilter"),
+        "inside the filter": ("caught", "Fates.Program.BusyFilter"),
+        "far down": ("caught", "Fates.Program.CatchDeep"),
+        "waits for its filter": ("caught", "Fates.Program.CatchPastSlowFilter"),
+        "in a static constructor": ("runtime", None),
+        "is lost": ("replaced", None),
+        "takes its place": ("caught", "Fates.Ways.CatchOther"),
+        "is lost too": ("replaced", None),
+        "takes that place": ("caught", "Fates.Ways.CatchOtherInside"),
+        "goes on": ("caught", "Fates.Ways.CatchAfterBusyBlock"),
+        "stays in the block": ("caught", "Fates.Ways.CatchAfterBusyBlock"),
+        "past a filter that fails": ("caught", "Fates.Program.CatchPastLeavingFilter"),
+        "leaves a filter": ("runtime", None),
+        "from a made method": ("caught", "Fates.Made.Run"),
+        "from a rule": ("runtime", None),  # by a method that has no metadata
     }, places
+    leaves = {p["message"]: [frame["name"] for frame in p["stack"]] for p in places}
+    assert leaves["from a made method"][:2] == ["ThrowRule", "Fates.Made.Run"]
+    assert leaves["from a rule"][:3] == ["Fates.Made.Fail", "GuardRule", "Fates.Made.Run"]
+    assert ["DivideRule", "Fates.Made.Run"] in [stack[:2] for stack in leaves.values()], leaves
     outer = [p for p in places if p["type"] == "System.TypeInitializationException"][0]
     assert outer["inner"] == [
         {"type": "System.ArithmeticException", "message": "in a static constructor"}
     ]
 
 
-@pytest.mark.parametrize("part", ["unhandled", "unhandled-thread"])
+@pytest.mark.parametrize("part", ["unhandled", "unhandled-thread", "guarded", "guarded-thread"])
 def test_an_exception_nobody_catches_is_in_the_recording(runtime, sample_command, clarinet, part):
     command = sample_command("Fates", "--parts", part)
     done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--", *command)
@@ -199,6 +223,21 @@ def test_an_exception_nobody_catches_is_in_the_recording(runtime, sample_command
         {"type": "System.FormatException", "message": "and that"},
     ]
     assert "**not caught**" in clarinet("report", "out.clarinet", "-f", "md").out
+
+
+@pytest.mark.parametrize("way", ["fail-fast", "overflow"])
+def test_what_was_thrown_before_the_program_died_is_there(runtime, sample_command, clarinet, way):
+    """None of them has come to its end, and the runtime tells nobody that it dies."""
+    command = sample_command("Fates", "--parts", "open", "--by", way)
+    tool = clarinet.start("record", "-p", "exceptions", "-o", "out.clarinet", "--", *command,
+                          stdin=subprocess.PIPE)
+    wait_until(lambda: len(rows_until_now(clarinet.folder / "out.clarinet")) >= 39)
+    _out, err = tool.communicate(timeout=PATIENCE)
+    assert tool.returncode == 128 + signal.SIGABRT, err
+    assert "recorded 39 records" in err, err
+    table = exceptions(report(clarinet, "out.clarinet"))
+    assert table["total"] == 39
+    assert {place["fate"] for place in table["places"]} == {"unknown"}
 
 
 def test_a_tool_that_sleeps_at_the_end_misses_nothing(runtime, sample_command, clarinet, tmp_path):

@@ -149,11 +149,11 @@ static void the_latest_exception_is_caught_first(void **state)
     assert_null(catch_find(&catches, 77));
     t = catch_find_or_make(&catches, 77, 1);
     assert_ptr_equal(catch_find(&catches, 77), t);
-    catch_push(t, 1, 0x10);
-    catch_push(t, 0, 0); /* only counted */
-    assert_int_equal(catch_pop(t), 0);
-    assert_int_equal(catch_pop(t), 1);
-    assert_int_equal(catch_pop(t), 0);
+    catch_push(&catches, t, 1, 0x10, 0);
+    catch_push(&catches, t, 0, 0, 0); /* only counted */
+    assert_int_equal(catch_pop(&catches, t), 0);
+    assert_int_equal(catch_pop(&catches, t), 1);
+    assert_int_equal(catch_pop(&catches, t), 0);
     assert_null(catch_top(t));
 }
 
@@ -164,13 +164,37 @@ static void what_a_filter_throws_goes_with_it(void **state)
     (void)state;
     memset(&catches, 0, sizeof catches);
     t = catch_find_or_make(&catches, 77, 1);
-    catch_push(t, 1, 0);
-    catch_push_mark(t);
+    catch_push(&catches, t, 1, 0, 0);
+    catch_push_mark(&catches, t);
     assert_null(catch_top(t));
-    assert_int_equal(catch_pop(t), 0); /* nothing of the filter's: the mark stays */
-    catch_push(t, 2, 0);
-    catch_pop_mark(t);
-    assert_int_equal(catch_pop(t), 1);
+    assert_int_equal(catch_pop(&catches, t), 0); /* nothing of the filter's: the mark stays */
+    catch_push(&catches, t, 2, 0, 0);
+    catch_pop_mark(&catches, t);
+    assert_int_equal(catch_pop(&catches, t), 1);
+}
+
+static void a_told_one_goes_with_the_next_event(void **state)
+{
+    catch_thread *t;
+
+    (void)state;
+    memset(&catches, 0, sizeof catches);
+    t = catch_find_or_make(&catches, 77, 1);
+    catch_push(&catches, t, 1, 0, 0);
+    assert_int_equal(atomic_load(&catches.busy), 1);
+    catch_drop_ended(&catches, t);
+    assert_int_equal(atomic_load(&catch_top(t)->number), 1);
+    assert_false(catch_is_in_filter(t));
+    catch_push_mark(&catches, t);
+    catch_push(&catches, t, 2, 0, 0);
+    assert_true(catch_is_in_filter(t));
+    atomic_store(&catch_top(t)->ended, true);
+    catch_drop_ended(&catches, t);
+    assert_null(catch_top(t));
+    catch_drop_ended(&catches, t); /* a mark stays */
+    catch_pop_mark(&catches, t);
+    assert_int_equal(catch_pop(&catches, t), 1);
+    assert_int_equal(atomic_load(&catches.busy), 0);
 }
 
 static void deep_nesting_forgets_the_oldest(void **state)
@@ -181,12 +205,12 @@ static void deep_nesting_forgets_the_oldest(void **state)
     memset(&catches, 0, sizeof catches);
     t = catch_find_or_make(&catches, 77, 1);
     for (uint64_t i = 1; i <= CATCH_DEPTH + 2; i++)
-        catch_push(t, i, 0);
+        catch_push(&catches, t, i, 0, 0);
     for (uint64_t i = CATCH_DEPTH + 2; i > 2; i--)
-        assert_int_equal(catch_pop(t), i);
-    assert_int_equal(catch_pop(t), 0);
-    assert_int_equal(catch_pop(t), 0);
-    assert_int_equal(catch_pop(t), 0);
+        assert_int_equal(catch_pop(&catches, t), i);
+    assert_int_equal(catch_pop(&catches, t), 0);
+    assert_int_equal(catch_pop(&catches, t), 0);
+    assert_int_equal(catch_pop(&catches, t), 0);
 }
 
 static void threads_beyond_the_table_take_the_oldest_place(void **state)
@@ -198,7 +222,7 @@ static void threads_beyond_the_table_take_the_oldest_place(void **state)
 
         assert_non_null(t);
         assert_null(catch_top(t));
-        catch_push(t, i, 0);
+        catch_push(&catches, t, i, 0, 0);
         assert_ptr_equal(catch_find(&catches, i * 4096), t);
     }
 }
@@ -211,6 +235,7 @@ int main(void)
         cmocka_unit_test(no_count_is_lost_while_modules_go),
         cmocka_unit_test(the_latest_exception_is_caught_first),
         cmocka_unit_test(what_a_filter_throws_goes_with_it),
+        cmocka_unit_test(a_told_one_goes_with_the_next_event),
         cmocka_unit_test(deep_nesting_forgets_the_oldest),
         cmocka_unit_test(threads_beyond_the_table_take_the_oldest_place),
     };

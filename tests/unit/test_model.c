@@ -337,6 +337,45 @@ static void a_bomb_is_stopped_by_the_memory_limit(void **state)
     buffer_free(&b);
 }
 
+static void a_row_with_a_known_number_takes_the_place_of_the_other(void **state)
+{
+    static const recording_column COLUMNS[] = {{RECORDING_U64, "x", ""},
+                                               {RECORDING_U64, "row", ""}};
+    static const recording_table TABLE = {"table", "test", COLUMNS, 2};
+    static const uint64_t CELLS[][2] = {{10, 1}, {20, 2}, {30, 0}, {11, 1}, {31, 0}, {12, 1}};
+    static const uint64_t EXPECTED[] = {12, 20, 30, 31};
+    char path[] = "/tmp/clarinet-test-XXXXXX";
+    int descriptor = mkstemp(path);
+    recording_writer *writer;
+    recording_rows rows;
+    buffer b = BUFFER_EMPTY;
+    size_t chunk;
+    error e = {0};
+    model m;
+
+    (void)state;
+    assert_int_equal(recording_writer_create(path, &writer, &e), 0);
+    chunk = recording_begin_chunk(&b, RECORDING_TABLE, 0);
+    recording_put_table(&b, 1, &TABLE);
+    recording_end_chunk(&b, chunk);
+    for (size_t i = 0; i < sizeof CELLS / sizeof *CELLS; i += 2) {
+        recording_rows_begin(&rows, &b, 0, 1, &TABLE);
+        for (size_t k = 0; k < 4; k++)
+            recording_rows_put(&rows, CELLS[i + k / 2][k % 2]);
+        assert_true(recording_rows_end(&rows));
+    }
+    assert_int_equal(recording_writer_append(writer, &b, &e), 0);
+    assert_int_equal(recording_writer_close(writer, &e), 0);
+    assert_int_equal(model_load_path(path, 0, &m, &e), 0);
+    assert_int_equal(m.processes[0].tables[0].rows, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(model_cell(&m.processes[0].tables[0].columns[0], i), EXPECTED[i]);
+    model_free(&m);
+    close(descriptor);
+    unlink(path);
+    buffer_free(&b);
+}
+
 /* The disk is full in the middle of a chunk: the file keeps its whole chunks. */
 static void a_full_disk_leaves_a_good_recording(void **state)
 {
@@ -446,6 +485,7 @@ int main(void)
         cmocka_unit_test(a_bomb_is_stopped_by_the_memory_limit),
         cmocka_unit_test(a_full_disk_leaves_a_good_recording),
         cmocka_unit_test(files_that_are_no_recordings_get_a_clear_message),
+        cmocka_unit_test(a_row_with_a_known_number_takes_the_place_of_the_other),
         cmocka_unit_test(every_failing_allocation_is_survived),
     };
 
