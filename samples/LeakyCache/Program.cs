@@ -1,6 +1,8 @@
 // A cache that nobody empties: a static list that holds every entry ever made. The number of objects
 // is known: --entries N (20000) makes N entries, each with a body of 100 bytes, and N / 10 labels
 // that point to themselves. What is dropped again (--dropped N, 5000) must not be found.
+// With --grow N it makes N more entries after every full collection, so that each snapshot finds
+// more than the one before.
 using System;
 using System.Collections.Generic;
 using System.Runtime.CompilerServices;
@@ -51,7 +53,7 @@ namespace LeakyCache
             Drop(patient.Number("dropped", 5000));
             Console.WriteLine($"entries {Store.Entries.Count}");
             patient.Ready();
-            patient.WaitForEnd();
+            Grow(patient, patient.Number("grow", 0));
             Console.WriteLine($"sum {Sum()}");
             return 0;
         }
@@ -64,6 +66,22 @@ namespace LeakyCache
             Store.Labels = new Label[count / 10];
             for (int i = 0; i < Store.Labels.Length; i++)
                 Store.Labels[i] = new Label();
+        }
+
+        private static void Grow(Patient patient, int count)
+        {
+            int collections = GC.CollectionCount(2);
+
+            if (count == 0)
+                patient.WaitForEnd();
+            while (!patient.Over.WaitHandle.WaitOne(5))
+            {
+                if (GC.CollectionCount(2) == collections)
+                    continue;
+                for (int i = 0; i < count; i++)
+                    Store.Entries.Add(new Entry(Store.Entries.Count));
+                collections = GC.CollectionCount(2);
+            }
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]

@@ -66,7 +66,7 @@ const cli_verb CLI_VERBS[] = {
      "Examples:\n"
      "  clarinet trace -d 10s 1234 'Shop.Orders::Place*'\n"
      "  clarinet trace -n shop '[Shop]*' '!*::get_*'\n"},
-    {"heap", "PID|FILE [--type NAME [--paths]] [-o FILE] | diff BEFORE AFTER",
+    {"heap", "PID|FILE [--type NAME [--paths]] [-o FILE] | diff BEFORE AFTER... | watch PID",
      "show what fills the memory and what keeps it alive", verb_heap,
      "  -o, --output FILE  keep the snapshot\n"
      "      --top N        rows of each table; 25 without it\n"
@@ -76,15 +76,19 @@ const cli_verb CLI_VERBS[] = {
      "      --object ADDR  one object of a snapshot: who holds it, what it holds\n"
      "      --quick        no collection, no roots, dead objects included; .NET 9 and later\n"
      "      --strings N    equal strings that are shown (10); off: a snapshot takes no texts\n"
+     "      --every TIME   of watch: between two snapshots (60s)\n"
+     "      --count N      of watch: snapshots (3)\n"
      "      --json         one object, for machines\n\n"
      "A snapshot forces one full garbage collection; the program stands still meanwhile, about\n"
      "0.1 s per million objects (with --quick less, see docs/heap.md). Retained is what would be "
      "freed if these objects went.\n"
-     "diff shows the growth between two snapshots, by type.\n\n"
+     "diff shows the growth between snapshots, by type and by what keeps objects alive; of three\n"
+     "and more it names what grows with every one. watch takes them and does the same.\n\n"
      "Examples:\n"
      "  clarinet heap 1234\n"
      "  clarinet heap shop.clarinet --type 'Shop.Order' --paths\n"
-     "  clarinet heap diff before.clarinet after.clarinet\n"},
+     "  clarinet heap diff before.clarinet after.clarinet\n"
+     "  clarinet heap watch --every 60s --count 5 1234\n"},
     {"il", "ASSEMBLY [TYPE::METHOD] [--list] [--check] [--probed]",
      "show the CIL of an assembly's methods", verb_il,
      "      --list   names only\n"

@@ -1,9 +1,11 @@
 /*
- * clarinet heap PID | FILE, clarinet heap diff A B: what fills the memory of a program and what
- * keeps it alive. Takes a snapshot with the profiler `heap`, or reads one.
+ * clarinet heap PID | FILE, clarinet heap diff A B, clarinet heap watch PID: what fills the memory
+ * of a program, what keeps it alive, and what grows. Takes snapshots with the profiler `heap`, or
+ * reads them.
  */
 #include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,17 +22,21 @@
 #include "report/report.h"
 #include "session/session.h"
 
-enum { ROWS = 25, TEXTS = 10, TEXT_SIZE = 48, WASTE = 5 };
+enum { ROWS = 25, TEXTS = 10, TEXT_SIZE = 48, WASTE = 5, COUNT = 3, LONGEST_NAME = 512 };
+#define EVERY_NS UINT64_C(60000000000)
 
 typedef struct {
     heap_report_options report;
     bool json;
-    bool diff;
-    bool one;             /* --object */
-    uint64_t address;     /* of it */
-    const char *names[2]; /* PID, process or file; two files with diff */
-    char file[512];       /* the recording; "" = a temporary one */
-    bool temporary;
+    bool diff, watch;
+    uint64_t every_ns; /* between two snapshots of watch */
+    size_t count;      /* of them */
+    bool one;          /* --object */
+    uint64_t address;  /* of it */
+    char **names;      /* PID, process or file; files with diff */
+    size_t name_count;
+    char kept[LONGEST_NAME]; /* -o; "" = snapshots are not kept */
+    char file[LONGEST_NAME]; /* the recording that is made */
     bool strings_off, strings_said, quick;
     catalogue_selection selection;
     session_options session;
@@ -81,8 +87,17 @@ static int take_option(request *q, int option, const char *name, error *e)
 
     switch (option) {
     case 'o':
-        if (snprintf(q->file, sizeof q->file, "%s", optarg) >= (int)sizeof q->file)
+        if (strlen(optarg) >= sizeof q->kept - 16)
             return error_set(e, ERROR_USAGE, "the file's name is too long");
+        snprintf(q->kept, sizeof q->kept, "%s", optarg);
+        return 0;
+    case 'e':
+        return catalogue_parse_duration(optarg, &q->every_ns, e);
+    case 'n':
+        if (!text_to_u64(optarg, &top) || top < 2 || top > HEAP_SERIES_MOST)
+            return error_set(e, ERROR_USAGE, "--count wants a number from 2 to %d, not '%s'",
+                             HEAP_SERIES_MOST, optarg);
+        q->count = (size_t)top;
         return 0;
     case 't':
         if (!text_to_u64(optarg, &top) || top == 0 || top > 1000000)
@@ -128,6 +143,38 @@ static bool is_file(const char *name)
     return !text_to_u64(name, &number) && stat(name, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
+/* What stands after the options. */
+static int take_names(request *q, int count, char **names, error *e)
+{
+    q->diff = count > 0 && text_equal(names[0], "diff");
+    q->watch = count > 0 && text_equal(names[0], "watch");
+    if (q->diff || q->watch) {
+        names++;
+        count--;
+    }
+    if (count == 0)
+        return usage(e, "no process and no file is named");
+    if (q->diff && count < 2)
+        return usage(e, "diff compares two or more snapshots");
+    if (q->diff && count > HEAP_SERIES_MOST)
+        return error_set(e, ERROR_USAGE, "diff compares at most %d snapshots", HEAP_SERIES_MOST);
+    if (!q->diff && count != 1)
+        return usage(e, "heap takes one process or one file");
+    if (!q->watch && (q->every_ns != 0 || q->count != 0))
+        return usage(e, "--every and --count belong to watch");
+    if (q->watch && is_file(names[0]))
+        return usage(e, "watch looks at a process");
+    if (q->one && (q->diff || !is_file(names[0])))
+        return error_set(e, ERROR_USAGE,
+                         "--object reads a snapshot: addresses change from one to "
+                         "the next");
+    if (q->report.paths && q->report.type == NULL)
+        return error_set(e, ERROR_USAGE, "--paths needs --type NAME: the paths to these objects");
+    q->names = names;
+    q->name_count = (size_t)count;
+    return 0;
+}
+
 static int parse(int argc, char **argv, request *q, error *e)
 {
     static const struct option OPTIONS[] = {
@@ -135,9 +182,9 @@ static int parse(int argc, char **argv, request *q, error *e)
         {"by", required_argument, NULL, 'b'},     {"type", required_argument, NULL, 'y'},
         {"paths", no_argument, NULL, 'p'},        {"object", required_argument, NULL, 'a'},
         {"quick", no_argument, NULL, 'q'},        {"strings", required_argument, NULL, 's'},
+        {"every", required_argument, NULL, 'e'},  {"count", required_argument, NULL, 'n'},
         {"json", no_argument, NULL, 'j'},         {NULL, 0, NULL, 0}};
     int option;
-    int count;
 
     opterr = 0;
     optind = 1;
@@ -153,25 +200,7 @@ static int parse(int argc, char **argv, request *q, error *e)
         q->report.texts = TEXTS;
     q->report.waste = q->json ? q->report.top : WASTE;
     q->report.text_size = q->json ? 0 : TEXT_SIZE;
-    q->diff = optind < argc && text_equal(argv[optind], "diff");
-    if (q->diff)
-        optind++;
-    count = argc - optind;
-    if (count == 0)
-        return usage(e, "no process and no file is named");
-    if (q->diff && count != 2)
-        return usage(e, "diff compares two snapshots");
-    if (!q->diff && count != 1)
-        return usage(e, "heap takes one process or one file");
-    if (q->one && (q->diff || !is_file(argv[optind])))
-        return error_set(e, ERROR_USAGE,
-                         "--object reads a snapshot: addresses change from one to "
-                         "the next");
-    if (q->report.paths && q->report.type == NULL)
-        return error_set(e, ERROR_USAGE, "--paths needs --type NAME: the paths to these objects");
-    for (int i = 0; i < count; i++)
-        q->names[i] = argv[optind + i];
-    return 0;
+    return take_names(q, argc - optind, argv + optind, e);
 }
 
 /* ---- reading ---- */
@@ -220,47 +249,74 @@ static int write_one(const request *q, const heap *h, sink *out, error *e)
     return heap_report_text(h, &q->report, out, e);
 }
 
-static int write_diff(const request *q, const heap *a, const heap *b, sink *out, error *e)
+static int write_diff(const request *q, heap_series *series, const heap *last, error *e)
 {
+    sink out;
     json j;
     int code;
 
-    if (!q->json)
-        return heap_report_diff(a, b, q->report.top, out, e);
-    json_init(&j, out);
-    json_begin_object(&j);
-    code = heap_report_diff_json(a, b, q->report.top, &j, e);
-    json_end_object(&j);
-    sink_char(out, '\n');
-    json_free(&j);
+    sink_init(&out, 1);
+    if (q->json) {
+        json_init(&j, &out);
+        json_begin_object(&j);
+        code = heap_report_diff_json(series, last, q->report.top, &j, e);
+        json_end_object(&j);
+        sink_char(&out, '\n');
+        json_free(&j);
+    } else {
+        code = heap_report_diff(series, last, q->report.top, &out, e);
+    }
+    if (code == 0)
+        code = sink_finish(&out, e);
+    sink_free(&out);
+    return code;
+}
+
+/* Takes a snapshot's sums into the series; after the last one, writes what grew. */
+static int add_file(const request *q, heap_series *series, const char *file, bool is_last, error *e)
+{
+    model m;
+    heap h;
+    int code = load(file, &m, &h, e);
+
+    if (code != 0)
+        return code;
+    code = heap_series_add(series, &h, e);
+    if (code == 0 && is_last)
+        code = write_diff(q, series, &h, e);
+    heap_free(&h);
+    model_free(&m);
+    return code;
+}
+
+static int show_diff(const request *q, error *e)
+{
+    heap_series series;
+    int code = 0;
+
+    heap_series_init(&series);
+    for (size_t i = 0; i < q->name_count && code == 0; i++)
+        code = add_file(q, &series, q->names[i], i + 1 == q->name_count, e);
+    heap_series_free(&series);
     return code;
 }
 
 static int show(const request *q, const char *file, error *e)
 {
-    model m[2];
-    heap h[2];
     sink out;
-    int code = load(file, &m[0], &h[0], e);
+    model m;
+    heap h;
+    int code = load(file, &m, &h, e);
 
     if (code != 0)
         return code;
     sink_init(&out, 1);
-    if (q->diff) {
-        code = load(q->names[1], &m[1], &h[1], e);
-        if (code == 0) {
-            code = write_diff(q, &h[0], &h[1], &out, e);
-            heap_free(&h[1]);
-            model_free(&m[1]);
-        }
-    } else {
-        code = write_one(q, &h[0], &out, e);
-    }
+    code = write_one(q, &h, &out, e);
     if (code == 0)
         code = sink_finish(&out, e);
     sink_free(&out);
-    heap_free(&h[0]);
-    model_free(&m[0]);
+    heap_free(&h);
+    model_free(&m);
     return code;
 }
 
@@ -274,13 +330,24 @@ static bool is_enough(void *context, const recording_chunk *chunk)
            chunk->payload[0] == RECORDING_HEAP_END;
 }
 
-static int choose_file(request *q, error *e)
+/* `number`: of a snapshot of watch, from 1 on; 0 = the only one. */
+static int choose_file(request *q, size_t number, error *e)
 {
     const char *folder = getenv("TMPDIR");
+    size_t length = strlen(q->kept);
     int descriptor;
 
     q->session.file = q->file;
-    if (q->file[0] != '\0')
+    if (length != 0 && number == 0)
+        snprintf(q->file, sizeof q->file, "%s", q->kept);
+    if (length != 0 && number != 0) {
+        /* before the ending, so that it stays a recording by its name */
+        bool ends = length > 9 && text_equal(q->kept + length - 9, ".clarinet");
+
+        snprintf(q->file, sizeof q->file, "%.*s-%zu.clarinet", (int)(ends ? length - 9 : length),
+                 q->kept, number);
+    }
+    if (length != 0)
         return 0;
     snprintf(q->file, sizeof q->file, "%s/clarinet-heap-XXXXXX",
              folder != NULL && folder[0] == '/' ? folder : "/tmp");
@@ -290,16 +357,17 @@ static int choose_file(request *q, error *e)
         return error_advise(e, "keep the snapshot with -o FILE in another folder");
     }
     close(descriptor);
-    q->temporary = true;
     return 0;
 }
 
-static int take(request *q, error *e)
+static int take(request *q, size_t number, error *e)
 {
     diagnostics_process process;
     session_result result;
-    int code = diagnostics_find_process(q->names[0], &process, e);
+    int code = choose_file(q, number, e);
 
+    if (code == 0)
+        code = diagnostics_find_process(q->names[0], &process, e);
     if (code == 0) {
         code = session_record_process(&q->session, &process, &result, e);
         diagnostics_process_free(&process);
@@ -311,7 +379,66 @@ static int take(request *q, error *e)
     return code;
 }
 
-static int take_and_show(request *q, int argc, char **argv, error *e)
+static void forget_file(const request *q)
+{
+    if (q->kept[0] == '\0' && q->file[0] != '\0')
+        unlink(q->file);
+}
+
+static int take_and_show(request *q, error *e)
+{
+    int code = take(q, 0, e);
+
+    if (code == 0)
+        code = show(q, q->file, e);
+    forget_file(q);
+    return code;
+}
+
+/* Waits for the next snapshot's time; true: Ctrl-C came first. */
+static bool wait_until(const request *q, uint64_t time_ns)
+{
+    for (;;) {
+        uint64_t now = os_monotonic_ns();
+        struct pollfd polled = {q->session.stop, POLLIN, 0};
+        uint64_t left = now >= time_ns ? 0 : (time_ns - now) / 1000000 + 1;
+        int ready = poll(&polled, 1, (int)(left > 60000 ? 60000 : left));
+
+        if (ready > 0)
+            return true;
+        if (now >= time_ns)
+            return false;
+    }
+}
+
+/* Ctrl-C between two snapshots: what is there is compared. */
+static int watch(request *q, error *e)
+{
+    uint64_t every = q->every_ns != 0 ? q->every_ns : EVERY_NS;
+    size_t count = q->count != 0 ? q->count : COUNT;
+    uint64_t next = os_monotonic_ns();
+    heap_series series;
+    bool stopped = false;
+    int code = 0;
+
+    heap_series_init(&series);
+    for (size_t i = 1; i <= count && code == 0 && !stopped; i++) {
+        code = take(q, i, e);
+        if (code != 0)
+            break;
+        next += every;
+        fprintf(stderr, "snapshot %zu of %zu is taken\n", i, count);
+        stopped = i < count && wait_until(q, next);
+        code = add_file(q, &series, q->file, i == count || (stopped && i > 1), e);
+        forget_file(q);
+    }
+    if (code == 0 && series.count == 1)
+        fprintf(stderr, "stopped after one snapshot: there is nothing to compare\n");
+    heap_series_free(&series);
+    return code;
+}
+
+static int prepare(request *q, int argc, char **argv, error *e)
 {
     int code = library_find(LIBRARY_AGENT, &q->library, e);
 
@@ -321,10 +448,6 @@ static int take_and_show(request *q, int argc, char **argv, error *e)
         code = catalogue_set(&q->selection, "heap", "strings", "off", e);
     if (code == 0 && q->quick)
         code = catalogue_set(&q->selection, "heap", "quick", "true", e);
-    if (code == 0)
-        code = choose_file(q, e);
-    if (code != 0)
-        return code;
     for (int i = 0; i < argc; i++)
         buffer_format(&q->typed, "%s%s", i == 0 ? "clarinet " : " ", argv[i]);
     q->session.selection = &q->selection;
@@ -332,13 +455,6 @@ static int take_and_show(request *q, int argc, char **argv, error *e)
     q->session.command = buffer_text(&q->typed);
     q->session.stop = cli_open_stop_descriptor(NULL);
     q->session.enough = is_enough;
-    code = take(q, e);
-    if (code == 0)
-        code = show(q, q->file, e);
-    if (q->temporary)
-        unlink(q->file);
-    buffer_free(&q->library);
-    buffer_free(&q->typed);
     return code;
 }
 
@@ -350,9 +466,16 @@ int verb_heap(int argc, char **argv)
 
     error_clear(&e);
     code = parse(argc, argv, &q, &e);
-    if (code == 0 && (q.diff || is_file(q.names[0]) || text_equal(q.names[0], "-")))
+    if (code == 0 && q.diff) {
+        code = show_diff(&q, &e);
+    } else if (code == 0 && !q.watch && (is_file(q.names[0]) || text_equal(q.names[0], "-"))) {
         code = show(&q, q.names[0], &e);
-    else if (code == 0)
-        code = take_and_show(&q, argc, argv, &e);
+    } else if (code == 0) {
+        code = prepare(&q, argc, argv, &e);
+        if (code == 0)
+            code = q.watch ? watch(&q, &e) : take_and_show(&q, &e);
+        buffer_free(&q.library);
+        buffer_free(&q.typed);
+    }
     return code == 0 ? CLI_DONE : cli_fail(&e);
 }

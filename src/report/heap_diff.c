@@ -1,4 +1,5 @@
-/* heap_diff: growth between two snapshots, by type; see heap_report.h. Types match by name. */
+/* heap_diff: growth over several snapshots, by type and by what keeps objects alive; what grows
+ * with every one of three or more is said first. See heap_report.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,73 +7,7 @@
 #include "report/heap_report.h"
 #include "report/report.h"
 
-typedef struct {
-    const char *name;
-    int64_t count, bytes, retained; /* after less before */
-    uint64_t count_after, bytes_after;
-} growth;
-
-typedef struct {
-    growth *items;
-    size_t count;
-} growths;
-
-static int compare(const void *a, const void *b)
-{
-    const growth *x = a, *y = b;
-
-    if (x->bytes != y->bytes)
-        return x->bytes > y->bytes ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
-
-static void add(growth *g, const heap_type *t, int64_t sign)
-{
-    g->count += sign * (int64_t)t->count;
-    g->bytes += sign * (int64_t)t->bytes;
-    g->retained += sign * (int64_t)t->retained;
-}
-
-static int build(const heap *a, const heap *b, growths *out, error *e)
-{
-    table_text known;
-    bool good;
-
-    out->count = 0;
-    out->items = memory_allocate_array(a->type_count + b->type_count, sizeof *out->items);
-    table_text_init(&known);
-    good = out->items != NULL;
-    for (int side = 0; side < 2 && good; side++) {
-        const heap *h = side == 0 ? a : b;
-
-        for (uint32_t i = 0; i < h->type_count && good; i++) {
-            const char *name = heap_type_name(h, i);
-            uint64_t *at = table_text_at(&known, name, strlen(name), out->count);
-            growth *g;
-
-            good = at != NULL;
-            if (!good)
-                break;
-            g = &out->items[*at];
-            if (*at == out->count) {
-                g->name = name;
-                out->count++;
-            }
-            add(g, &h->types[i], side == 0 ? -1 : 1);
-            if (side == 1) {
-                g->count_after = h->types[i].count;
-                g->bytes_after = h->types[i].bytes;
-            }
-        }
-    }
-    table_text_free(&known);
-    if (!good) {
-        memory_free(out->items);
-        return error_set(e, ERROR_MEMORY, "no memory to compare the snapshots");
-    }
-    qsort(out->items, out->count, sizeof *out->items, compare);
-    return 0;
-}
+enum { LEAKS = 5 };
 
 static const char *signed_bytes(int64_t bytes, char text[REPORT_AMOUNT_SIZE + 1])
 {
@@ -81,77 +16,217 @@ static const char *signed_bytes(int64_t bytes, char text[REPORT_AMOUNT_SIZE + 1]
     return text;
 }
 
-static bool is_same(const growth *g)
+static bool is_same(const heap_series *s, const heap_series_row *row)
 {
-    return g->count == 0 && g->bytes == 0;
+    return heap_series_growth(s, row->count) == 0 && heap_series_growth(s, row->bytes) == 0;
 }
 
-int heap_report_diff(const heap *a, const heap *b, size_t top, sink *out, error *e)
+/* Growth in a minute; 0 = the times are not known. */
+static uint64_t per_minute(const heap_series *s, const uint64_t *values)
+{
+    uint64_t length_ns = heap_series_span(s);
+    int64_t growth = heap_series_growth(s, values);
+
+    return length_ns == 0 || growth <= 0 ? 0
+                                         : (uint64_t)((double)growth * 60e9 / (double)length_ns);
+}
+
+static bool has_retained(const heap_series *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->snapshots[i].is_quick)
+            return false;
+    return true;
+}
+
+static const char *name_of(const heap_series_row *row)
+{
+    return row->name[0] == '\0' ? "(unknown type)" : row->name;
+}
+
+/* ---- text ---- */
+
+static int put_leaks(const heap_series *s, const heap *last, sink *out, error *e)
+{
+    size_t found = 0;
+    int code = 0;
+
+    for (size_t i = 0; i < s->types.count && found < LEAKS && code == 0; i++) {
+        const heap_series_row *row = &s->types.items[i];
+        char text[2][REPORT_AMOUNT_SIZE + 1];
+        buffer way = BUFFER_EMPTY;
+
+        if (!heap_series_is_leak(s, row))
+            continue;
+        found++;
+        code = heap_series_way(last, row->name, &way, e);
+        heap_report_clean(out, name_of(row));
+        sink_format(out, " grows with every snapshot: %+lld objects, %s",
+                    (long long)heap_series_growth(s, row->count),
+                    signed_bytes(heap_series_growth(s, row->bytes), text[0]));
+        if (per_minute(s, row->bytes) != 0)
+            sink_format(out, " (%s a minute)",
+                        report_amount(per_minute(s, row->bytes), "bytes", text[1]));
+        if (way.length != 0) {
+            sink_text(out, ", kept alive by ");
+            heap_report_clean(out, buffer_text(&way));
+        }
+        sink_text(out, ".\n");
+        buffer_free(&way);
+    }
+    if (found == 0 && s->count >= 3)
+        sink_text(out, "Nothing of size grows with every snapshot.\n");
+    sink_text(out, s->count >= 3 ? "\n" : "");
+    return code;
+}
+
+static void put_rows(const heap_series *s, const heap_series_rows *rows, bool of_types, size_t top,
+                     sink *out)
 {
     char text[2][REPORT_AMOUNT_SIZE + 1];
-    growths all;
-    int code = build(a, b, &all, e);
     size_t shown = 0, left = 0;
+    bool retained = of_types && has_retained(s);
 
-    if (code != 0)
-        return code;
-    sink_format(out, "%+lld objects, %s\n\n%12s %12s %12s %12s  %s\n",
-                (long long)(b->objects - a->objects),
-                signed_bytes((int64_t)(b->bytes - a->bytes), text[0]), "own bytes", "retained",
-                "objects", "now", "type");
-    for (size_t i = 0; i < all.count; i++) {
-        const growth *g = &all.items[i];
+    sink_format(out, "%12s ", of_types ? "own bytes" : "retained");
+    if (retained)
+        sink_format(out, "%12s ", "retained");
+    sink_format(out, "%12s %12s  %s%s\n", "objects", "now", s->count >= 3 ? "  " : "",
+                of_types ? "type" : "kept alive by");
+    for (size_t i = 0; i < rows->count; i++) {
+        const heap_series_row *row = &rows->items[i];
 
-        if (is_same(g))
+        if (is_same(s, row))
             continue;
         if (shown == top) {
             left++;
             continue;
         }
         shown++;
-        sink_format(out, "%12s %12s %+12lld %12llu  %s\n", signed_bytes(g->bytes, text[0]),
-                    signed_bytes(g->retained, text[1]), (long long)g->count,
-                    (unsigned long long)g->count_after,
-                    g->name[0] == '\0' ? "(unknown type)" : g->name);
+        sink_format(out, "%12s ", signed_bytes(heap_series_growth(s, row->bytes), text[0]));
+        if (retained)
+            sink_format(out, "%12s ", signed_bytes(heap_series_growth(s, row->retained), text[1]));
+        sink_format(out, "%+12lld %12llu  %s", (long long)heap_series_growth(s, row->count),
+                    (unsigned long long)row->count[s->count - 1],
+                    s->count < 3                ? ""
+                    : heap_series_rises(s, row) ? "^ "
+                                                : "  ");
+        heap_report_clean(out, name_of(row));
+        sink_char(out, '\n');
     }
     if (left != 0)
-        sink_format(out, "%zu more type%s changed (--top shows more)\n", left,
-                    left == 1 ? "" : "s");
-    memory_free(all.items);
+        sink_format(out, "%zu more changed (--top shows more)\n", left);
+}
+
+int heap_report_diff(heap_series *s, const heap *last, size_t top, sink *out, error *e)
+{
+    const size_t end = s->count - 1;
+    char text[REPORT_AMOUNT_SIZE + 1];
+    int code;
+
+    heap_series_sort(s);
+    sink_format(out, "%+lld objects, %s",
+                (long long)(s->snapshots[end].objects - s->snapshots[0].objects),
+                signed_bytes((int64_t)(s->snapshots[end].bytes - s->snapshots[0].bytes), text));
+    if (s->count >= 3)
+        sink_format(out, " over %zu snapshots", s->count);
+    if (heap_series_span(s) >= 120 * UINT64_C(1000000000))
+        sink_format(out, " in %.1f minutes", (double)heap_series_span(s) / 60e9);
+    else if (heap_series_span(s) != 0)
+        sink_format(out, " in %.1f s", (double)heap_series_span(s) / 1e9);
+    sink_text(out, "\n");
+    code = put_leaks(s, last, out, e);
+    if (code != 0)
+        return code;
+    if (s->count >= 3)
+        sink_text(out, "From the first snapshot to the last; ^ grows with every one.\n");
+    sink_char(out, '\n');
+    put_rows(s, &s->types, true, top, out);
+    if (has_retained(s)) {
+        sink_char(out, '\n');
+        put_rows(s, &s->holders, false, top, out);
+    }
     return 0;
 }
 
-int heap_report_diff_json(const heap *a, const heap *b, size_t top, json *j, error *e)
+/* ---- data ---- */
+
+static void put_i64(json *j, const char *key, int64_t value)
 {
-    growths all;
-    int code = build(a, b, &all, e);
+    json_key(j, key);
+    json_i64(j, value);
+}
 
-    if (code != 0)
-        return code;
-    json_key(j, "objects");
-    json_i64(j, (int64_t)(b->objects - a->objects));
-    json_key(j, "bytes");
-    json_i64(j, (int64_t)(b->bytes - a->bytes));
-    json_begin_array_at(j, "types");
-    for (size_t i = 0, shown = 0; i < all.count && shown < top; i++) {
-        const growth *g = &all.items[i];
+static void json_rows(const heap_series *s, const heap_series_rows *rows, bool of_types, size_t top,
+                      json *j)
+{
+    json_begin_array_at(j, of_types ? "types" : "holders");
+    for (size_t i = 0, shown = 0; i < rows->count && shown < top; i++) {
+        const heap_series_row *row = &rows->items[i];
 
-        if (is_same(g))
+        if (is_same(s, row))
             continue;
         shown++;
         json_begin_object(j);
-        json_put_text(j, "type", g->name);
-        json_key(j, "count");
-        json_i64(j, g->count);
-        json_key(j, "bytes");
-        json_i64(j, g->bytes);
-        json_key(j, "retained");
-        json_i64(j, g->retained);
-        json_put_u64(j, "count_after", g->count_after);
-        json_put_u64(j, "bytes_after", g->bytes_after);
+        json_put_text(j, of_types ? "type" : "holder", row->name);
+        put_i64(j, "count", heap_series_growth(s, row->count));
+        if (of_types)
+            put_i64(j, "bytes", heap_series_growth(s, row->bytes));
+        if (has_retained(s))
+            put_i64(j, "retained", heap_series_growth(s, row->retained));
+        json_put_u64(j, "count_after", row->count[s->count - 1]);
+        json_put_u64(j, of_types ? "bytes_after" : "retained_after", row->bytes[s->count - 1]);
+        if (s->count >= 3)
+            json_put_bool(j, "grows_every_time", heap_series_rises(s, row));
         json_end_object(j);
     }
     json_end_array(j);
-    memory_free(all.items);
-    return 0;
+}
+
+static int json_leaks(const heap_series *s, const heap *last, json *j, error *e)
+{
+    size_t found = 0;
+    int code = 0;
+
+    json_begin_array_at(j, "leaks");
+    for (size_t i = 0; i < s->types.count && found < LEAKS && code == 0; i++) {
+        const heap_series_row *row = &s->types.items[i];
+        buffer way = BUFFER_EMPTY;
+
+        if (!heap_series_is_leak(s, row))
+            continue;
+        found++;
+        code = heap_series_way(last, row->name, &way, e);
+        json_begin_object(j);
+        json_put_text(j, "type", row->name);
+        put_i64(j, "count", heap_series_growth(s, row->count));
+        put_i64(j, "bytes", heap_series_growth(s, row->bytes));
+        json_put_u64(j, "bytes_per_minute", per_minute(s, row->bytes));
+        json_put_text(j, "path", buffer_text(&way));
+        json_end_object(j);
+        buffer_free(&way);
+    }
+    json_end_array(j);
+    return code;
+}
+
+int heap_report_diff_json(heap_series *s, const heap *last, size_t top, json *j, error *e)
+{
+    const size_t end = s->count - 1;
+
+    heap_series_sort(s);
+    put_i64(j, "objects", (int64_t)(s->snapshots[end].objects - s->snapshots[0].objects));
+    put_i64(j, "bytes", (int64_t)(s->snapshots[end].bytes - s->snapshots[0].bytes));
+    json_begin_array_at(j, "snapshots");
+    for (size_t i = 0; i < s->count; i++) {
+        json_begin_object(j);
+        json_put_u64(j, "time_unix_ms", s->snapshots[i].time_ns / 1000000);
+        json_put_u64(j, "objects", s->snapshots[i].objects);
+        json_put_u64(j, "bytes", s->snapshots[i].bytes);
+        json_end_object(j);
+    }
+    json_end_array(j);
+    json_rows(s, &s->types, true, top, j);
+    if (has_retained(s))
+        json_rows(s, &s->holders, false, top, j);
+    return json_leaks(s, last, j, e);
 }

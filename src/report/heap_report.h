@@ -3,6 +3,7 @@
 #define CLARINET_REPORT_HEAP_REPORT_H
 
 #include "analysis/heap.h"
+#include "analysis/heap_series.h"
 #include "report/json.h"
 #include "report/sink.h"
 
@@ -45,8 +46,8 @@ void heap_report_clean(sink *out, const char *text);
 int heap_report_object(const heap *h, uint64_t address, size_t top, sink *out, error *e);
 int heap_report_object_json(const heap *h, uint64_t address, size_t top, json *j, error *e);
 
-/* Growth by type from a to b. */
-int heap_report_diff(const heap *a, const heap *b, size_t top, sink *out, error *e);
-int heap_report_diff_json(const heap *a, const heap *b, size_t top, json *j, error *e);
+/* Growth over several snapshots; `last` is the newest one. */
+int heap_report_diff(heap_series *s, const heap *last, size_t top, sink *out, error *e);
+int heap_report_diff_json(heap_series *s, const heap *last, size_t top, json *j, error *e);
 
 #endif

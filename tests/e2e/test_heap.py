@@ -84,6 +84,37 @@ def test_growth(sample, clarinet, newest_runtime, tmp_path):
     assert back["LeakyCache.Entry"]["count"] == -3000
 
 
+def test_what_grows_with_every_snapshot(sample, clarinet, newest_runtime, tmp_path):
+    with sample("LeakyCache", "--entries", 1000, "--grow", 5000) as patient:
+        done = clarinet("heap", "watch", "--every", "1s", "--count", "3", "--json", "-o",
+                        tmp_path / "w.clarinet", patient.pid)
+    assert patient.process.returncode == 0 and patient.stderr == "", patient
+    assert done.code == 0 and len(done.json["snapshots"]) == 3, done
+    leaks = {row["type"]: row for row in done.json["leaks"]}
+    entry = leaks["LeakyCache.Entry"]
+    assert entry["count"] >= 10000 and entry["bytes"] == entry["count"] * 32, entry
+    assert entry["bytes_per_minute"] > 0, entry
+    assert entry["path"].startswith("static field LeakyCache.Store.Entries -> "), entry
+    assert entry["path"].endswith("._items -> LeakyCache.Entry[] -> LeakyCache.Entry"), entry
+    holders = {row["holder"]: row for row in done.json["holders"]}
+    held = holders["static field LeakyCache.Store.Entries -> "
+                   "System.Collections.Generic.List<LeakyCache.Entry>"]
+    assert held["retained"] >= 10000 * (32 + 124) and held["grows_every_time"], held
+    # the files that were kept say the same, and two of them claim no leak
+    files = [tmp_path / f"w-{i}.clarinet" for i in (1, 2, 3)]
+    text = clarinet("heap", "diff", *files)
+    assert "LeakyCache.Entry grows with every snapshot" in text.out, text
+    assert "a minute" in text.out and "kept alive by static field" in text.out, text
+    assert clarinet("heap", "diff", "--json", *files[:2]).json["leaks"] == []
+    assert clarinet("heap", "watch", "--count", "1", patient.pid).code == 2
+
+
+def test_nothing_grows_in_a_healthy_program(sample, clarinet, newest_runtime):
+    with sample("Healthy", "--threads", 2) as patient:
+        done = clarinet("heap", "watch", "--every", "100ms", "--count", "3", "--json", patient.pid)
+    assert done.code == 0 and done.json["leaks"] == [], done
+
+
 def test_healthy_holds_nothing_of_its_own(sample, clarinet, newest_runtime):
     with sample("Healthy", "--threads", 2) as patient:
         done = clarinet("heap", "--json", patient.pid)

@@ -1,0 +1,201 @@
+/* heap_series: see heap_series.h. */
+#include "analysis/heap_series.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/array.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+enum { LEAST_LEAK = 64 << 10, LEAST_SHARE = 100, LONGEST_WAY = 64 };
+
+static int no_memory(error *e)
+{
+    return error_set(e, ERROR_MEMORY, "no memory to compare the snapshots");
+}
+
+void heap_series_init(heap_series *s)
+{
+    memset(s, 0, sizeof *s);
+    table_text_init(&s->types.known);
+    table_text_init(&s->holders.known);
+}
+
+static void free_rows(heap_series_rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        memory_free((void *)rows->items[i].name);
+    memory_free(rows->items);
+    table_text_free(&rows->known);
+}
+
+void heap_series_free(heap_series *s)
+{
+    free_rows(&s->types);
+    free_rows(&s->holders);
+    memset(s, 0, sizeof *s);
+}
+
+static heap_series_row *row_of(heap_series_rows *rows, const char *name, size_t length)
+{
+    uint64_t *at = table_text_at(&rows->known, name, length, rows->count);
+    char *copy;
+
+    if (at == NULL)
+        return NULL;
+    if (*at < rows->count)
+        return &rows->items[*at];
+    copy = memory_allocate(length + 1);
+    if (copy == NULL ||
+        !array_reserve(&rows->items, &rows->capacity, rows->count + 1, sizeof *rows->items)) {
+        memory_free(copy);
+        return NULL;
+    }
+    memcpy(copy, name, length);
+    copy[length] = '\0';
+    rows->items[rows->count].name = copy;
+    return &rows->items[rows->count++];
+}
+
+static bool add_types(heap_series *s, const heap *h)
+{
+    for (uint32_t i = 0; i < h->type_count; i++) {
+        const char *name = heap_type_name(h, i);
+        heap_series_row *row;
+
+        if (h->types[i].count == 0)
+            continue;
+        row = row_of(&s->types, name, strlen(name));
+        if (row == NULL)
+            return false;
+        row->count[s->count] += h->types[i].count;
+        row->bytes[s->count] += h->types[i].bytes;
+        row->retained[s->count] += h->types[i].retained;
+    }
+    return true;
+}
+
+static bool add_holders(heap_series *s, const heap *h)
+{
+    buffer text = BUFFER_EMPTY;
+    bool good = true;
+
+    for (size_t i = 0; good && i < h->holder_count; i++) {
+        heap_series_row *row;
+
+        buffer_clear(&text);
+        heap_root_text(h, h->holders[i].root, &text);
+        buffer_format(&text, " -> %s", heap_type_name(h, h->holders[i].type));
+        row = row_of(&s->holders, buffer_text(&text), text.length);
+        good = row != NULL;
+        if (!good)
+            break;
+        row->count[s->count] += h->holders[i].count;
+        row->bytes[s->count] += h->holders[i].retained;
+        row->retained[s->count] += h->holders[i].retained;
+    }
+    buffer_free(&text);
+    return good;
+}
+
+int heap_series_add(heap_series *s, const heap *h, error *e)
+{
+    const char *created = model_info_value(h->m, NULL, "created_unix_ns");
+
+    if (s->count == HEAP_SERIES_MOST)
+        return error_set(e, ERROR_USAGE, "at most %d snapshots are compared", HEAP_SERIES_MOST);
+    if (created != NULL)
+        text_to_u64(created, &s->snapshots[s->count].time_ns);
+    s->snapshots[s->count].objects = h->objects;
+    s->snapshots[s->count].bytes = h->bytes;
+    s->snapshots[s->count].is_quick = heap_is_quick(h);
+    if (!add_types(s, h) || !add_holders(s, h))
+        return no_memory(e);
+    s->count++;
+    return 0;
+}
+
+static int compare(const void *a, const void *b, void *context)
+{
+    const heap_series *s = context;
+    const heap_series_row *x = a, *y = b;
+    int64_t p = heap_series_growth(s, x->bytes), q = heap_series_growth(s, y->bytes);
+
+    return p != q ? (p > q ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+void heap_series_sort(heap_series *s)
+{
+    heap_series_rows *all[] = {&s->types, &s->holders};
+
+    for (size_t i = 0; i < 2 && s->count != 0; i++)
+        if (all[i]->count != 0)
+            qsort_r(all[i]->items, all[i]->count, sizeof *all[i]->items, compare, s);
+}
+
+bool heap_series_rises(const heap_series *s, const heap_series_row *row)
+{
+    for (size_t i = 1; i < s->count; i++)
+        if (row->count[i] < row->count[i - 1] || row->bytes[i] <= row->bytes[i - 1])
+            return false;
+    return s->count >= 3;
+}
+
+bool heap_series_is_leak(const heap_series *s, const heap_series_row *row)
+{
+    int64_t growth = heap_series_growth(s, row->bytes);
+
+    return growth >= LEAST_LEAK &&
+           (uint64_t)growth >= s->snapshots[s->count - 1].bytes / LEAST_SHARE &&
+           heap_series_rises(s, row);
+}
+
+uint64_t heap_series_span(const heap_series *s)
+{
+    uint64_t first = s->count == 0 ? 0 : s->snapshots[0].time_ns;
+    uint64_t last = s->count == 0 ? 0 : s->snapshots[s->count - 1].time_ns;
+
+    return first == 0 || last <= first ? 0 : last - first;
+}
+
+/* ---- the way to a type ---- */
+
+static void append_step(const heap *h, const heap_step *step, buffer *out)
+{
+    if (step->parent == 0)
+        heap_root_text(h, step->root, out);
+    if ((step->field & ~HEAP_ELEMENT) != 0) {
+        buffer_append_char(out, '.');
+        heap_field_text(h, step->field & ~HEAP_ELEMENT, out); /* an array's name ends with [] */
+    }
+    buffer_format(out, " -> %s", heap_type_name(h, step->type));
+}
+
+int heap_series_way(const heap *h, const char *type, buffer *out, error *e)
+{
+    uint8_t *wanted = memory_allocate_array(h->type_count, 1);
+    uint32_t way[LONGEST_WAY];
+    size_t length = 0;
+    heap_paths paths;
+    uint32_t best = 0;
+    int code;
+
+    if (wanted == NULL)
+        return no_memory(e);
+    for (uint32_t i = 0; i < h->type_count; i++)
+        wanted[i] = text_equal(heap_type_name(h, i), type);
+    code = heap_find_paths(h, wanted, &paths, e);
+    memory_free(wanted);
+    if (code != 0)
+        return code;
+    for (uint32_t i = 1; i < paths.count; i++)
+        if (paths.steps[i].bytes > paths.steps[best].bytes)
+            best = i;
+    for (; best != 0 && length < LONGEST_WAY; best = paths.steps[best].parent)
+        way[length++] = best;
+    while (length > 0)
+        append_step(h, &paths.steps[way[--length]], out);
+    heap_paths_free(&paths);
+    return 0;
+}

@@ -1,0 +1,61 @@
+/*
+ * heap_series: several snapshots of one program, oldest first, by type and by what keeps objects
+ * alive. Only the sums are kept, so that one snapshot at a time needs to be in memory.
+ *
+ * Types match by name, holders by the text of their root and the name of their type.
+ */
+#ifndef CLARINET_ANALYSIS_HEAP_SERIES_H
+#define CLARINET_ANALYSIS_HEAP_SERIES_H
+
+#include "analysis/heap.h"
+
+enum { HEAP_SERIES_MOST = 32 };
+
+typedef struct {
+    const char *name;
+    uint64_t count[HEAP_SERIES_MOST];
+    uint64_t bytes[HEAP_SERIES_MOST];    /* of a holder: as retained */
+    uint64_t retained[HEAP_SERIES_MOST]; /* 0 in quick snapshots */
+} heap_series_row;
+
+typedef struct {
+    heap_series_row *items; /* after heap_series_sort: by growth of the bytes */
+    size_t count, capacity;
+    table_text known;
+} heap_series_rows;
+
+typedef struct {
+    size_t count; /* snapshots */
+    struct {
+        uint64_t time_ns; /* since 1970; 0 = not known */
+        uint64_t objects, bytes;
+        bool is_quick;
+    } snapshots[HEAP_SERIES_MOST];
+    heap_series_rows types, holders;
+} heap_series;
+
+void heap_series_init(heap_series *s);
+void heap_series_free(heap_series *s);
+/* Fails without memory, and beyond HEAP_SERIES_MOST snapshots. */
+int heap_series_add(heap_series *s, const heap *h, error *e);
+void heap_series_sort(heap_series *s);
+
+/* From the first snapshot to the last. */
+static inline int64_t heap_series_growth(const heap_series *s, const uint64_t *values)
+{
+    return (int64_t)(values[s->count - 1] - values[0]);
+}
+/* More bytes, and no fewer objects, in every snapshot than in the one before; of three or more
+ * only.
+ */
+bool heap_series_rises(const heap_series *s, const heap_series_row *row);
+/* Rises, and by so much that it matters: 64 KB and a hundredth of the heap. */
+bool heap_series_is_leak(const heap_series *s, const heap_series_row *row);
+/* Nanoseconds from the first snapshot to the last; 0 = not known. */
+uint64_t heap_series_span(const heap_series *s);
+
+/* "static field Shop.Store.orders -> List<Order>._items -> Order[] -> Shop.Order": the way that
+ * most objects of the type are reached by. Nothing when there is none. */
+int heap_series_way(const heap *h, const char *type, buffer *out, error *e);
+
+#endif
