@@ -156,6 +156,8 @@ void agent_row(agent *a, unsigned engine_index, unsigned table, const uint64_t *
 /* Corrects the number of records that is shown to people: a row that stands for many, or that takes
  * the place of another. */
 void agent_count_rows(agent *a, unsigned engine_index, int64_t more);
+/* The session of an engine that has one at a time; NULL = none. */
+client *agent_client_of(agent *a, unsigned engine_index);
 /* The parameters of the sessions that run this engine, one after the other; *position starts at
  * 0; NULL at the end. */
 const catalogue_selected *agent_user(agent *a, unsigned engine_index, size_t *position);

@@ -88,6 +88,14 @@ void agent_count_rows(agent *a, unsigned engine_index, int64_t more)
             a->clients[i].out.more_rows += (uint64_t)more;
 }
 
+client *agent_client_of(agent *a, unsigned engine_index)
+{
+    for (size_t i = 0; i < AGENT_CLIENTS; i++)
+        if ((a->clients[i].engines & 1ull << engine_index) != 0)
+            return &a->clients[i];
+    return NULL;
+}
+
 const catalogue_selected *agent_user(agent *a, unsigned engine_index, size_t *position)
 {
     for (; *position < AGENT_CLIENTS; (*position)++) {

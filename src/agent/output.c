@@ -206,7 +206,7 @@ static void need_thread(output *o, uint64_t os_id)
     recording_put_thread(&o->definitions[OUTPUT_THREADS], &record);
 }
 
-static void need_cell(output *o, recording_column_type type, uint64_t value)
+void output_define(output *o, recording_column_type type, uint64_t value)
 {
     switch (type) {
     case RECORDING_STACK_ID:
@@ -258,35 +258,36 @@ static size_t bytes_waiting(const output *o)
     return total;
 }
 
-static void put_cell(recording_rows *rows, recording_column_type type, uint64_t cell,
-                     uint64_t origin_ns)
-{
-    double number;
-
-    if (type == RECORDING_F64) {
-        memcpy(&number, &cell, sizeof number);
-        recording_rows_put_f64(rows, number);
-    } else {
-        recording_rows_put(rows, type == RECORDING_TIME ? cell - origin_ns : cell);
-    }
-}
-
-void output_row(output *o, unsigned engine_index, unsigned table, const uint64_t *cells)
+recording_rows *output_rows(output *o, unsigned engine_index, unsigned table)
 {
     output_table *t = table_of(o, engine_index, table);
 
-    if (t == NULL || o->broken || o->pending.length - o->pending_sent > OUTPUT_LIMIT) {
-        o->dropped++;
-        return;
-    }
-    for (size_t i = 0; i < t->table->column_count; i++)
-        need_cell(o, t->table->columns[i].type, cells[i]);
+    if (t == NULL || o->broken || o->pending.length - o->pending_sent > OUTPUT_LIMIT)
+        return NULL;
     if (!t->open) {
         recording_rows_begin(&t->rows, &t->bytes, 0, t->id, t->table);
         t->open = true;
     }
-    for (size_t i = 0; i < t->table->column_count; i++)
-        put_cell(&t->rows, t->table->columns[i].type, cells[i], o->origin_ns);
+    return &t->rows;
+}
+
+void output_row(output *o, unsigned engine_index, unsigned table, const uint64_t *cells)
+{
+    recording_rows *rows = output_rows(o, engine_index, table);
+    uint64_t row[RECORDING_MAXIMUM_COLUMNS];
+
+    if (rows == NULL) {
+        o->dropped++;
+        return;
+    }
+    for (size_t i = 0; i < rows->table->column_count; i++) {
+        recording_column_type type = rows->table->columns[i].type;
+
+        row[i] = type == RECORDING_TIME ? cells[i] - o->origin_ns : cells[i];
+        if (row[i] != rows->previous[i]) /* else the row before needed the same */
+            output_define(o, type, cells[i]);
+    }
+    recording_rows_put_row(rows, row);
     o->rows++;
     if ((o->rows & 255) == 0 && bytes_waiting(o) > GATHER_AT)
         output_gather(o);

@@ -62,6 +62,11 @@ void output_init(output *o, agent *a, names *n, uint64_t origin_ns);
 void output_free(output *o);
 /* Adds a row: one value per column; times are CLOCK_MONOTONIC, f64 is given as its bits. */
 void output_row(output *o, unsigned engine_index, unsigned table, const uint64_t *cells);
+/* For whoever writes many rows of one table at once: the table's rows, valid until output_gather;
+ * NULL = the tool is too slow, or there is no memory. Ids are defined first, and what is written is
+ * counted in `rows` here as well. */
+recording_rows *output_rows(output *o, unsigned engine_index, unsigned table);
+void output_define(output *o, recording_column_type type, uint64_t value);
 /* Moves what has gathered into `pending`, as chunks. */
 void output_gather(output *o);
 /* Writes pending bytes to the socket without waiting: 0, or -errno when the connection is gone. */

@@ -78,8 +78,12 @@ SIGNAL_SAFE void *ring_reserve(ring *r, size_t length)
     do {
         size_t to_end = r->size - (size_t)(head & (r->size - 1));
 
-        tail = atomic_load_explicit(&r->tail, memory_order_acquire);
+        tail = atomic_load_explicit(&r->seen, memory_order_acquire);
         padding = to_end < room ? to_end : 0;
+        if (head + padding + room - tail > r->size / 2) {
+            tail = atomic_load_explicit(&r->tail, memory_order_acquire);
+            atomic_store_explicit(&r->seen, tail, memory_order_release);
+        }
         /* `tail` may be newer than `head`: then the compare-and-swap fails and we look again */
         if (head >= tail && head + padding + room - tail > r->size)
             goto full;
@@ -117,12 +121,13 @@ bool ring_next(ring *r, ring_record *record)
 
     if (r->size == 0)
         return false;
-    atomic_store_explicit(&r->waking, false, memory_order_relaxed);
-    while (tail != atomic_load_explicit(&r->head, memory_order_acquire)) {
+    if (atomic_load_explicit(&r->waking, memory_order_relaxed))
+        atomic_store_explicit(&r->waking, false, memory_order_relaxed);
+    for (;;) {
         uint64_t word = atomic_load_explicit(head_at(r, tail), memory_order_acquire);
         size_t room = (size_t)(word >> 40) * 8;
 
-        if (word == 0)
+        if (word == 0) /* not committed, or nothing is there */
             return false;
         if ((word & 15) == STATE_RECORD) {
             record->kind = (unsigned)(word >> 4 & 0xfff);
@@ -133,7 +138,6 @@ bool ring_next(ring *r, ring_record *record)
         give_back(r, tail, room);
         tail += room;
     }
-    return false;
 }
 
 void ring_release(ring *r)

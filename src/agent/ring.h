@@ -8,6 +8,9 @@
  * Invariant: tail <= head <= tail + size. Bytes in [head, tail + size) are zero, so a reserved
  * record reads as "not committed" until its producer stores the head word with release order.
  * A record never wraps: the rest of the buffer before it becomes a padding record.
+ * In the common case neither side touches a line of memory that the other one writes, but for the
+ * records themselves: seen <= tail, and the consumer knows by a record's head word that it is
+ * there.
  */
 #ifndef CLARINET_AGENT_RING_H
 #define CLARINET_AGENT_RING_H
@@ -25,12 +28,13 @@
 #define SIGNAL_SAFE
 #endif
 
-typedef struct {
+typedef struct ring {
     uint8_t *data;
     size_t size;        /* a power of two */
     int wake;           /* eventfd written when the ring becomes half full; -1 = none */
     atomic_bool waking; /* written already and not yet seen by the consumer */
     alignas(64) atomic_uint_fast64_t head;
+    atomic_uint_fast64_t seen; /* a tail that a producer saw: most need not ask for the newest */
     alignas(64) atomic_uint_fast64_t tail;
     alignas(64) atomic_uint_fast64_t dropped; /* records that found no room */
 } ring;

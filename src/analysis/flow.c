@@ -8,10 +8,10 @@
 #include "base/table.h"
 
 /* As the tracer writes them. */
-enum { PART_WHOLE, PART_BEGIN, PART_END };
+enum { PART_WHOLE, PART_BEGIN, PART_END, PART = 3, FAILED = 4 };
 
 typedef struct {
-    const model_column *time, *thread, *method, *span, *parent, *duration, *part, *failed;
+    const model_column *time, *thread, *method, *span, *first, *parent, *duration, *part;
 } columns;
 
 static bool find_columns(const model *m, const model_table *t, columns *c)
@@ -23,9 +23,25 @@ static bool find_columns(const model *m, const model_table *t, columns *c)
     c->parent = model_find_column(m, t, "parent");
     c->duration = model_find_column(m, t, "duration");
     c->part = model_find_column(m, t, "part");
-    c->failed = model_find_column(m, t, "failed");
+    c->first = model_find_column(m, t, "first");
     return c->time != NULL && c->thread != NULL && c->method != NULL && c->span != NULL &&
-           c->parent != NULL && c->duration != NULL && c->part != NULL && c->failed != NULL;
+           c->parent != NULL && c->duration != NULL && c->part != NULL && c->first != NULL;
+}
+
+/* The number of its trace in the upper half: that of the trace's first span. */
+static uint64_t id_of(const columns *c, size_t row)
+{
+    uint32_t number = (uint32_t)model_cell(c->span, row);
+
+    return (uint64_t)(number - (uint32_t)model_cell(c->first, row)) << 32 | number;
+}
+
+static uint64_t parent_of(const columns *c, size_t row)
+{
+    uint32_t before = (uint32_t)model_cell(c->parent, row);
+    uint64_t id = id_of(c, row);
+
+    return before == 0 ? 0 : (id & ~(uint64_t)UINT32_MAX) | (uint32_t)((uint32_t)id - before);
 }
 
 static void add_begun(const model_process *p, const columns *c, size_t row, flow *out)
@@ -36,12 +52,12 @@ static void add_begun(const model_process *p, const columns *c, size_t row, flow
     s->process = p;
     s->method = (uint32_t)model_cell(c->method, row);
     s->thread = (uint32_t)model_cell(c->thread, row);
-    s->id = model_cell(c->span, row);
-    s->parent = model_cell(c->parent, row);
+    s->id = id_of(c, row);
+    s->parent = parent_of(c, row);
     s->start = model_cell(c->time, row);
     s->end = s->start + model_cell(c->duration, row);
-    s->failed = model_cell(c->failed, row) != 0;
-    s->is_async = model_cell(c->part, row) == PART_BEGIN;
+    s->failed = (model_cell(c->part, row) & FAILED) != 0;
+    s->is_async = (model_cell(c->part, row) & PART) == PART_BEGIN;
     s->unfinished = s->is_async;
 }
 
@@ -54,7 +70,7 @@ static void add_end(const columns *c, size_t row, flow_span *s)
     if (s->method != (uint32_t)model_cell(c->method, row) || !s->unfinished)
         return;
     s->end = end > s->start ? end : s->start;
-    s->failed = model_cell(c->failed, row) != 0;
+    s->failed = (model_cell(c->part, row) & FAILED) != 0;
     s->unfinished = false;
 }
 
@@ -72,11 +88,11 @@ static int take_process(const model *m, const model_process *p, const model_tabl
     if (!find_columns(m, t, &c))
         return error_set(e, ERROR_CORRUPT, "the recording's table of spans lacks a column");
     for (size_t row = 0; row < t->rows && code == 0; row++) {
-        uint64_t part = model_cell(c.part, row);
+        uint64_t part = model_cell(c.part, row) & PART;
 
         if (part != PART_WHOLE && part != PART_BEGIN)
             continue;
-        if (part == PART_BEGIN && !table_u64_put(&open, model_cell(c.span, row), out->count))
+        if (part == PART_BEGIN && !table_u64_put(&open, id_of(&c, row), out->count))
             code = error_set(e, ERROR_MEMORY, "no memory for the spans");
         add_begun(p, &c, row, out);
     }
@@ -84,8 +100,8 @@ static int take_process(const model *m, const model_process *p, const model_tabl
     for (size_t row = 0; row < t->rows && code == 0; row++) {
         uint64_t number;
 
-        if (model_cell(c.part, row) == PART_END &&
-            table_u64_get(&open, model_cell(c.span, row), &number))
+        if ((model_cell(c.part, row) & PART) == PART_END &&
+            table_u64_get(&open, id_of(&c, row), &number))
             add_end(&c, row, &out->items[number]);
     }
     /* A call that threw before its first step is told as a whole one as well. */

@@ -23,6 +23,7 @@
 #include "profilers/trace_output.h"
 #include "profilers/trace_registry.h"
 #include "profilers/trace_select.h"
+#include "profilers/trace_spans_output.h"
 
 enum {
     SELF = ENGINE_INDEX_trace,
@@ -30,6 +31,8 @@ enum {
     REJIT_WITH_CALLBACKS = 3,
     WRITE_INTERVAL_NS = 500000000,
     TICKS_A_SECOND = 10,
+    MOST_SPANS = 8 << 20, /* bytes */
+    LEAST_SPANS = 64 << 10,
 };
 
 typedef trace_state_of_engine state;
@@ -144,17 +147,6 @@ static void sink(void *context, const trace_event *event, const uint8_t *values,
         agent_wake(a);
 }
 
-static void span_sink(void *context, const trace_span *span)
-{
-    agent *a = context;
-    trace_span *s = agent_reserve(a, SELF, sizeof *s);
-
-    if (s == NULL)
-        return;
-    *s = *span;
-    agent_commit(a, SELF, s, sizeof *s, TRACE_RECORD_SPAN, sizeof *s);
-}
-
 static void on_exception_thrown(agent *a, ObjectID object)
 {
     ClassID class_id = 0;
@@ -240,7 +232,7 @@ static int start(agent *a, error *e)
     s->events = 0;
     s->unkept = 0;
     s->registry.counters.sink = NULL;
-    s->registry.counters.span_sink = NULL;
+    s->registry.counters.span_ring = NULL;
     s->registry.counters.condition = NULL;
     if (s->registry.counters.exceptions == NULL)
         s->registry.counters.exceptions =
@@ -299,6 +291,24 @@ static void want_tree(agent *a, state *s)
     s->registry.counters.tree = s->tree;
 }
 
+/* Spans come in bursts: their ring is as large as the agent's memory allows. What a session before
+ * has left in it is nobody's. */
+static void want_spans(agent *a, state *s)
+{
+    trace_counters *c = &s->registry.counters;
+    ring_record old;
+
+    for (ptrdiff_t size = MOST_SPANS; size >= LEAST_SPANS && s->spans.size == 0; size /= 2)
+        if (arena_charge(&a->memory, size) == 0 &&
+            ring_create(&s->spans, (size_t)size, a->wake, NULL) != 0)
+            arena_charge(&a->memory, -size);
+    while (ring_next(&s->spans, &old))
+        ring_release(&s->spans);
+    s->spans_dropped = atomic_load(&s->spans.dropped);
+    trace_span_clock_start(&s->span_clock, c);
+    c->span_ring = &s->spans; /* without memory it is always full */
+}
+
 static void configure(agent *a)
 {
     state *s = state_of(a);
@@ -320,11 +330,8 @@ static void configure(agent *a)
     if (w->single)
         want_calls(a, s, catalogue_number(user, "slower_than"));
     trace_counters_start(c);
-    if (w->spans) {
-        trace_span_clock_start(&s->span_clock, c);
-        c->span_context = a;
-        c->span_sink = span_sink;
-    }
+    if (w->spans && !w->dry_run)
+        want_spans(a, s);
 }
 
 typedef struct {
@@ -405,6 +412,8 @@ static void drain(agent *a, bool last)
         atomic_store(&s->registry.counters.allowance,
                      w->rate >= TICKS_A_SECOND ? w->rate / TICKS_A_SECOND : 1);
     trace_output_look(s);
+    if (s->registry.counters.span_ring != NULL)
+        trace_spans_write(a, s, last);
     if (!last && now < s->next_write_ns)
         return;
     s->next_write_ns = now + WRITE_INTERVAL_NS;

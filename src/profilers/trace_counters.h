@@ -62,7 +62,7 @@ enum {
 };
 
 typedef struct trace_counters trace_counters;
-struct trace_span;
+struct ring;
 
 struct trace_plan;
 struct trace_capture;
@@ -177,9 +177,8 @@ struct trace_counters {
     struct trace_classes *classes;        /* NULL = objects' own classes are not asked for */
     struct trace_async *async;            /* async calls that are under way; NULL = not measured */
     struct trace_exceptions *exceptions;  /* failures by type; NULL = not counted */
-    /* Calls as spans (trace_spans.h); NULL = not wanted. Called in the probe: must not wait. */
-    void (*span_sink)(void *context, const struct trace_span *span);
-    void *span_context;
+    /* Calls as spans (trace_spans.h); NULL = not wanted. */
+    struct ring *span_ring;
     atomic_uint_fast64_t last_span;
     atomic_intptr_t span_local; /* handle of the AsyncLocal; 0 = not made yet */
     /* clock, own thread */

@@ -65,8 +65,8 @@ static const recording_column TREE_COLUMNS[] = {
 static const recording_column SPAN_COLUMNS[] = {
     {RECORDING_TIME, "time", ""},        {RECORDING_THREAD_ID, "thread", ""},
     {RECORDING_METHOD_ID, "method", ""}, {RECORDING_U64, "span", ""},
-    {RECORDING_U64, "parent", ""},       {RECORDING_DURATION, "duration", "ns"},
-    {RECORDING_U64, "part", ""},         {RECORDING_U64, "failed", ""},
+    {RECORDING_U64, "first", ""},        {RECORDING_U64, "parent", ""},
+    {RECORDING_U64, "part", ""},         {RECORDING_DURATION, "duration", "ns"},
 };
 const recording_table TRACE_TABLES[TRACE_TABLE_COUNT] = {
     {"trace_methods", "trace", METHOD_COLUMNS, 3},   {"trace_calls", "trace", CALL_COLUMNS, 13},
@@ -181,7 +181,7 @@ static uint64_t scaled(uint64_t ticks, double tick_ns)
     return (uint64_t)((double)ticks * tick_ns + 0.5);
 }
 
-static uint32_t name_of(agent *a, trace_entry *entry)
+uint32_t trace_output_name(agent *a, trace_entry *entry)
 {
     if (entry->name == 0 && agent_enter_runtime(a))
         entry->name = names_of_token(&a->names, entry->module, entry->token);
@@ -208,7 +208,7 @@ static void write_method(agent *a, trace_entry *entry, const trace_sum *sum, dou
     uint64_t over = entry->whole ? sum->calls : sum->completions;
     uint32_t active = !entry->whole ? sum->active : begun > over ? (uint32_t)(begun - over) : 0;
     uint64_t cells[13] = {os_monotonic_ns(),
-                          name_of(a, entry),
+                          trace_output_name(a, entry),
                           begun,
                           sum->failures,
                           scaled(sum->total, tick_ns),
@@ -305,7 +305,7 @@ static void write_states(agent *a, state *s)
         buffer_append_text(&text, words[now]);
         if (now == TRACE_LEFT_ALONE && entry->reason != NULL)
             buffer_format(&text, ": %s", entry->reason);
-        cells[0] = name_of(a, entry);
+        cells[0] = trace_output_name(a, entry);
         cells[1] = names_intern(&a->names, buffer_text(&text), text.length);
         cells[2] = kind_of(entry);
         agent_row(a, SELF, TRACE_TABLE_METHODS, cells);
@@ -344,7 +344,7 @@ static void write_failure(void *context, uint32_t method, uintptr_t class_id, ui
 {
     failure_walk *w = context;
     trace_entry *entry = trace_registry_at(&w->s->registry, method);
-    uint64_t cells[4] = {name_of(w->a, entry), 0, count, kind_of(entry)};
+    uint64_t cells[4] = {trace_output_name(w->a, entry), 0, count, kind_of(entry)};
 
     if (class_id != 0 && agent_enter_runtime(w->a))
         cells[1] = names_of_class(&w->a->names, class_id);
@@ -361,7 +361,7 @@ static void write_tree(agent *a, state *s, double tick_ns)
         trace_entry *entry = trace_registry_at(&s->registry, node->method);
         uint64_t cells[7] = {n + 1,
                              node->parent,
-                             name_of(a, entry),
+                             trace_output_name(a, entry),
                              __atomic_load_n(&node->calls, __ATOMIC_ACQUIRE),
                              scaled(node->total, tick_ns),
                              scaled(node->self, tick_ns),
@@ -387,27 +387,6 @@ void trace_output_write(agent *a, state *s, bool last)
 
 /* ---- single calls ---- */
 
-static void record_span(agent *a, state *s, const trace_span *span)
-{
-    const trace_counters *c = &s->registry.counters;
-    bool whole = span->part == TRACE_SPAN_WHOLE;
-    bool ends = span->part == TRACE_SPAN_END; /* knows its end only */
-    uint64_t time = trace_span_clock_ns(&s->span_clock, c, ends ? span->end : span->start);
-    uint64_t cells[8] = {time,
-                         span->thread,
-                         0,
-                         span->span,
-                         span->parent,
-                         whole ? trace_span_clock_ns(&s->span_clock, c, span->end) - time : 0,
-                         span->part,
-                         span->failed};
-
-    if (span->method >= s->registry.count)
-        return;
-    cells[2] = name_of(a, trace_registry_at(&s->registry, span->method));
-    agent_row(a, SELF, TRACE_TABLE_SPANS, cells);
-}
-
 void trace_output_record(agent *a, unsigned kind, const void *payload, size_t length)
 {
     state *s = a->engines[SELF].state;
@@ -418,10 +397,8 @@ void trace_output_record(agent *a, unsigned kind, const void *payload, size_t le
     trace_entry *entry;
     uint64_t cells[9];
 
-    if (kind == TRACE_RECORD_SPAN && length == sizeof(trace_span))
-        record_span(a, s, payload);
-    if (kind != TRACE_RECORD_CALL || length < sizeof *event || event->method >= s->registry.count ||
-        w == NULL)
+    (void)kind;
+    if (length < sizeof *event || event->method >= s->registry.count || w == NULL)
         return;
     if (s->events++ >= EVENTS) {
         agent_lose(a, SELF, TRACE_LOSS_EVENTS, 1);
@@ -431,7 +408,7 @@ void trace_output_record(agent *a, unsigned kind, const void *payload, size_t le
     cells[0] =
         counters->first_ns + scaled(event->start - counters->first_ticks, counters->event_tick_ns);
     cells[1] = event->thread_id;
-    cells[2] = name_of(a, entry);
+    cells[2] = trace_output_name(a, entry);
     cells[3] = scaled(event->time, counters->event_tick_ns);
     cells[4] = event->failed;
     cells[6] = event->class_id == 0 || !agent_enter_runtime(a)

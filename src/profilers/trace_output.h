@@ -23,7 +23,6 @@ enum {
     TRACE_TABLE_SPANS,
     TRACE_TABLE_COUNT,
 };
-enum { TRACE_RECORD_CALL, TRACE_RECORD_SPAN }; /* in the ring */
 enum {
     TRACE_LOSS_RING,
     TRACE_LOSS_TIMES,
@@ -49,6 +48,8 @@ typedef struct {
     bool empty; /* probes that do nothing, for the benchmark */
     uint64_t next_write_ns;
     trace_span_clock span_clock;
+    ring spans;                      /* kept once they were wanted */
+    uint64_t spans_dropped;          /* of them, as told to the agent */
     uint64_t lost[TRACE_LOSS_COUNT]; /* as told to the agent */
     uint64_t unkept; /* calls of the whole session whose times are in no histogram */
     atomic_uint_fast64_t lost_methods;
@@ -58,7 +59,9 @@ typedef struct {
 void trace_output_write(agent *a, trace_state_of_engine *s, bool last);
 /* Looks how many calls run at this moment. */
 void trace_output_look(trace_state_of_engine *s);
-/* A single call or a span out of the ring. */
+/* The method's name for rows; 0 = the runtime cannot be asked any more. */
+uint32_t trace_output_name(agent *a, trace_entry *entry);
+/* A single call out of the ring. */
 void trace_output_record(agent *a, unsigned kind, const void *payload, size_t length);
 
 #endif

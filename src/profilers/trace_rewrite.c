@@ -106,20 +106,22 @@ static int read_method(trace_rewriting *w, mdMethodDef token, cil_check_method *
     return code;
 }
 
-/* A local for the result, then `more` of int64; *first gets the number of the first of those. */
-static int add_locals(trace_rewriting *w, cil_wrap_options *options, uint32_t more, uint32_t *first,
+/* A local for the result, then those of spans; *first gets the number of the first of these. */
+static int add_locals(trace_rewriting *w, cil_wrap_options *options, bool spans, uint32_t *first,
                       error *e)
 {
     buffer types = BUFFER_EMPTY;
+    uint32_t more = 0;
     int code;
 
     options->has_result =
         w->signature.types[cil_type_skip_modifiers(&w->signature, 0)].element != CIL_TYPE_VOID;
-    if (!options->has_result && more == 0)
+    if (!options->has_result && !spans)
         return 0;
     if (options->has_result)
         cil_type_copy(&w->signature, 0, &types);
-    buffer_append_fill(&types, CIL_TYPE_I8, more);
+    if (spans)
+        more = trace_spans_locals(&types);
     code = cil_signature_append_locals(w->old_locals, w->old_locals_length, &types,
                                        more + options->has_result, &w->locals,
                                        &options->result_local, e);
@@ -247,7 +249,7 @@ int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef 
     cil_signature_init(&w.signature);
     code = read_method(&w, token, &m, e);
     if (code == 0)
-        code = add_locals(&w, &options, request->spans ? TRACE_SPANS_LOCALS : 0, &first_local, e);
+        code = add_locals(&w, &options, request->spans, &first_local, e);
     if (code == 0 && !request->step)
         w.old_code = trace_find_old_code(&w, token);
     if (code == 0 && request->step)

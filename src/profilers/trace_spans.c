@@ -13,6 +13,8 @@
 #define CORE "System.Private.CoreLib"
 
 enum { NORMAL_HANDLE = 2, HAS_THIS = 0x20, LOOKS = 16, LEAST_MS = 50 };
+/* Locals of a rewritten method, from its first_local on. */
+enum { AROUND, OWN, START, BEFORE, WITHIN };
 
 /* ---- the probes ---- */
 
@@ -29,12 +31,14 @@ static uint32_t thread_number(void)
 static void report(const trace_method *m, trace_span_part part, int64_t id, int64_t parent,
                    uint64_t start, uint64_t end, bool failed)
 {
-    const trace_counters *c = m->counters;
-    trace_span s = {(uint64_t)id, (uint64_t)parent, start,          end,
-                    m->owner,     thread_number(),  (uint32_t)part, failed};
+    ring *r = m->counters->span_ring;
+    trace_span *s = r == NULL ? NULL : ring_reserve(r, sizeof *s);
 
-    if (c->span_sink != NULL)
-        c->span_sink(c->span_context, &s);
+    if (s == NULL)
+        return;
+    *s = (trace_span){(uint64_t)id, start,           end,           (uint32_t)parent,
+                      m->owner,     thread_number(), (uint8_t)part, failed};
+    ring_commit(r, s, sizeof *s, 1, sizeof *s);
 }
 
 /* A new span inside `parent`; without a session the span around stays the current one. */
@@ -117,19 +121,18 @@ void trace_span_clock_start(trace_span_clock *k, const trace_counters *c)
     look(c, &k->ticks, &k->ns);
 }
 
-uint64_t trace_span_clock_ns(trace_span_clock *k, const trace_counters *c, uint64_t ticks)
+void trace_span_clock_settle(trace_span_clock *k, const trace_counters *c)
 {
-    if (k->tick_ns == 0) { /* once, as far from the start as makes the line exact enough */
-        uint64_t passed = os_monotonic_ns() - k->ns;
-        uint64_t then = 0;
-        uint64_t ns = 0;
+    uint64_t passed = os_monotonic_ns() - k->ns;
+    uint64_t then = 0;
+    uint64_t ns = 0;
 
-        if (passed < LEAST_MS * (uint64_t)1000000)
-            os_sleep_ms(LEAST_MS - (unsigned)(passed / 1000000));
-        look(c, &then, &ns);
-        k->tick_ns = then > k->ticks ? (double)(ns - k->ns) / (double)(then - k->ticks) : 1;
-    }
-    return k->ns + (uint64_t)((double)(ticks - k->ticks) * k->tick_ns);
+    if (k->tick_ns != 0)
+        return;
+    if (passed < LEAST_MS * (uint64_t)1000000) /* far enough that the line is exact */
+        os_sleep_ms(LEAST_MS - (unsigned)(passed / 1000000));
+    look(c, &then, &ns);
+    k->tick_ns = then > k->ticks ? (double)(ns - k->ns) / (double)(then - k->ticks) : 1;
 }
 
 /* ---- the code around them ---- */
@@ -139,6 +142,7 @@ typedef struct {
     const trace_spans_code *code;
     mdToken constructor, get_value, set_value; /* of AsyncLocal<long> */
     mdToken allocate, to_pointer;              /* of GCHandle */
+    mdToken capture, restore;                  /* of ExecutionContext */
 } inserting;
 
 mdToken trace_core_type(clr_emitter *emitter, const char *name)
@@ -209,6 +213,32 @@ static bool find_handle(inserting *i)
     return i->allocate != 0 && i->to_pointer != 0;
 }
 
+static bool find_context(inserting *i)
+{
+    clr_emitter *emitter = i->code->module->emitter;
+    buffer signature = BUFFER_EMPTY;
+    mdToken type = trace_core_type(emitter, "System.Threading.ExecutionContext");
+
+    if (type == 0)
+        return false;
+    buffer_append_u8(&signature, 0);
+    buffer_append_u8(&signature, 0);
+    buffer_append_u8(&signature, CIL_TYPE_CLASS);
+    cil_append_compressed_token(&signature, type);
+    if (!buffer_failed(&signature))
+        i->capture = clr_emitter_member(emitter, type, "Capture", signature.data, signature.length);
+    buffer_clear(&signature);
+    buffer_append_u8(&signature, 0);
+    buffer_append_u8(&signature, 1);
+    buffer_append_u8(&signature, CIL_TYPE_VOID);
+    buffer_append_u8(&signature, CIL_TYPE_CLASS);
+    cil_append_compressed_token(&signature, type);
+    if (!buffer_failed(&signature))
+        i->restore = clr_emitter_member(emitter, type, "Restore", signature.data, signature.length);
+    buffer_free(&signature);
+    return i->capture != 0 && i->restore != 0;
+}
+
 static void push_number(inserting *i, cil_at at, int64_t number)
 {
     cil_insert_number(i->body, at, CIL_LDC_I8, number);
@@ -224,6 +254,11 @@ static void push_local_address(inserting *i, cil_at at, uint32_t which)
     cil_insert_number(i->body, at, CIL_LDLOCA, i->code->first_local + which);
     cil_insert(i->body, at, CIL_CONV_U);
     cil_insert(i->body, at, CIL_CONV_U8);
+}
+
+static void pop_local(inserting *i, cil_at at, uint32_t which)
+{
+    cil_insert_store_local(i->body, at, i->code->first_local + which);
 }
 
 static void push_local(inserting *i, cil_at at, uint32_t which)
@@ -273,40 +308,70 @@ static void insert_enter(inserting *i, cil_at at)
     push_async_local(i, at);
     cil_insert_token(i->body, at, CIL_CALL, i->get_value);
     if (code->is_step) { /* of the call whose step this is */
-        cil_insert_store_local(i->body, at, code->first_local + 1);
+        pop_local(i, at, OWN);
         return;
     }
-    cil_insert_store_local(i->body, at, code->first_local);
+    pop_local(i, at, AROUND);
     push_method(i, at);
-    push_local(i, at, 0);
-    push_local_address(i, at, 1);
-    push_local_address(i, at, 2);
+    push_local(i, at, AROUND);
+    push_local_address(i, at, OWN);
+    push_local_address(i, at, START);
     call_probe(i, at, (const void *)(uintptr_t)(code->is_async ? span_begin : span_enter),
                code->module->span_signature);
+    cil_insert_token(i->body, at, CIL_CALL, i->capture);
+    pop_local(i, at, BEFORE);
     push_async_local(i, at);
-    push_local(i, at, 1);
+    push_local(i, at, OWN);
     cil_insert_token(i->body, at, CIL_CALL, i->set_value);
+    cil_insert_token(i->body, at, CIL_CALL, i->capture);
+    pop_local(i, at, WITHIN);
+}
+
+/* A context is null where the program has suppressed the flow: that cannot be put back. */
+static void insert_put_back(inserting *i, cil_at at)
+{
+    cil_at done = cil_insert_label(i->body, at);
+    cil_at changed = cil_insert_label(i->body, done);
+
+    push_local(i, changed, BEFORE);
+    cil_insert_branch(i->body, changed, CIL_BRFALSE, changed);
+    push_local(i, changed, WITHIN);
+    cil_insert_branch(i->body, changed, CIL_BRFALSE, changed);
+    cil_insert_token(i->body, changed, CIL_CALL, i->capture);
+    push_local(i, changed, WITHIN);
+    cil_insert_branch(i->body, changed, CIL_BNE_UN, changed);
+    push_local(i, changed, BEFORE);
+    cil_insert_token(i->body, changed, CIL_CALL, i->restore);
+    cil_insert_branch(i->body, changed, CIL_BR, done);
+    push_async_local(i, done);
+    push_local(i, done, AROUND);
+    cil_insert_token(i->body, done, CIL_CALL, i->set_value);
 }
 
 static void insert_end(inserting *i, cil_at at, const void *function)
 {
     if (function != NULL) {
         push_method(i, at);
-        push_local(i, at, 1);
-        push_local(i, at, 0);
-        push_local(i, at, 2);
+        push_local(i, at, OWN);
+        push_local(i, at, AROUND);
+        push_local(i, at, START);
         call_probe(i, at, function, i->code->module->span_signature);
     }
-    push_async_local(i, at);
-    push_local(i, at, 0);
-    cil_insert_token(i->body, at, CIL_CALL, i->set_value);
+    insert_put_back(i, at);
+}
+
+uint32_t trace_spans_locals(buffer *types)
+{
+    buffer_append_fill(types, CIL_TYPE_I8, BEFORE);
+    buffer_append_fill(types, CIL_TYPE_OBJECT, WITHIN + 1 - BEFORE);
+    return WITHIN + 1;
 }
 
 int trace_spans_insert(cil_body *body, const trace_spans_code *code, error *e)
 {
     inserting i = {.body = body, .code = code};
 
-    if (!find_async_local(&i) || !find_handle(&i))
+    if (!find_async_local(&i) || !find_handle(&i) || !find_context(&i))
         return error_set(e, ERROR_RUNTIME, "the runtime refused a reference to AsyncLocal");
     insert_enter(&i, code->wrap.enter);
     if (code->is_step)
@@ -321,7 +386,7 @@ void trace_spans_insert_end(cil_body *body, const trace_spans_code *code, cil_at
     inserting i = {.body = body, .code = code};
 
     push_method(&i, at);
-    push_local(&i, at, 1);
+    push_local(&i, at, OWN);
     push_number(&i, at, failed);
     call_probe(&i, at, (const void *)(uintptr_t)span_complete, code->module->value_signature);
 }

@@ -293,6 +293,44 @@ void recording_rows_put_f64(recording_rows *rows, double value)
         rows->out->failed = true; /* the caller's mistake: shows as a chunk that does not end */
 }
 
+static uint8_t *put_varint(uint8_t *at, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *at++ = (uint8_t)(value | 0x80);
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+void recording_rows_put_row(recording_rows *rows, const uint64_t *cells)
+{
+    enum { LONGEST = 10 };
+    size_t count = rows->table->column_count;
+    uint8_t *at;
+
+    rows->rows++;
+    if (!buffer_reserve(rows->out, count * LONGEST))
+        return;
+    at = rows->out->data + rows->out->length;
+    for (size_t n = 0; n < count; n++) {
+        uint64_t value = cells[n];
+        recording_column_type type = rows->table->columns[n].type;
+
+        if (type == RECORDING_F64) {
+            for (int k = 0; k < 8; k++)
+                *at++ = (uint8_t)(value >> 8 * k);
+        } else {
+            if (type == RECORDING_TIME)
+                value -= rows->previous[n];
+            if (type == RECORDING_TIME || type == RECORDING_I64)
+                value = value << 1 ^ (uint64_t)((int64_t)value >> 63);
+            at = put_varint(at, value);
+        }
+        rows->previous[n] = cells[n];
+    }
+    *at = 0;
+    rows->out->length = (size_t)(at - rows->out->data);
+}
+
 bool recording_rows_end(recording_rows *rows)
 {
     if (rows->column != 0) {

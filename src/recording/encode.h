@@ -232,6 +232,8 @@ void recording_rows_begin(recording_rows *rows, buffer *out, uint32_t process, u
 /* The next cell, written as its column's type says; i64 as its two's complement. */
 void recording_rows_put(recording_rows *rows, uint64_t value);
 void recording_rows_put_f64(recording_rows *rows, double value);
+/* A whole row, f64 as its bits. Afterwards previous[] has its cells. */
+void recording_rows_put_row(recording_rows *rows, const uint64_t *cells);
 /* As recording_end_chunk; also false (and taken back) when a row is not finished. */
 bool recording_rows_end(recording_rows *rows);
 
