@@ -316,6 +316,7 @@ static int run(request *q, error *e)
     q->session.selection = &q->selection;
     q->session.library = buffer_text(&q->library);
     q->session.file = buffer_text(&q->recording);
+    q->session.short_lived = true;
     q->session.command = buffer_text(&q->typed);
     q->session.stop = cli_open_stop_descriptor(NULL);
     code = session_record_command(&q->session, q->command, &result, e);

@@ -83,6 +83,7 @@ recorder *recorder_create(const session_options *options, session_result *result
         memory_free(r);
         return NULL;
     }
+    recording_writer_pack(r->writer, !options->short_lived);
     chunk = recording_begin_chunk(&chunks, RECORDING_INFO, RECORDING_PROCESS_NONE);
     recording_put_info(&chunks, "tool_version", CLARINET_VERSION);
     recording_put_info(&chunks, "command", options->command == NULL ? "" : options->command);

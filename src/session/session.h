@@ -36,6 +36,7 @@ typedef struct {
     const char *command;  /* as the person typed it; goes into the recording */
     uint64_t duration_ns; /* 0 = until the target ends, or until stopped */
     bool sdk;             /* a command's: the .NET SDK's own processes too */
+    bool short_lived;     /* read once and deleted: packing it would be a waste of time */
     int stop;             /* a descriptor; readable = stop and keep all; -1 = none */
     /* Called a few times a second; may be NULL. */
     void (*progress)(void *context, const session_progress *progress);
