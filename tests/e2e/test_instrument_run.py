@@ -110,6 +110,26 @@ def test_spans_follow_the_flow_through_awaits_into_a_file(clarinet, runtime, flo
     check_tree([span for line in lines for span in spans_of(json.loads(line))])
 
 
+def test_the_programs_own_async_locals_stay_as_its_calls_leave_them(clarinet, runtime, flow_program, tmp_path):
+    names = ["Outer", "Set", "SetAndThrow", "Throw", "Watch", "Suppress", "Leaf"]
+    points = tmp_path / "locals.json"
+    points.write_text(json.dumps({"points": [{"assembly": "Flow", "class": "Flow.Locals", "method": names}]}))
+    command = [*runtime.command(flow_program), "locals"]
+    bare = subprocess.run(command, capture_output=True, text=True)
+    done = clarinet("instrument", "run", "--otlp", "spans.json", "--points", points, "--", *command,
+                    timeout=PATIENCE)
+    assert (done.code, done.out) == (bare.returncode, bare.stdout), done
+    assert bare.stdout.splitlines()[-1] == "flows again: two, 5 after 1 changes, False"
+    lines = (clarinet.folder / "spans.json").read_text().splitlines()
+    spans = [span for line in lines for span in spans_of(json.loads(line))]
+    name_of = {span["spanId"]: span["name"].rpartition(".")[2] for span in spans}
+    pairs = collections.Counter(
+        (name_of.get(span.get("parentSpanId")), name_of[span["spanId"]]) for span in spans)
+    assert pairs == {(None, "Outer"): 1, ("Outer", "Set"): 2, ("Outer", "SetAndThrow"): 1, ("SetAndThrow", "Throw"): 1,
+                     ("SetAndThrow", "Leaf"): 1, ("Outer", "Watch"): 1, ("Outer", "Suppress"): 1,
+                     ("Outer", "Leaf"): 5}
+
+
 class Collector(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))

@@ -140,6 +140,36 @@ static void rows_round_trip(void **state)
     buffer_free(&b);
 }
 
+/* Both ways to write rows make the same bytes; the whole row's way remembers its cells. */
+static void a_whole_row_is_what_its_cells_are(void **state)
+{
+    static const uint64_t TIMES[] = {7, 5, UINT64_MAX, 0};
+    buffer by_cell = BUFFER_EMPTY;
+    buffer by_row = BUFFER_EMPTY;
+    recording_rows cells;
+    recording_rows whole;
+
+    (void)state;
+    recording_rows_begin(&cells, &by_cell, 0, 9, &TABLE);
+    recording_rows_begin(&whole, &by_row, 0, 9, &TABLE);
+    for (size_t n = 0; n < sizeof TIMES / sizeof TIMES[0]; n++) {
+        double share = 0.5 * (double)n - 1;
+        uint64_t row[5] = {TIMES[n], 127 + n, (uint64_t)1 << (n * 20), (uint64_t)INT64_MIN + n, 0};
+
+        memcpy(&row[4], &share, sizeof share);
+        put_row(&cells, row[0], row[1], row[2], (int64_t)row[3], share);
+        recording_rows_put_row(&whole, row);
+        assert_memory_equal(whole.previous, row, sizeof row);
+    }
+    assert_true(recording_rows_end(&cells));
+    assert_true(recording_rows_end(&whole));
+    assert_int_equal(cells.rows, whole.rows);
+    assert_int_equal(by_cell.length, by_row.length);
+    assert_memory_equal(by_cell.data, by_row.data, by_row.length);
+    buffer_free(&by_cell);
+    buffer_free(&by_row);
+}
+
 static void put_long_text(buffer *b)
 {
     size_t start = recording_begin_chunk(b, RECORDING_STRING, 0);
@@ -242,6 +272,7 @@ int main(void)
         cmocka_unit_test(chunks_are_found_again_and_broken_ones_refused),
         cmocka_unit_test(a_chunk_that_does_not_fit_is_taken_back),
         cmocka_unit_test(rows_round_trip),
+        cmocka_unit_test(a_whole_row_is_what_its_cells_are),
         cmocka_unit_test(a_full_disk_is_reported),
         cmocka_unit_test(an_abandoned_recording_leaves_an_earlier_one),
         cmocka_unit_test(the_writer_packs_and_restamps),

@@ -3,6 +3,7 @@
 //   Order → Ship (on another thread), Order → Refuse (throws), Order → FailAsync (its task fails).
 // "Flow repeat N PAUSE" calls an empty method N times on one thread, 1,000 and then a pause of so many
 // milliseconds, and prints the processor time of one call in nanoseconds: its thread's, its process's.
+// "Flow locals" has async-locals of its own and prints what they are worth after calls that change them.
 using System;
 using System.Diagnostics;
 using System.Globalization;
@@ -85,6 +86,71 @@ namespace Flow
         }
     }
 
+    // Whoever watches calls must leave the program's own execution context as the calls leave it.
+    public class Locals
+    {
+        private readonly AsyncLocal<string> value = new AsyncLocal<string>();
+        private readonly AsyncLocal<int> watched;
+        private int changes;
+
+        public Locals()
+        {
+            watched = new AsyncLocal<int>(change => changes++);
+        }
+
+        public void Outer()
+        {
+            Set("one");
+            Leaf();
+            Say("set");
+            SetAndThrow();
+            Leaf();
+            Say("set and thrown");
+            Watch(5);
+            Leaf();
+            Say("watched");
+            AsyncFlowControl flow = Suppress();
+            Leaf();
+            Set("two");
+            Say("suppressed");
+            flow.Undo();
+            Leaf();
+            Say("flows again");
+        }
+
+        public void Set(string text) => value.Value = text;
+
+        public void SetAndThrow()
+        {
+            try
+            {
+                Throw();
+            }
+            catch (InvalidOperationException)
+            {
+                Leaf();
+            }
+        }
+
+        public void Throw()
+        {
+            value.Value += " thrown";
+            throw new InvalidOperationException();
+        }
+
+        public void Watch(int number) => watched.Value = number;
+
+        public AsyncFlowControl Suppress() => ExecutionContext.SuppressFlow();
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public void Leaf()
+        {
+        }
+
+        private void Say(string what) => Console.WriteLine(
+            $"{what}: {value.Value}, {watched.Value} after {changes} changes, {ExecutionContext.IsFlowSuppressed()}");
+    }
+
     public static class Program
     {
         private static double ThreadNanoseconds()
@@ -115,6 +181,11 @@ namespace Flow
         {
             var shop = new Shop();
 
+            if (arguments.Length == 1 && arguments[0] == "locals")
+            {
+                new Locals().Outer();
+                return 0;
+            }
             if (arguments.Length == 3 && arguments[0] == "repeat")
             {
                 int count = int.Parse(arguments[1], CultureInfo.InvariantCulture);
