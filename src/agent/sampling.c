@@ -408,6 +408,6 @@ void sampling_drain(agent *a, bool last)
         a->sampling->listed_ns = now;
         sampling_threads_list();
         sampling_threads_judge_again();
-        sampling_chain_forget_pages();
+        sampling_chain_forget();
     }
 }

@@ -86,15 +86,15 @@ static bool add_link(const clr_info *info, IMetaDataImport2 *import, size_t whic
     return true;
 }
 
-/* Where a type keeps what it derives from: Task derives from Object. */
-static uint32_t find_parent(const sampling_code *code, uintptr_t task, uintptr_t object)
+/* Where a type keeps a word that is known of Task: Object, which it derives from, or its module. */
+static uint32_t find_word(const sampling_code *code, uintptr_t task, uintptr_t word)
 {
     uint64_t words[LARGEST_TYPE / 8];
 
     if (!peek_read(&code->memory, task, words, sizeof words))
         return 0;
     for (uint32_t i = 1; i < LARGEST_TYPE / 8; i++) {
-        if (words[i] == object)
+        if (words[i] == word)
             return i * 8;
     }
     return 0;
@@ -118,15 +118,36 @@ static int look_at_module(void *context, uintptr_t module)
             break;
     }
     if (atomic_load(&chain_state.link_count) == LOADED) {
-        chain_state.parent_at = find_parent(s->code, chain_state.links[0].type, chain_state.object);
-        s->has_types = chain_state.parent_at != 0;
+        chain_state.parent_at = find_word(s->code, chain_state.links[0].type, chain_state.object);
+        s->module_at = find_word(s->code, chain_state.links[0].type, module);
+        s->has_types = chain_state.parent_at != 0 && s->module_at != 0;
     }
     clr_release(import);
     return !s->has_types;
 }
 
-/* Whether a type derives from another one. From Object: then it is a type, and the runtime may be
- * asked about it. */
+static int is_other_module(void *context, uintptr_t module)
+{
+    uint64_t *wanted = context;
+
+    if (*wanted == module)
+        *wanted = 0;
+    return *wanted != 0;
+}
+
+/* Whether the address is that of a type: it has a module that is loaded. Words that lie about on
+ * stacks may look as if they derived from something. */
+static bool has_module(const sampling_async *s, uint64_t type)
+{
+    uint64_t module;
+
+    if (!peek_read(&s->code->memory, type + s->module_at, &module, sizeof module) || module == 0)
+        return false;
+    clr_each_module(&s->agent->info, is_other_module, &module);
+    return module == 0;
+}
+
+/* Whether a type derives from another one, by what stands where a type has it. */
 static bool derives_from(const sampling_async *s, uint64_t type, uintptr_t other)
 {
     for (unsigned depth = 0; depth < 8 && type >= 4096 && type >> 47 == 0; depth++) {
@@ -223,7 +244,7 @@ static uint32_t frame_of_box(sampling_async *s, ClassID box)
 static bool may_ask(sampling_async *s, const sampling_capture *c, uint64_t type, uintptr_t parent)
 {
     return c->time_ns > s->unload_ns && atomic_load(&s->agent->unloads) == s->agent->unloads_met &&
-           agent_enter_runtime(s->agent) && derives_from(s, type, parent);
+           agent_enter_runtime(s->agent) && derives_from(s, type, parent) && has_module(s, type);
 }
 
 static uint32_t frame_of(sampling_async *s, const sampling_capture *c, uint64_t type)

@@ -19,6 +19,7 @@
 typedef struct {
     agent *agent;
     sampling_code *code;
+    uint32_t module_at; /* in a type: the module it belongs to */
     bool has_types;
     unsigned attempts;            /* to find the heap or a chain, since the last success */
     unsigned unloads;             /* of the agent's unloads_met */

@@ -25,6 +25,7 @@ enum {
     CHAIN_STEPS = 16,     /* from box to box */
     CHAIN_LINKS = 8,
     CHAIN_BAD_PAGES = 64,
+    CHAIN_TYPES = 256, /* judged before */
 };
 
 /* Why a chain ended: nobody awaits the last one; its task is over, and forgets who did; someone of
@@ -56,6 +57,10 @@ typedef struct {
     /* Pages where there was nothing, so that a stale word costs one fault and not one a sample.
      * Emptied once a second: something may be there later. */
     atomic_uintptr_t bad[CHAIN_BAD_PAGES];
+    atomic_uint_fast64_t any_bad; /* a bit for each place of `bad` that is used */
+    /* Types met before, and their links: a word each, so that a handler sees all of it or nothing.
+     * Emptied with the pages: another type may lie there later. */
+    atomic_uintptr_t judged[CHAIN_TYPES];
 } chain_places;
 
 extern chain_places chain_state;
@@ -66,7 +71,7 @@ SIGNAL_SAFE size_t sampling_chain_collect(const ucontext_t *context, const uint8
                                           uint8_t out[CHAIN_WORDS * 8]);
 
 /* Own thread. */
-void sampling_chain_forget_pages(void);
+void sampling_chain_forget(void);
 
 /* ---- sampling_fault.c ---- */
 
