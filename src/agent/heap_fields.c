@@ -206,6 +206,63 @@ void heap_fields_name(names *n, const heap_record *r, heap_fields_found *found, 
     memory_free(s.fields);
 }
 
+/* The first place of each field. */
+static void name_values(search *s, names *n, const heap_record *r, uint32_t number, uint32_t step,
+                        heap_fields_found *found, void *context)
+{
+    const heap_record_type *type = &r->types[number];
+    uint32_t end = type->base < 16 ? 8 : type->base - 8, before = 0;
+
+    if (end > 8 + HEAP_VALUES_WORDS * 4)
+        end = 8 + HEAP_VALUES_WORDS * 4;
+    for (uint32_t place = 8; place < end; place += step) {
+        uint32_t name = name_of(s, n, type->class_id, place);
+
+        if (name != 0 && name != before)
+            found(context, number, place, name);
+        before = name;
+    }
+}
+
+void heap_fields_name_values(names *n, const heap_record *r, heap_fields_found *found,
+                             void *context)
+{
+    search s = {r->info, memory_allocate_array(MOST_FIELDS, sizeof(COR_FIELD_OFFSET))};
+
+    for (size_t i = 0; s.fields != NULL && i < r->type_count; i++) {
+        const heap_record_type *type = &r->types[i];
+        uint64_t number;
+
+        /* boxes have no small fields that matter; the thread pool has */
+        if (type->has_values)
+            name_values(&s, n, r, (uint32_t)i, type->machine != 0 ? 4 : 2, found, context);
+        if (type->machine_is_apart && table_u64_get(&r->type_numbers, type->machine, &number))
+            name_values(&s, n, r, (uint32_t)number, 4, found, context);
+    }
+    memory_free(s.fields);
+}
+
+/* How many awaits a method has is not known here: the tool finds lines for those there are. */
+void heap_fields_name_awaits(names *n, const heap_record *r, heap_fields_found *found,
+                             void *context)
+{
+    for (size_t i = 0; i < r->type_count; i++) {
+        IMetaDataImport2 *import = NULL;
+        mdMethodDef method = 0;
+        uint32_t id = 0;
+        description d;
+
+        if (r->types[i].machine == 0 || !describe(r->info, r->types[i].machine, &d) ||
+            clr_open_import(r->info, d.module, &import) != S_OK)
+            continue;
+        if (clr_find_method(import, d.token, "MoveNext", &method) == S_OK)
+            id = names_of_token(n, d.module, method);
+        clr_release(import);
+        for (uint32_t k = 0; id != 0 && k < HEAP_VALUES_AWAITS; k++)
+            found(context, (uint32_t)i, k, names_frame_await(n, id, k));
+    }
+}
+
 uint32_t heap_fields_flags(const heap_record *r, uint32_t number)
 {
     const heap_record_type *type = &r->types[number];

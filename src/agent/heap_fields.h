@@ -14,6 +14,13 @@
  * start of the element), a string id. */
 typedef void heap_fields_found(void *context, uint32_t type, uint32_t place, uint32_t name);
 void heap_fields_name(names *n, const heap_record *r, heap_fields_found *found, void *context);
+/* The same for the places of values, of the types whose values are written. */
+void heap_fields_name_values(names *n, const heap_record *r, heap_fields_found *found,
+                             void *context);
+/* Called for each await of an async method: the type's number of its box, the await's number, a
+ * frame. */
+void heap_fields_name_awaits(names *n, const heap_record *r, heap_fields_found *found,
+                             void *context);
 /* RECORDING_TYPE_… of a type that was met. */
 uint32_t heap_fields_flags(const heap_record *r, uint32_t type);
 /* A field's name; what the compiler made of a property is called like it. */

@@ -14,6 +14,7 @@ enum {
     LONGEST_PLACE = 0xffff,
     HEAD_ROOM = 128, /* of a record without its references and text */
     RECORD_ROOM = HEAD_ROOM + HEAP_RECORD_SLOTS * 13,
+    VALUES_ROOM = 2 * (HEAP_VALUES_WORDS + 1) * 5,
     REFERENCE_ROOM = 24,
     STRING_BASE = 22, /* no other type with elements is that small */
     STRING_LENGTH = 8,
@@ -26,13 +27,15 @@ enum {
     LARGEST_COMPARED = 512, /* array without references */
 };
 
-bool heap_record_open(heap_record *r, const clr_info *info, bool strings)
+bool heap_record_open(heap_record *r, const clr_info *info, bool strings, bool values)
 {
     memset(r, 0, sizeof *r);
     r->info = info;
     table_u64_init(&r->type_numbers);
     table_u64_init(&r->shape_numbers);
     heap_strings_open(&r->strings, strings);
+    if (values)
+        heap_values_open(&r->values, info);
     return heap_stream_open(&r->stream);
 }
 
@@ -95,6 +98,9 @@ static heap_record_type *add_type(heap_record *r, ClassID class_id)
         type->element = (words[0] & (uint32_t)HAS_ELEMENTS) != 0 ? words[0] & 0xffff : 0;
         type->is_string = type->element == 2 && type->base == STRING_BASE;
         type->is_finalizable = (words[0] & IS_FINALIZABLE) != 0;
+        type->has_values =
+            type->element == 0 &&
+            heap_values_wants(&r->values, class_id, &type->machine, &type->machine_is_apart);
     }
     return type;
 }
@@ -396,11 +402,54 @@ static bool put_content(heap_record *r)
     return true;
 }
 
+/* The words of an object behind its type, without those whose bit is set in `left_out`. */
+static uint8_t *put_words(uint8_t *at, uint64_t object, uint32_t base, const uint64_t *left_out)
+{
+    const uint32_t *words = (const uint32_t *)(uintptr_t)(object + 8);
+    uint32_t count = base < 16 ? 0 : (base - 16) / 4;
+    uint32_t written = 0;
+
+    if (count > HEAP_VALUES_WORDS)
+        count = HEAP_VALUES_WORDS;
+    for (uint32_t i = 0; i < count; i++)
+        written += (left_out[i / 128] >> (i / 2 % 64) & 1) == 0;
+    at = heap_stream_put_varint(at, written);
+    for (uint32_t i = 0; i < count; i++)
+        if ((left_out[i / 128] >> (i / 2 % 64) & 1) == 0)
+            at = heap_stream_put_varint(at, words[i]);
+    return at;
+}
+
+/* The values of the object in hand, and of its state machine where that is an object. */
+static uint8_t *put_values(heap_record *r, uint8_t *at)
+{
+    const heap_record_type *type = &r->types[r->number];
+    uint64_t left_out[HEAP_VALUES_WORDS / 128] = {0};
+    const uint64_t nothing[HEAP_VALUES_WORDS / 128] = {0};
+    ClassID machine = type->machine_is_apart ? type->machine : 0;
+    uint64_t apart = 0;
+
+    for (uint32_t i = 0; i < r->count; i++) {
+        uint32_t slot = r->slots[i] - 1u;
+
+        if (slot < HEAP_VALUES_WORDS / 2)
+            left_out[slot / 64] |= UINT64_C(1) << slot % 64;
+        if (machine != 0 && (*(const uint64_t *)(uintptr_t)r->targets[i] & ~UINT64_C(7)) == machine)
+            apart = r->targets[i];
+    }
+    at = put_words(at, r->object, type->base, left_out);
+    if (apart == 0)
+        return heap_stream_put_varint(at, 0);
+    type = &r->types[number_of(r, machine)];
+    return put_words(at, apart, r->failed ? 0 : type->base, nothing);
+}
+
 /* The references are kept: all of the record at once. */
 static bool put_whole(heap_record *r)
 {
     const heap_record_type *type = &r->types[r->number];
-    uint32_t flags = flags_of(r) | (type->size != r->size ? RECORDING_SHAPE_SIZED : 0);
+    uint32_t flags = flags_of(r) | (type->size != r->size ? RECORDING_SHAPE_SIZED : 0) |
+                     (type->has_values ? RECORDING_SHAPE_VALUES : 0);
     size_t known = r->shape_count;
     uint32_t shape = shape_of(r, flags);
     uint8_t *at;
@@ -413,13 +462,16 @@ static bool put_whole(heap_record *r)
             r->stream.at = heap_stream_put_varint(at, 0);
         return at != NULL;
     }
-    at = heap_stream_room(&r->stream, RECORDING_HEAP_OBJECTS, r->attempt, RECORD_ROOM);
+    at =
+        heap_stream_room(&r->stream, RECORDING_HEAP_OBJECTS, r->attempt, RECORD_ROOM + VALUES_ROOM);
     if (at == NULL)
         return false;
     at = put_head(r, at, shape, known);
     for (uint32_t i = 0; i < r->count; i++)
         at = heap_stream_put_varint(at,
                                     heap_stream_zigzag((int64_t)(r->targets[i] - r->object) / 8));
+    if ((flags & RECORDING_SHAPE_VALUES) != 0)
+        at = put_values(r, at);
     r->stream.at = at;
     r->references += r->count;
     return true;

@@ -14,6 +14,7 @@
 
 #include "agent/heap_stream.h"
 #include "agent/heap_strings.h"
+#include "agent/heap_values.h"
 #include "base/table.h"
 #include "clarinet/clarinet.h"
 
@@ -32,6 +33,9 @@ typedef struct {
     uint32_t sized, listed; /* shapes without places; 0 = none yet */
     bool is_string;
     bool is_finalizable;
+    bool has_values;       /* its objects have their values written */
+    bool machine_is_apart; /* as an object of its own */
+    ClassID machine;       /* of an async method's box: the state machine's class; 0 = none */
 } heap_record_type;
 
 typedef struct {
@@ -45,6 +49,7 @@ typedef struct {
     const clr_info *info;
     heap_stream stream;
     heap_strings strings;
+    heap_values values;
     uint64_t attempt;
     bool failed; /* no memory */
     /* types, numbered as they are met; over all attempts */
@@ -76,7 +81,8 @@ typedef struct {
     uint64_t targets[HEAP_RECORD_SLOTS];
 } heap_record;
 
-bool heap_record_open(heap_record *r, const clr_info *info, bool strings);
+/* `strings`: their texts are compared; `values`: those of heap_values.h are written. */
+bool heap_record_open(heap_record *r, const clr_info *info, bool strings, bool values);
 void heap_record_close(heap_record *r);
 /* A walk begins anew. */
 void heap_record_begin(heap_record *r);

@@ -19,13 +19,13 @@ enum {
 };
 #define KEYWORD_HEAP_DUMP UINT64_C(0x100000)
 
-bool heap_walk_open(heap_walk *w, const clr_info *info, bool strings)
+bool heap_walk_open(heap_walk *w, const clr_info *info, bool strings, bool values)
 {
     memset(w, 0, sizeof *w);
     w->info = info;
     table_u64_init(&w->functions);
     table_u64_init(&w->slots);
-    return heap_record_open(&w->record, info, strings);
+    return heap_record_open(&w->record, info, strings, values);
 }
 
 void heap_walk_close(heap_walk *w)

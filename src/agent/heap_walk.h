@@ -33,8 +33,8 @@ typedef struct {
     uint64_t event_count;       /* of all attempts */
 } heap_walk;
 
-/* `strings`: their texts are compared. */
-bool heap_walk_open(heap_walk *w, const clr_info *info, bool strings);
+/* `strings`, `values`: as heap_record_open has them. */
+bool heap_walk_open(heap_walk *w, const clr_info *info, bool strings, bool values);
 void heap_walk_close(heap_walk *w);
 /* Whether the event is one of a heap dump. */
 bool heap_walk_wants(uint32_t id, const uint8_t *metadata, uint32_t metadata_length);

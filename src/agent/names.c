@@ -203,11 +203,18 @@ uint32_t names_frame_native(names *n, uint32_t module, uint64_t offset)
                         &frame);
 }
 
+uint32_t names_frame_await(names *n, uint32_t method, uint32_t number)
+{
+    names_frame frame = {RECORDING_FRAME_AWAIT, method, number};
+
+    /* methods stay below 2^20, so bits 61 and 62 are free */
+    return frame_by_key(n, 1ull << 61 | (uint64_t)method << 32 | number, &frame);
+}
+
 uint32_t names_frame_synthetic(names *n, const char *text)
 {
     names_frame frame = {RECORDING_FRAME_SYNTHETIC, names_intern_text(n, text), 0};
 
-    /* methods stay below 2^20, so bit 62 is free */
     return frame.a == 0 ? 0 : frame_by_key(n, 1ull << 62 | frame.a, &frame);
 }
 

@@ -108,6 +108,8 @@ uint32_t names_frame_in(names *n, FunctionID function, const compiled_piece *pie
                         uintptr_t inside);
 uint32_t names_frame_managed(names *n, uint32_t method, uint32_t il_offset_plus_1);
 uint32_t names_frame_native(names *n, uint32_t module, uint64_t offset);
+/* An await of an async method, counted from 0; the method is its MoveNext. */
+uint32_t names_frame_await(names *n, uint32_t method, uint32_t number);
 uint32_t names_frame_synthetic(names *n, const char *text);
 /* Adds a native module (build-id as identity) that the caller knows to be new. */
 uint32_t names_add_module(names *n, const names_module *module);

@@ -126,7 +126,7 @@ static void need_frame(output *o, uint32_t id)
 
     if (f == NULL || !first_time(o, OUTPUT_FRAMES, id))
         return;
-    if (f->kind == RECORDING_FRAME_MANAGED)
+    if (f->kind == RECORDING_FRAME_MANAGED || f->kind == RECORDING_FRAME_AWAIT)
         need_method(o, f->a);
     else if (f->kind == RECORDING_FRAME_NATIVE)
         need_module(o, f->a);

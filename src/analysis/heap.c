@@ -330,6 +330,17 @@ static int check_types(const heap *h, error *e)
 
 int heap_build(const model *m, const model_process *p, heap *h, error *e)
 {
+    int code = heap_open(m, p, h, e);
+
+    if (code == 0)
+        code = analyse(h, e);
+    if (code != 0)
+        heap_free(h);
+    return code;
+}
+
+int heap_open(const model *m, const model_process *p, heap *h, error *e)
+{
     const model_heap *s = p->heap;
     int code;
 
@@ -357,8 +368,6 @@ int heap_build(const model *m, const model_process *p, heap *h, error *e)
     code = check_types(h, e);
     if (code == 0)
         code = heap_graph_build(h, e);
-    if (code == 0)
-        code = analyse(h, e);
     if (code != 0)
         heap_free(h);
     return code;

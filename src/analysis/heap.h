@@ -94,6 +94,8 @@ static inline bool heap_is_quick(const heap *h)
 const model_process *heap_find(const model *m);
 /* Fails when the snapshot is not whole. */
 int heap_build(const model *m, const model_process *p, heap *h, error *e);
+/* The graph and the names only: no types' counts, dominators and retained sizes. */
+int heap_open(const model *m, const model_process *p, heap *h, error *e);
 void heap_free(heap *h);
 
 /* "static field Shop.Cache.items", "stack of Shop.Program.Main", "pinned handle", … */

@@ -16,6 +16,8 @@ void model_heap_free(model_heap *heap)
     memory_free(heap->strings);
     memory_free(heap->contents);
     memory_free(heap->texts);
+    memory_free(heap->valued);
+    memory_free(heap->values);
     memory_free(heap->sizes);
     memory_free(heap->first);
     memory_free(heap->targets);
@@ -29,6 +31,8 @@ enum {
     NOT_COMPARED = 1,
     FIRST_NUMBER = 2,
     MOST_PLACES = 1 << 16, /* of a shape */
+    MOST_WORDS = 4096,     /* of an object's values */
+    FIRST_VALUE = 8,       /* bytes from an object's start */
 };
 
 /* The first object of a shape says what it is. */
@@ -110,6 +114,60 @@ static bool add_reference(model *m, model_heap *h, uint64_t number, uint32_t pla
     return true;
 }
 
+uint32_t model_heap_value(const model_heap *h, const model_heap_valued *valued, uint32_t place)
+{
+    const model_heap_shape *shape = &h->shapes[h->shape_of[valued->object]];
+    uint32_t at = (place - FIRST_VALUE) / 4;
+
+    for (uint32_t i = 0; i < shape->count; i++) {
+        uint32_t reference = h->shape_places[shape->first + i];
+
+        if (reference == place || reference + 4 == place)
+            return 0;
+        if (reference >= FIRST_VALUE && reference < place)
+            at -= 2;
+    }
+    return place < FIRST_VALUE || at >= valued->count ? 0 : h->values[valued->first + at];
+}
+
+uint32_t model_heap_apart(const model_heap *h, const model_heap_valued *valued, uint32_t place)
+{
+    uint32_t at = (place - FIRST_VALUE) / 4;
+
+    return place < FIRST_VALUE || at >= valued->apart
+               ? 0
+               : h->values[valued->first + valued->count + at];
+}
+
+static bool load_words(model *m, model_heap *h, reader *r, uint32_t *count)
+{
+    uint64_t said = reader_varint(r);
+
+    if (said > MOST_WORDS)
+        r->failed = true;
+    for (uint64_t i = 0; i < said && !reader_failed(r); i++) {
+        if (!MODEL_GROW(m, h->values, h->value_count, h->value_capacity))
+            return false;
+        h->values[h->value_count++] = (uint32_t)reader_varint(r);
+    }
+    *count = reader_failed(r) ? 0 : (uint32_t)said;
+    return true;
+}
+
+static bool load_values(model *m, model_heap *h, reader *r)
+{
+    model_heap_valued valued = {.object = (uint32_t)h->object_count - 1, .first = h->value_count};
+
+    if (!load_words(m, h, r, &valued.count) || !load_words(m, h, r, &valued.apart))
+        return false;
+    if (reader_failed(r))
+        return true;
+    if (!MODEL_GROW(m, h->valued, h->valued_count, h->valued_capacity))
+        return false;
+    h->valued[h->valued_count++] = valued;
+    return true;
+}
+
 static bool add_object(model *m, model_heap *h, uint32_t shape, uint64_t size)
 {
     size_t n = h->object_count;
@@ -162,6 +220,8 @@ static bool load_object(model *m, model_heap *h, reader *r)
     h->step = h->step_before = 1;
     if ((shape->flags & RECORDING_SHAPE_CONTENT) != 0)
         return load_content(m, h, r);
+    if ((shape->flags & RECORDING_SHAPE_VALUES) != 0)
+        return load_values(m, h, r);
     return (shape->flags & RECORDING_SHAPE_STRING) == 0 || load_string(m, h, r);
 }
 
@@ -267,6 +327,7 @@ bool model_load_heap(model *m, model_process *p, reader *r)
         h->object_count = h->target_count = h->root_count = 0;
         h->shape_count = h->shape_place_count = h->string_count = h->text_count = 0;
         h->content_count = 0;
+        h->valued_count = h->value_count = 0;
         h->previous = 0;
         h->next_string = 0;
         h->generation = 0;

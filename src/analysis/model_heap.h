@@ -39,6 +39,14 @@ typedef struct {
     uint32_t text; /* string */
 } model_heap_text;
 
+/* An object whose values are kept: its words behind its type, without those of its references. */
+typedef struct {
+    uint32_t object; /* index */
+    uint32_t count;
+    uint32_t apart; /* words of the state machine that is an object of its own, all of them */
+    size_t first;   /* index into values */
+} model_heap_valued;
+
 #define MODEL_HEAP_NOT_COMPARED UINT32_MAX
 enum { MODEL_HEAP_GENERATIONS = 6 }; /* 0 to 2, large, pinned, frozen */
 
@@ -68,6 +76,10 @@ typedef struct model_heap {
     size_t content_count, content_capacity;
     model_heap_text *texts;
     size_t text_count, text_capacity;
+    model_heap_valued *valued; /* by object */
+    size_t valued_count, valued_capacity;
+    uint32_t *values; /* words of 4 bytes */
+    size_t value_count, value_capacity;
     /* as END says */
     uint64_t objects_said, references_said, roots_said;
     uint64_t walk_ns, session_ns;
@@ -82,5 +94,9 @@ typedef struct model_heap {
 } model_heap;
 
 void model_heap_free(model_heap *heap);
+/* The 4 bytes at a place of the object that has values, 0 where they are not kept. */
+uint32_t model_heap_value(const model_heap *heap, const model_heap_valued *valued, uint32_t place);
+/* The same for its state machine. */
+uint32_t model_heap_apart(const model_heap *heap, const model_heap_valued *valued, uint32_t place);
 
 #endif

@@ -141,6 +141,7 @@ static uint32_t frame_owner(model *m, model_process *p, const recording_frame *r
 {
     switch (record->kind) {
     case RECORDING_FRAME_MANAGED:
+    case RECORDING_FRAME_AWAIT:
         return model_ids_get(m, &p->method_ids, record->a);
     case RECORDING_FRAME_NATIVE:
         return model_ids_get(m, &p->module_ids, record->a);
@@ -159,7 +160,7 @@ static bool load_frames(model *m, model_process *p, reader *r)
         if (!MODEL_GROW(m, p->frames, p->frame_count, p->frame_capacity))
             return false;
         p->frames[p->frame_count] = (model_frame){
-            .kind = record.kind <= RECORDING_FRAME_SYNTHETIC ? (uint32_t)record.kind : 0,
+            .kind = record.kind <= RECORDING_FRAME_AWAIT ? (uint32_t)record.kind : 0,
             .owner = frame_owner(m, p, &record),
             .offset = record.b,
         };

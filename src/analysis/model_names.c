@@ -51,6 +51,7 @@ static bool name_frame(naming *n, const model_frame *frame, uint32_t *name, uint
     *module = 0;
     switch (frame->kind) {
     case RECORDING_FRAME_MANAGED:
+    case RECORDING_FRAME_AWAIT:
         if (*name == 0)
             *name = n->p->methods[frame->owner].name;
         *module = n->p->methods[frame->owner].module;

@@ -121,6 +121,26 @@ const threads_entry *threads_by_id(const threads_view *view, uint64_t os_id);
 /* How many cycles are certain, or suspected. */
 size_t threads_cycles(const threads_view *view, bool suspected);
 
+enum { THREADS_SITES = 16 };
+
+/* A place of the program where workers of the thread pool block. */
+typedef struct {
+    uint32_t frame; /* model index; 0 = no method of the program's own */
+    threads_state state;
+    size_t count;
+} threads_site;
+
+typedef struct {
+    size_t workers, idle, blocked;
+    threads_site sites[THREADS_SITES]; /* most workers first */
+    size_t site_count;
+} threads_pool;
+
+/* threads_pool.c */
+void threads_find_pool(const threads_view *view, threads_pool *pool);
+/* No worker is left to run what the others wait for. */
+bool threads_pool_is_starved(const threads_pool *pool);
+
 /* ---- between the files of threads ---- */
 
 /* Does the method or a caller of it, up to the outermost, match the pattern? */

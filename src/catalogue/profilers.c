@@ -94,6 +94,8 @@ static const catalogue_parameter HEAP[] = {
     {"quick", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
      "without a collection and without what keeps objects alive; counts dead objects too "
      "(.NET 9 and later)"},
+    {"values", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
+     "also keep the values in tasks, timers and the thread pool, which `clarinet tasks` reads"},
     END_OF_PARAMETERS,
 };
 

@@ -55,6 +55,7 @@ int verb_profilers(int argc, char **argv);
 int verb_record(int argc, char **argv);
 int verb_serve(int argc, char **argv);
 int verb_trace(int argc, char **argv);
+int verb_tasks(int argc, char **argv);
 int verb_threads(int argc, char **argv);
 int verb_version(int argc, char **argv);
 

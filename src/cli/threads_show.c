@@ -298,6 +298,34 @@ static void put_chain(json *j, const threads_view *v, const threads_chain *c)
     json_end_object(j);
 }
 
+void threads_show_pool(json *j, const threads_view *v)
+{
+    threads_pool pool;
+
+    threads_find_pool(v, &pool);
+    json_put_u64(j, "workers", pool.workers);
+    json_put_u64(j, "idle", pool.idle);
+    json_put_u64(j, "blocked", pool.blocked);
+    json_put_bool(j, "starved", threads_pool_is_starved(&pool));
+    json_begin_array_at(j, "blocking");
+    for (size_t i = 0; i < pool.site_count; i++) {
+        const threads_site *site = &pool.sites[i];
+        const model_frame *frame = &v->process->frames[site->frame];
+
+        json_begin_object(j);
+        json_put_u64(j, "workers", site->count);
+        json_put_text(j, "state", threads_state_name(site->state));
+        json_put_text(j, "method",
+                      site->frame == 0
+                          ? ""
+                          : model_text(v->model, v->process->functions[frame->function].name));
+        json_put_text(j, "file", model_text(v->model, frame->file));
+        json_put_u64(j, "line", frame->line);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
 static void print_json(const threads_view *v, const threads_show_options *o)
 {
     sink out;
@@ -317,6 +345,9 @@ static void print_json(const threads_view *v, const threads_show_options *o)
     for (size_t i = 0; i < v->chain_count; i++)
         put_chain(&j, v, &v->chains[i]);
     json_end_array(&j);
+    json_begin_object_at(&j, "thread_pool");
+    threads_show_pool(&j, v);
+    json_end_object(&j);
     json_put_u64(&j, "suspension_us", v->suspension_ns / 1000u);
     json_end_object(&j);
     sink_text(&out, "\n");
@@ -350,6 +381,32 @@ static void put_section(threads_show_format format, const char *title, const cha
     }
 }
 
+/* Where the workers of the pool block, when there are too many. */
+static void print_pool(FILE *out, const threads_view *v)
+{
+    threads_pool pool;
+    char place[256];
+
+    threads_find_pool(v, &pool);
+    if (!threads_pool_is_starved(&pool))
+        return;
+    fprintf(out,
+            "THREAD POOL STARVED: %zu of %zu workers block, and what they wait for may need a "
+            "worker\n",
+            pool.blocked, pool.workers);
+    for (size_t i = 0; i < pool.site_count; i++) {
+        const model_frame *frame = &v->process->frames[pool.sites[i].frame];
+
+        fprintf(out, "  %zu x %s in %s%s\n", pool.sites[i].count,
+                threads_state_name(pool.sites[i].state),
+                pool.sites[i].frame == 0
+                    ? "the framework"
+                    : model_text(v->model, v->process->functions[frame->function].name),
+                place_text(v, frame, place, sizeof place));
+    }
+    fprintf(out, "  (`clarinet tasks` shows what waits in the pool's queues)\n\n");
+}
+
 static void print_summary(FILE *out, const threads_view *view)
 {
     size_t certain = threads_cycles(view, false);
@@ -365,16 +422,17 @@ static void print_summary(FILE *out, const threads_view *view)
 /* Writes one part into memory, then as a section. */
 static void show_part(const threads_view *view, const threads_show_options *o, int part)
 {
-    static const char *const TITLES[] = {"Deadlocks", "Threads", "Summary"};
+    static const char *const TITLES[] = {"What is wrong", "Threads", "Summary"};
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
 
     if (out == NULL)
         return;
-    if (part == 0)
+    if (part == 0) {
         print_cycles(out, view);
-    else if (part == 1)
+        print_pool(out, view);
+    } else if (part == 1)
         print_threads(out, view, o);
     else
         print_summary(out, view);

@@ -6,6 +6,7 @@
 #define CLARINET_CLI_THREADS_SHOW_H
 
 #include "analysis/threads.h"
+#include "report/json.h"
 
 typedef enum {
     THREADS_SHOW_WORDS,
@@ -22,5 +23,7 @@ typedef struct {
 } threads_show_options;
 
 void threads_show(const threads_view *view, const threads_show_options *options);
+/* Members of an object: the workers of the thread pool, and where they block. */
+void threads_show_pool(json *j, const threads_view *view);
 
 #endif

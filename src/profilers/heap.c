@@ -35,6 +35,8 @@ enum {
     TABLE_FUNCTIONS,
     TABLE_STATICS,
     TABLE_FIELDS,
+    TABLE_VALUES,
+    TABLE_AWAITS,
     QUIET_MS = 50,       /* without an event: a second walk is over */
     LONGEST_QUIET = 100, /* times QUIET_MS */
     EVENT_LEVEL = 5,
@@ -47,7 +49,7 @@ typedef struct {
     heap_walk walk;
     agent *agent;
     bool wanted; /* the session waits for its snapshot */
-    bool strings;
+    bool strings, values;
     bool quick;
     bool collected; /* for a quick one, to be sure */
     HRESULT result;
@@ -73,11 +75,15 @@ static const recording_column FIELD_COLUMNS[] = {
     {RECORDING_U64, "place", "bytes"},
     {RECORDING_STRING_ID, "name", ""},
 };
+static const recording_column AWAIT_COLUMNS[] = {
+    {RECORDING_U64, "type", ""},
+    {RECORDING_U64, "number", ""},
+    {RECORDING_FRAME_ID, "frame", ""},
+};
 static const recording_table TABLES[] = {
-    {"heap_types", "heap", TYPE_COLUMNS, 8},
-    {"heap_functions", "heap", FUNCTION_COLUMNS, 2},
-    {"heap_statics", "heap", STATIC_COLUMNS, 5},
-    {"heap_fields", "heap", FIELD_COLUMNS, 3},
+    {"heap_types", "heap", TYPE_COLUMNS, 8},     {"heap_functions", "heap", FUNCTION_COLUMNS, 2},
+    {"heap_statics", "heap", STATIC_COLUMNS, 5}, {"heap_fields", "heap", FIELD_COLUMNS, 3},
+    {"heap_values", "heap", FIELD_COLUMNS, 3},   {"heap_awaits", "heap", AWAIT_COLUMNS, 3},
 };
 static const events_wish WISHES[] = {HEAP_QUICK_WISH};
 static const char *const LOSSES[] = {
@@ -276,6 +282,20 @@ static void put_field(void *context, uint32_t type, uint32_t place, uint32_t nam
     agent_row(context, SELF, TABLE_FIELDS, cells);
 }
 
+static void put_value(void *context, uint32_t type, uint32_t place, uint32_t name)
+{
+    uint64_t cells[3] = {type, place, name};
+
+    agent_row(context, SELF, TABLE_VALUES, cells);
+}
+
+static void put_await(void *context, uint32_t type, uint32_t number, uint32_t frame)
+{
+    uint64_t cells[3] = {type, number, frame};
+
+    agent_row(context, SELF, TABLE_AWAITS, cells);
+}
+
 static void put_end(client *c, const heap *h, const char *trouble)
 {
     buffer *out = &c->out.pending;
@@ -303,6 +323,10 @@ static void name_all(agent *a, heap *h)
     heap_fields_name(&a->names, &h->walk.record, put_field, a);
     if (!h->quick)
         heap_statics_name(&a->names, &h->walk, put_static, a);
+    if (h->values) {
+        heap_fields_name_values(&a->names, &h->walk.record, put_value, a);
+        heap_fields_name_awaits(&a->names, &h->walk.record, put_await, a);
+    }
 }
 
 static const char *trouble_of(heap *h, char *text)
@@ -344,7 +368,7 @@ static void take_snapshot(agent *a, heap *h, client *c)
     h->result = E_FAIL;
     h->session_ns = 0;
     h->collected = false;
-    if (!heap_walk_open(&h->walk, &a->info, h->strings)) {
+    if (!heap_walk_open(&h->walk, &a->info, h->strings, h->values)) {
         put_end(c, h, "the agent has no memory left");
         return;
     }
@@ -371,6 +395,7 @@ static void configure(agent *a)
     const catalogue_selected *user = agent_user(a, SELF, &position);
 
     h->strings = user == NULL || catalogue_number(user, "strings") != 0;
+    h->values = user != NULL && catalogue_number(user, "values") != 0;
     h->quick = user != NULL && catalogue_number(user, "quick") != 0;
 }
 
@@ -441,7 +466,7 @@ const engine ENGINE_heap = {
     .wish_count = 1,
     .count_wishes = count_wishes,
     .tables = TABLES,
-    .table_count = 4,
+    .table_count = 6,
     .losses = LOSSES,
     .loss_count = 3,
     .start = start,

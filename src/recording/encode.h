@@ -60,6 +60,7 @@ enum {
     RECORDING_SHAPE_STRING = 4,    /* each object says which text it has */
     RECORDING_SHAPE_FINALIZED = 8, /* its finalizer was suppressed or has run */
     RECORDING_SHAPE_CONTENT = 16,  /* each small array says which content it has */
+    RECORDING_SHAPE_VALUES = 32,   /* each object says the values of its fields */
 };
 /* Flags of the table heap_types. */
 enum {
@@ -92,7 +93,12 @@ enum {
 enum { RECORDING_PACKED = 1 }; /* chunk flags */
 enum { RECORDING_MODULE_MANAGED = 1, RECORDING_MODULE_NATIVE = 2, RECORDING_MODULE_NO_FILE = 3 };
 enum { RECORDING_METHOD_DYNAMIC = 1, RECORDING_METHOD_STUB = 2, RECORDING_METHOD_PRECOMPILED = 4 };
-enum { RECORDING_FRAME_MANAGED = 1, RECORDING_FRAME_NATIVE = 2, RECORDING_FRAME_SYNTHETIC = 3 };
+enum {
+    RECORDING_FRAME_MANAGED = 1,
+    RECORDING_FRAME_NATIVE = 2,
+    RECORDING_FRAME_SYNTHETIC = 3,
+    RECORDING_FRAME_AWAIT = 4, /* one await of an async method */
+};
 enum {
     RECORDING_THREAD_POOL = 1,
     RECORDING_THREAD_BACKGROUND = 2,

@@ -206,9 +206,13 @@ static void write_managed(symbolizer *s, const waiting_frame *frame, buffer *str
     module = (const known_module *)s->module_items.items + (method->module - 1);
     if (module->path == NULL || module->kind != RECORDING_MODULE_MANAGED)
         return;
-    if (symbols_line(s->files, module->path,
-                     module->identity_length == 16 ? module->identity : NULL,
-                     (uint32_t)method->token, (int64_t)frame->b - 1, &found))
+    if (frame->kind == RECORDING_FRAME_AWAIT
+            ? symbols_await(s->files, module->path,
+                            module->identity_length == 16 ? module->identity : NULL,
+                            (uint32_t)method->token, frame->b, &found)
+            : symbols_line(s->files, module->path,
+                           module->identity_length == 16 ? module->identity : NULL,
+                           (uint32_t)method->token, (int64_t)frame->b - 1, &found))
         recording_put_symbol(records, frame->id, 0, string_id(s, found.file, strings), found.line);
 }
 
@@ -237,7 +241,7 @@ void symbolize_write(symbolizer *s, uint32_t process, buffer *out)
     buffer records = BUFFER_EMPTY;
 
     for (size_t i = 0; i < s->frames.count; i++) {
-        if (frames[i].kind == RECORDING_FRAME_MANAGED)
+        if (frames[i].kind == RECORDING_FRAME_MANAGED || frames[i].kind == RECORDING_FRAME_AWAIT)
             write_managed(s, &frames[i], &strings, &records);
         else if (frames[i].kind == RECORDING_FRAME_NATIVE)
             write_native(s, &frames[i], &strings, &records);

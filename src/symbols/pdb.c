@@ -9,6 +9,7 @@
 
 enum { METHOD_DOCUMENT = 0, METHOD_POINTS = 1, DOCUMENT_NAME = 0 };
 enum { STATE_MACHINE_MOVE_NEXT = 0, STATE_MACHINE_KICKOFF = 1 };
+enum { CUSTOM_PARENT = 0, CUSTOM_KIND = 1, CUSTOM_VALUE = 2 };
 enum { METHOD_TABLE = 0x06000000, NAME_PARTS = 256 };
 
 int pdb_open(pdb *p, const void *bytes, size_t length, error *e)
@@ -131,6 +132,41 @@ void pdb_append_document(const pdb *p, uint32_t document, buffer *out)
         text = metadata_blob(&p->tables, index);
         text_append_cleaned(out, (const char *)text.data, text.length);
     }
+}
+
+bool pdb_find_await(const pdb *p, uint32_t token, uint64_t number, uint32_t *il_offset)
+{
+    /* what a compiler tells a debugger about stepping through an async method */
+    static const uint8_t STEPPING[16] = {0xc5, 0x2a, 0xfd, 0x54, 0x25, 0xe9, 0x1a, 0x40,
+                                         0x9c, 0x2a, 0xf9, 0x4f, 0x17, 0x10, 0x72, 0xf8};
+    uint32_t rows = metadata_rows(&p->tables, METADATA_PDB_CUSTOM_INFO);
+    uint32_t owner, row;
+    metadata_span blob = {0};
+    reader r;
+
+    if (!metadata_code(METADATA_PDB_CUSTOM_INFO, CUSTOM_PARENT, token, &owner))
+        return false;
+    row = metadata_find(&p->tables, METADATA_PDB_CUSTOM_INFO, CUSTOM_PARENT, owner);
+    for (; row != 0 && row <= rows && blob.data == NULL; row++) {
+        metadata_span kind;
+
+        if (metadata_cell(&p->tables, METADATA_PDB_CUSTOM_INFO, row, CUSTOM_PARENT) != owner)
+            break;
+        kind = metadata_guid(&p->tables,
+                             metadata_cell(&p->tables, METADATA_PDB_CUSTOM_INFO, row, CUSTOM_KIND));
+        if (kind.data != NULL && memcmp(kind.data, STEPPING, sizeof STEPPING) == 0)
+            blob = metadata_cell_blob(&p->tables, METADATA_PDB_CUSTOM_INFO, row, CUSTOM_VALUE);
+    }
+    if (blob.data == NULL)
+        return false;
+    r = reader_of(blob.data, blob.length);
+    reader_u32(&r); /* the handler of an async void method */
+    do {
+        *il_offset = reader_u32(&r);
+        reader_u32(&r); /* where it goes on */
+        cil_read_compressed(&r);
+    } while (number-- > 0 && !reader_failed(&r));
+    return !reader_failed(&r);
 }
 
 uint32_t pdb_find_kickoff(const pdb *p, uint32_t token)

@@ -53,6 +53,10 @@ bool pdb_find_line(const pdb *p, uint32_t token, uint32_t il_offset, pdb_point *
 /* Appends the path of a document as the compiler wrote it. */
 void pdb_append_document(const pdb *p, uint32_t document, buffer *out);
 
+/* Where an async method's MoveNext waits for its await `number`, counted from 0 in the order of the
+ * code; false when it has no such await. */
+bool pdb_find_await(const pdb *p, uint32_t token, uint64_t number, uint32_t *il_offset);
+
 /* The method whose state machine has this MoveNext; 0 = it is none. */
 uint32_t pdb_find_kickoff(const pdb *p, uint32_t token);
 /* The MoveNext of the state machine that this method starts; 0 = it starts none. */

@@ -237,26 +237,43 @@ static bool load_lines(symbols *s, symbols_file *file, const char *path, const u
     return found;
 }
 
-bool symbols_line(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
-                  int64_t il_offset, symbols_place *out)
+/* The module's lines; NULL when there are none. */
+static const pdb *lines_of(symbols *s, const char *path, const uint8_t *mvid)
 {
     bool is_new;
     symbols_file *file = find_file(s, &s->managed, path, mvid, mvid != NULL ? 16 : 0, &is_new);
+
+    if (file != NULL && is_new)
+        file->usable = load_lines(s, file, path, mvid);
+    return file != NULL && file->usable ? &file->lines : NULL;
+}
+
+bool symbols_await(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
+                   uint64_t number, symbols_place *out)
+{
+    const pdb *lines = lines_of(s, path, mvid);
+    uint32_t il_offset;
+
+    memset(out, 0, sizeof *out);
+    return lines != NULL && pdb_find_await(lines, token, number, &il_offset) &&
+           symbols_line(s, path, mvid, token, il_offset, out);
+}
+
+bool symbols_line(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
+                  int64_t il_offset, symbols_place *out)
+{
+    const pdb *lines = lines_of(s, path, mvid);
     buffer text = BUFFER_EMPTY;
     pdb_point point;
 
     memset(out, 0, sizeof *out);
-    if (file == NULL)
-        return false;
-    if (is_new)
-        file->usable = load_lines(s, file, path, mvid);
-    if (!file->usable)
+    if (lines == NULL)
         return false;
     /* A method that only starts its state machine has no lines: where the source begins then. */
-    if (!pdb_find_line(&file->lines, token, il_offset < 0 ? 0 : (uint32_t)il_offset, &point) &&
-        !pdb_find_line(&file->lines, pdb_find_move_next(&file->lines, token), 0, &point))
+    if (!pdb_find_line(lines, token, il_offset < 0 ? 0 : (uint32_t)il_offset, &point) &&
+        !pdb_find_line(lines, pdb_find_move_next(lines, token), 0, &point))
         return false;
-    pdb_append_document(&file->lines, point.document, &text);
+    pdb_append_document(lines, point.document, &text);
     if (text.length > 0 && !buffer_failed(&text))
         out->file = keep_text(s, (const char *)text.data, text.length);
     out->line = il_offset < 0 ? 0 : point.line;

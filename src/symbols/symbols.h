@@ -34,6 +34,11 @@ typedef struct {
 bool symbols_line(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
                   int64_t il_offset, symbols_place *out);
 
+/* The line of an async method's await, counted from 0; `token` is its MoveNext. false when it has
+ * no such await, or no lines. */
+bool symbols_await(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
+                   uint64_t number, symbols_place *out);
+
 /* Name of the native function at `offset` of the file's own address space, demangled, or NULL.
  * Belongs to symbols. */
 const char *symbols_native_name(symbols *s, const char *path, const uint8_t *build_id,

@@ -1,0 +1,86 @@
+/* heap_values: see heap_values.h. */
+#include "agent/heap_values.h"
+
+#include <string.h>
+
+#include "base/buffer.h"
+
+enum { MOST_PARENTS = 12, MOST_ARGUMENTS = 8, TASK = 0, POOLED_BOX = 1 };
+
+/* Of the core library; a nested type is named after its outer one. */
+static const struct {
+    const char *name, *nested;
+} TYPES[HEAP_VALUES_TYPES] = {
+    [TASK] = {"System.Threading.Tasks.Task", NULL},
+    [POOLED_BOX] = {"System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder`1",
+                    "StateMachineBox"},
+    {"System.Threading.TimerQueueTimer", NULL},
+    {"System.Threading.SemaphoreSlim", NULL},
+    {"System.Threading.Thread", NULL},
+    {"System.Threading.PortableThreadPool", NULL},
+    {"System.Threading.ThreadPoolWorkQueue", "WorkStealingQueue"},
+    {"System.Collections.Concurrent.ConcurrentQueueSegment`1", NULL},
+};
+
+static int take_module(void *context, uintptr_t module)
+{
+    heap_values *v = context;
+    clr_text *path = clr_text_create();
+    IMetaDataImport2 *import = NULL;
+
+    if (path != NULL && clr_get_module_path(v->info, module, path, NULL) == S_OK &&
+        strstr(clr_text_value(path), "System.Private.CoreLib") != NULL &&
+        clr_open_import(v->info, module, &import) == S_OK) {
+        v->core = module;
+        for (size_t i = 0; i < HEAP_VALUES_TYPES; i++) {
+            mdTypeDef outer = 0;
+
+            if (clr_find_type(import, TYPES[i].name, 0, &outer) != S_OK)
+                continue;
+            if (TYPES[i].nested == NULL)
+                v->tokens[i] = outer;
+            else
+                clr_find_type(import, TYPES[i].nested, outer, &v->tokens[i]);
+        }
+        clr_release(import);
+    }
+    clr_text_free(path);
+    return v->core == 0;
+}
+
+void heap_values_open(heap_values *v, const clr_info *info)
+{
+    memset(v, 0, sizeof *v);
+    v->info = info;
+    clr_each_module(info, take_module, v);
+}
+
+bool heap_values_wants(const heap_values *v, ClassID class_id, ClassID *machine, bool *is_apart)
+{
+    ClassID at = class_id, parent = 0, arguments[MOST_ARGUMENTS] = {0};
+
+    *machine = 0;
+    *is_apart = false;
+    for (int i = 0; v->core != 0 && i < MOST_PARENTS && at != 0; i++, at = parent) {
+        uint32_t count = 0, offset;
+        ModuleID module = 0;
+        mdTypeDef token = 0;
+
+        if (clr_info_get_class_id_info2(v->info, at, &module, &token, &parent,
+                                        i == 0 ? MOST_ARGUMENTS : 0, &count,
+                                        i == 0 ? arguments : NULL) != S_OK)
+            return false;
+        if (i == 0 && count >= 2 && count <= MOST_ARGUMENTS)
+            *machine = arguments[count - 1];
+        for (unsigned k = 0; k < HEAP_VALUES_TYPES && module == v->core && token != 0; k++) {
+            if (v->tokens[k] != token)
+                continue;
+            if (k > POOLED_BOX || i == 0)
+                *machine = 0;
+            *is_apart =
+                *machine != 0 && clr_info_get_box_class_layout(v->info, *machine, &offset) != S_OK;
+            return true;
+        }
+    }
+    return false;
+}

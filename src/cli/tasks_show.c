@@ -1,0 +1,298 @@
+/* tasks_show: see tasks_show.h. */
+#include "cli/tasks_show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/threads_show.h"
+#include "report/json.h"
+#include "report/sink.h"
+
+typedef struct {
+    const tasks_view *v;
+    const threads_view *threads;
+    const tasks_show_options *o;
+    threads_pool pool;
+    sink *out;
+} showing;
+
+static const char *plain_file(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+
+    return slash == NULL ? file : slash + 1;
+}
+
+static const char *step_text(const showing *s, const tasks_step *step, buffer *out)
+{
+    buffer_clear(out);
+    tasks_step_text(s->v, step, out);
+    return buffer_text(out);
+}
+
+static bool is_shown(const showing *s, const tasks_group *g)
+{
+    const char *filter = s->o->filter;
+    buffer name = BUFFER_EMPTY;
+    bool shown = filter == NULL || text_matches(tasks_wait_word(g->wait), filter) ||
+                 text_matches(model_text(s->v->h->m, g->type), filter);
+
+    for (size_t i = 0; !shown && i < g->count; i++)
+        shown = text_matches(step_text(s, &s->v->steps[g->first + i], &name), filter);
+    buffer_free(&name);
+    return shown;
+}
+
+/* ---- words ---- */
+
+static void put_time(sink *out, const char *before, uint64_t ms)
+{
+    if (ms >= 3600000)
+        sink_format(out, "%s%.4g h", before, (double)ms / 3.6e6);
+    else if (ms >= 1000)
+        sink_format(out, "%s%.4g s", before, (double)ms / 1e3);
+    else
+        sink_format(out, "%s%llu ms", before, (unsigned long long)ms);
+}
+
+static void put_group(const showing *s, const tasks_group *g)
+{
+    const model *m = s->v->h->m;
+    buffer name = BUFFER_EMPTY;
+
+    sink_format(s->out, "%llu x waiting for %s", (unsigned long long)g->chains,
+                tasks_wait_text(g->wait));
+    if (g->due_ms != 0)
+        put_time(s->out, " of ", g->due_ms);
+    if (g->age_ms >= 1000)
+        put_time(s->out, g->chains == 1 ? ", for " : ", the oldest for ", g->age_ms);
+    if (g->wait == TASKS_SOURCE || g->wait == TASKS_TASK || g->wait == TASKS_CHANNEL)
+        sink_format(s->out, " (%s)", model_text(m, g->type));
+    if (g->lost != 0)
+        sink_format(s->out, "; %llu of them that nothing can complete any more",
+                    (unsigned long long)g->lost);
+    if (s->v->was_compared)
+        sink_format(s->out, "; %llu stuck", (unsigned long long)g->stuck);
+    sink_text(s->out, "\n");
+    for (size_t i = 0; i < g->count; i++) {
+        const tasks_step *step = &s->v->steps[g->first + i];
+        const model_frame *frame = &s->v->h->p->frames[step->frame];
+
+        sink_format(s->out, "    %s", step_text(s, step, &name));
+        if (step->has_line && frame->line != 0)
+            sink_format(s->out, "  %s:%u", plain_file(model_text(m, frame->file)),
+                        (unsigned)frame->line);
+        sink_text(s->out, "\n");
+    }
+    if (g->end == TASKS_THREAD)
+        sink_text(s->out, "    (a thread blocks on it)\n");
+    else if (g->end == TASKS_CALLBACK)
+        sink_text(s->out, "    (a callback comes next)\n");
+    sink_text(s->out, "\n");
+    buffer_free(&name);
+}
+
+static void put_sites(const showing *s)
+{
+    const model *m = s->v->h->m;
+
+    for (size_t i = 0; i < s->pool.site_count; i++) {
+        const threads_site *site = &s->pool.sites[i];
+        const model_frame *frame = &s->v->h->p->frames[site->frame];
+
+        sink_format(s->out, "    %zu x %s in %s", site->count, threads_state_name(site->state),
+                    site->frame == 0 ? "the framework"
+                                     : model_text(m, s->v->h->p->functions[frame->function].name));
+        if (frame->line != 0)
+            sink_format(s->out, "  %s:%u", plain_file(model_text(m, frame->file)),
+                        (unsigned)frame->line);
+        sink_text(s->out, "\n");
+    }
+}
+
+static bool is_starved(const showing *s)
+{
+    return s->threads != NULL && threads_pool_is_starved(&s->pool);
+}
+
+static void put_pool(const showing *s)
+{
+    const tasks_pool *p = &s->v->pool;
+
+    if (is_starved(s))
+        sink_format(s->out,
+                    "THREAD POOL STARVED: %zu of %zu workers block, and what they wait for may "
+                    "need a worker\n",
+                    s->pool.blocked, s->pool.workers);
+    if (p->is_known)
+        sink_format(s->out,
+                    "Thread pool: %llu workers, %llu at work (it keeps at least %llu); %llu items "
+                    "wait in its queues\n",
+                    (unsigned long long)p->existing, (unsigned long long)p->working,
+                    (unsigned long long)p->minimum,
+                    (unsigned long long)(p->queued + p->queued_local));
+    if (s->pool.blocked != 0) {
+        sink_format(s->out, "%zu workers block:\n", s->pool.blocked);
+        put_sites(s);
+    }
+    sink_text(s->out, "\n");
+}
+
+static void put_lost(const showing *s)
+{
+    uint64_t lost = 0;
+
+    for (size_t i = 0; i < s->v->group_count; i++)
+        lost += s->v->groups[i].lost;
+    if (lost != 0)
+        sink_format(s->out,
+                    "NEVER TO BE COMPLETED: %llu waits for a TaskCompletionSource that nothing but "
+                    "the waiters refers to\n\n",
+                    (unsigned long long)lost);
+}
+
+static void put_words(const showing *s)
+{
+    const tasks_view *v = s->v;
+    size_t shown = 0, left = 0;
+
+    sink_format(s->out, "%s (%llu): %llu tasks are not done, in %zu kinds of chains",
+                model_text(v->h->m, v->h->p->name), (unsigned long long)v->h->p->pid,
+                (unsigned long long)v->incomplete, v->group_count);
+    sink_format(s->out, "; the program stood still for %.1f ms\n\n",
+                (double)v->h->snapshot->walk_ns / 1e6);
+    put_pool(s);
+    put_lost(s);
+    for (size_t i = 0; i < v->group_count; i++) {
+        if (!is_shown(s, &v->groups[i]))
+            continue;
+        if (shown++ < s->o->top)
+            put_group(s, &v->groups[i]);
+        else
+            left++;
+    }
+    if (left != 0)
+        sink_format(s->out, "%zu further kinds of chains are left out (--top)\n", left);
+    if (v->chains_left_out != 0)
+        sink_format(s->out, "chains beyond the first %llu were not followed\n",
+                    (unsigned long long)v->chains);
+    if (v->runtime_async != 0)
+        sink_format(s->out,
+                    "%llu tasks of methods that the runtime itself suspends (runtime-async): what "
+                    "these await is not known\n",
+                    (unsigned long long)v->runtime_async);
+    if (v->was_compared)
+        sink_format(s->out, "stuck: the same chain of the same objects %.4g s before\n",
+                    s->o->apart);
+}
+
+/* ---- for machines ---- */
+
+static void put_step_json(const showing *s, json *j, const tasks_step *step)
+{
+    const model_frame *frame = &s->v->h->p->frames[step->frame];
+    const model *m = s->v->h->m;
+    buffer name = BUFFER_EMPTY;
+
+    json_begin_object(j);
+    json_put_text(j, "method", step_text(s, step, &name));
+    json_put_text(j, "type", model_text(m, step->type));
+    json_put_text(j, "file", step->has_line ? model_text(m, frame->file) : "");
+    json_put_u64(j, "line", step->has_line ? frame->line : 0);
+    if (step->frame != 0 && step->state >= 0)
+        json_put_u64(j, "await", (uint64_t)step->state);
+    json_end_object(j);
+    buffer_free(&name);
+}
+
+static void put_group_json(const showing *s, json *j, const tasks_group *g)
+{
+    static const char *const ENDS[] = {"nobody", "blocked thread", "callback"};
+    char address[32];
+
+    json_begin_object(j);
+    json_put_u64(j, "count", g->chains);
+    json_begin_object_at(j, "waiting_for");
+    json_put_text(j, "kind", tasks_wait_word(g->wait));
+    json_put_text(j, "type", model_text(s->v->h->m, g->type));
+    if (g->due_ms != 0)
+        json_put_u64(j, "due_ms", g->due_ms);
+    if (g->age_ms != 0)
+        json_put_u64(j, "age_ms", g->age_ms);
+    json_end_object(j);
+    json_put_u64(j, "never_completed", g->lost);
+    if (s->v->was_compared)
+        json_put_u64(j, "stuck", g->stuck);
+    json_put_text(j, "awaited_by", ENDS[g->end]);
+    snprintf(address, sizeof address, "0x%llx", (unsigned long long)g->example);
+    json_put_text(j, "example", address);
+    json_begin_array_at(j, "frames");
+    for (size_t i = 0; i < g->count; i++)
+        put_step_json(s, j, &s->v->steps[g->first + i]);
+    json_end_array(j);
+    json_end_object(j);
+}
+
+static void put_pool_json(const showing *s, json *j)
+{
+    const tasks_pool *p = &s->v->pool;
+
+    json_begin_object_at(j, "thread_pool");
+    if (s->threads != NULL)
+        threads_show_pool(j, s->threads);
+    if (p->is_known) {
+        json_put_u64(j, "existing", p->existing);
+        json_put_u64(j, "working", p->working);
+        json_put_u64(j, "minimum", p->minimum);
+        json_put_u64(j, "maximum", p->maximum);
+    }
+    json_put_u64(j, "queued", p->queued + p->queued_local);
+    json_end_object(j);
+}
+
+static void put_json(const showing *s)
+{
+    const tasks_view *v = s->v;
+    size_t shown = 0;
+    json j;
+
+    json_init(&j, s->out);
+    json_begin_object(&j);
+    json_put_u64(&j, "pid", v->h->p->pid);
+    json_put_text(&j, "name", model_text(v->h->m, v->h->p->name));
+    json_put_u64(&j, "incomplete", v->incomplete);
+    json_put_u64(&j, "complete", v->complete);
+    json_put_u64(&j, "runtime_async", v->runtime_async);
+    json_put_u64(&j, "suspension_us", v->h->snapshot->walk_ns / 1000);
+    put_pool_json(s, &j);
+    json_begin_array_at(&j, "chains");
+    for (size_t i = 0; i < v->group_count; i++)
+        if (is_shown(s, &v->groups[i]) && shown++ < s->o->top)
+            put_group_json(s, &j, &v->groups[i]);
+    json_end_array(&j);
+    json_put_u64(&j, "chains_left_out", v->chains_left_out);
+    json_end_object(&j);
+    sink_text(s->out, "\n");
+    json_free(&j);
+}
+
+int tasks_show(const tasks_view *view, const threads_view *threads,
+               const tasks_show_options *options, error *e)
+{
+    showing s = {.v = view, .threads = threads, .o = options};
+    sink out;
+    int code;
+
+    sink_init(&out, 1);
+    s.out = &out;
+    if (threads != NULL)
+        threads_find_pool(threads, &s.pool);
+    if (options->json)
+        put_json(&s);
+    else
+        put_words(&s);
+    code = sink_finish(&out, e);
+    sink_free(&out);
+    return code;
+}
