@@ -245,6 +245,13 @@ const cli_verb CLI_VERBS[] = {
      "  clarinet counters Shop.Api\n"
      "  clarinet counters 4711 -d 1m -f csv > counters.csv\n"
      "  clarinet counters 4711 --listen 9184\n"},
+    {"top", "PID|NAME", "watch a process live in the whole terminal", verb_top,
+     "Methods and threads by processor time, allocations, exceptions, locks, requests and\n"
+     "collections of the last 5 seconds, drawn once a second. Keys: 1 to 7 choose a list, s "
+     "sorts,\n"
+     "/ filters, p pauses, q leaves. Nothing is kept; the agent lets go at the end.\n\n"
+     "Example:\n"
+     "  clarinet top 4711\n"},
     {"completion", "bash|zsh|fish", "print a shell completion script", verb_completion,
      "Examples:\n"
      "  source <(clarinet completion bash)\n"

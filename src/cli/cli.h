@@ -57,6 +57,7 @@ int verb_serve(int argc, char **argv);
 int verb_trace(int argc, char **argv);
 int verb_tasks(int argc, char **argv);
 int verb_threads(int argc, char **argv);
+int verb_top(int argc, char **argv);
 int verb_version(int argc, char **argv);
 
 #endif

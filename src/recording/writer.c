@@ -78,7 +78,8 @@ int recording_writer_create(const char *path, recording_writer **writer, error *
         code = error_set_errno(e, errno == EACCES ? ERROR_PERMISSION : ERROR_IO, errno,
                                "cannot create the recording %s", path);
         error_advise(e, "choose another place with -o FILE");
-    } else if (flock(w->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    } else if (fstat(w->descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+               flock(w->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         /* both would write from the file's start */
         code = error_set(e, ERROR_BUSY, "%s is being recorded", path);
         error_advise(e, "choose another place with -o FILE");
