@@ -180,16 +180,21 @@ static void append_pattern(buffer *out, const point *p)
 
 static int make_patterns(request *q, error *e)
 {
+    bool every_assembly = false;
     size_t windows = 0;
 
     for (size_t n = 0; n < points_count(q->set); n++) {
         const point *p = points_at(q->set, n);
 
         append_pattern(&q->patterns, p);
+        every_assembly = every_assembly || strcmp(p->assembly, "*") == 0;
         windows += p->has_minimum || p->has_maximum;
     }
     if (points_count(q->set) == 0)
         return error_set(e, ERROR_NOT_FOUND, "the extension files name no method");
+    /* spans are made with the core library: one of its own would need another first, without end */
+    if (every_assembly)
+        buffer_append_text(&q->patterns, "![System.Private.CoreLib]*::*\n");
     if (windows != 0)
         fprintf(stderr,
                 "clarinet: %zu point%s with a window of versions: taken for every version\n",

@@ -110,6 +110,18 @@ def test_spans_follow_the_flow_through_awaits_into_a_file(clarinet, runtime, flo
     check_tree([span for line in lines for span in spans_of(json.loads(line))])
 
 
+def test_points_for_everything_leave_out_what_spans_are_made_with(clarinet, newest_runtime, flow_program, tmp_path):
+    points = tmp_path / "all.json"
+    points.write_text(json.dumps({"points": [{"assembly": "*", "class": "*", "method": "*"}]}))
+    done = clarinet("instrument", "run", "--otlp", "spans.json", "--points", points, "--",
+                    *newest_runtime.command(flow_program), timeout=PATIENCE)
+    assert (done.code, done.out) == (3, "sum 733\n"), done
+    names = {span["name"].rpartition(".")[2]
+             for line in (clarinet.folder / "spans.json").read_text().splitlines()
+             for span in spans_of(json.loads(line))}
+    assert set(NAMES) <= names
+
+
 def test_the_programs_own_async_locals_stay_as_its_calls_leave_them(clarinet, runtime, flow_program, tmp_path):
     names = ["Outer", "Set", "SetAndThrow", "Throw", "Watch", "Suppress", "Leaf"]
     points = tmp_path / "locals.json"
