@@ -7,7 +7,8 @@ second of processor time of the throwing thread, so that other load does not cou
 Two kinds of rows. At 200,000 a second: the thread also computes between two throws, just so long
 that it makes 200,000 rounds a second of processor time without a recording; what is kept is rounds of
 throw and work. A runtime that cannot throw so many has no such row. Flat out: nothing but throws,
-80,000 to 600,000 a second by runtime. Bar: at least 80 % kept, in every row.
+80,000 to 600,000 a second by runtime. Bar: at least 80 % kept in every row of up to 200,000 a second;
+what a runtime throws beyond that is shown for information.
 """
 import os
 import re
@@ -111,12 +112,12 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         for version in versions:
             without, middle = show(version, "flat out", measure(folder, version, scratch))
-            failed = failed or middle < BAR
+            failed = failed or (middle < BAR and without <= PACE)
             if without > PACE:
                 work = round(1e9 / PACE - 1e9 / without)
                 _, middle = show(version, "200,000/s", measure(folder, version, scratch, work))
                 failed = failed or middle < BAR
-    print(f"bar: {BAR:.0%} kept: {'missed' if failed else 'reached'}")
+    print(f"bar: {BAR:.0%} kept at up to {PACE:,} a second: {'missed' if failed else 'reached'}")
     return 1 if failed else 0
 
 

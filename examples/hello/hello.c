@@ -15,6 +15,10 @@
 
 #include <clarinet/clarinet.h>
 
+#ifndef TIME_UTC /* Windows' older C library */
+#define timespec_get(time, base) clock_gettime(CLOCK_REALTIME, time)
+#endif
+
 typedef struct {
     const clr_info *info;
     struct timespec start;

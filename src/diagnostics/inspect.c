@@ -37,6 +37,7 @@ typedef struct {
     bool has_socket;
     bool permitted; /* the environment could be read */
     char temporary_folder[400];
+    bool out_of_files;
     char disabled_by[64]; /* the variable that switches the port off, or "" */
     char profiler_path[256];
     maps_findings maps;
@@ -46,7 +47,7 @@ typedef struct {
 static void find_namespaces(inspect_context *context, diagnostics_process *process);
 static bool is_dotnet(inspect_context *context, int process_id);
 static bool find_socket(inspect_context *context, diagnostics_process *process,
-                        const inspect_findings *f);
+                        inspect_findings *f);
 static void read_environment(inspect_context *context, int process_id, inspect_findings *f);
 static void read_maps(inspect_context *context, diagnostics_process *process, inspect_findings *f);
 static void ask_process(inspect_context *context, diagnostics_process *process,
@@ -176,8 +177,7 @@ static bool is_dotnet(inspect_context *context, int process_id)
            strstr(buffer_text(&context->scratch), "/libcoreclr.so\n") != NULL;
 }
 
-static bool find_socket(inspect_context *context, diagnostics_process *process,
-                        const inspect_findings *f)
+static bool find_socket(inspect_context *context, diagnostics_process *process, inspect_findings *f)
 {
     const char *folders[] = {f->temporary_folder,
                              f->permitted ? NULL : context->own_temporary_folder};
@@ -193,6 +193,7 @@ static bool find_socket(inspect_context *context, diagnostics_process *process,
         process->address.process_id = process->process_id;
         return true;
     }
+    f->out_of_files = context->sockets.out_of_files;
     return false;
 }
 
@@ -452,11 +453,14 @@ static void judge(diagnostics_process *process, const inspect_findings *f)
     } else if (f->disabled_by[0] != '\0') {
         snprintf(text, sizeof text, "diagnostics are disabled by %s", f->disabled_by);
         refuse(process, ERROR_UNSUPPORTED, text, "restart it without that variable");
+    } else if (f->out_of_files) {
+        refuse(process, ERROR_LIMIT, "clarinet has too many open files to look for its socket",
+               "allow more with `ulimit -n 256`");
     } else {
         snprintf(text, sizeof text, "its diagnostics socket is not in %s", f->temporary_folder);
         refuse(process, ERROR_NOT_FOUND, text,
-               "the folder was cleaned while the process ran, the process is just starting, or "
-               "diagnostics are disabled in its runtimeconfig.json");
+               "the folder was cleaned while the process ran, the process may not write there, it "
+               "is just starting, or diagnostics are disabled in its runtimeconfig.json");
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 static const char PREFIX[] = "dotnet-diagnostic-";
 
-static void list_entries(sockets_folder *folder, int descriptor);
+static void list_entries(sockets_cache *cache, sockets_folder *folder, int descriptor);
 
 void sockets_free(sockets_cache *cache)
 {
@@ -59,8 +60,10 @@ sockets_folder *sockets_list(sockets_cache *cache, const char *root, const char 
         return NULL;
     snprintf(inside, sizeof inside, "%.*s/", (int)length, path);
     descriptor = ipc_open_folder(root, inside, &rest);
-    if (descriptor < 0)
+    if (descriptor < 0) {
+        cache->out_of_files |= errno == EMFILE || errno == ENFILE;
         return NULL;
+    }
     if (fstat(descriptor, &status) != 0) {
         close(descriptor);
         return NULL;
@@ -83,18 +86,19 @@ sockets_folder *sockets_list(sockets_cache *cache, const char *root, const char 
     folder->inode = status.st_ino;
     snprintf(folder->root, sizeof folder->root, "%s", root);
     snprintf(folder->path, sizeof folder->path, "%.*s", (int)length, path);
-    list_entries(folder, descriptor);
+    list_entries(cache, folder, descriptor);
     close(descriptor);
     return folder;
 }
 
-static void list_entries(sockets_folder *folder, int descriptor)
+static void list_entries(sockets_cache *cache, sockets_folder *folder, int descriptor)
 {
     int readable = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *listing = readable < 0 ? NULL : fdopendir(readable);
     const struct dirent *entry;
 
     if (listing == NULL) {
+        cache->out_of_files |= errno == EMFILE || errno == ENFILE;
         if (readable >= 0)
             close(readable);
         return;

@@ -32,6 +32,7 @@ typedef struct {
 typedef struct {
     sockets_folder *folders;
     size_t count;
+    bool out_of_files; /* a folder was not listed: too many files are open here */
 } sockets_cache;
 
 void sockets_free(sockets_cache *cache);

@@ -170,10 +170,12 @@ int report_write_markdown(const model *m, const report_options *options, sink *o
     if (code != 0)
         return code;
     if (m->cut[0] != '\0' || m->damaged_chunks != 0) {
-        sink_text(out, "**Damaged recording:** ");
+        sink_text(out, m->damaged_chunks == 0 ? "**Cut off:** " : "**Damaged recording:** ");
         markdown_text(out, m->cut[0] != '\0' ? m->cut : "some chunks could not be read");
-        sink_format(out, " (%llu damaged chunks skipped).\n\n",
-                    (unsigned long long)m->damaged_chunks);
+        if (m->damaged_chunks != 0)
+            sink_format(out, " (%llu damaged chunks skipped)",
+                        (unsigned long long)m->damaged_chunks);
+        sink_text(out, ".\n\n");
     }
     if (missing != 0)
         sink_format(out, "**%llu more process%s not recorded:** there was no room.\n\n",

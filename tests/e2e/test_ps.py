@@ -2,6 +2,7 @@
 import json
 import os
 import pwd
+import resource
 import shutil
 import signal
 import socket
@@ -344,3 +345,13 @@ def test_nothing_is_left_in_the_target(sample, clarinet):
             time.sleep(0.05)
         assert things(patient.pid) - before == set()
     assert patient.process.returncode == 0 and patient.stderr == "", patient
+
+
+def test_too_few_open_files_are_named_as_the_reason(newest_runtime, sample, clarinet):
+    with sample("Idle") as patient:
+        tool = clarinet.start("ps", "--json", preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_NOFILE, (5, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
+        out, err = tool.communicate(timeout=PATIENCE)
+        assert tool.returncode == 0, err
+        (row,) = [row for row in json.loads(out) if row["pid"] == patient.pid]
+    assert not row["attachable"] and "too many open files" in row["reason"], row

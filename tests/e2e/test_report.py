@@ -369,7 +369,8 @@ def test_a_cut_recording_is_reported_and_said_to_be_cut(clarinet, small, tmp_pat
     cut.write_bytes(small.read_bytes()[:-5])
     done = clarinet("report", cut, "-f", "md")
     assert done.code == 0
-    assert "breaks off" in done.err and "Damaged recording" in done.out
+    assert "breaks off" in done.err and "**Cut off:** the recording breaks off" in done.out
+    assert "Damaged" not in done.out
     assert "| ended | `cut off` |" in done.out
     assert page_data(clarinet("report", cut, "-f", "html").out)["cut"] != ""
 

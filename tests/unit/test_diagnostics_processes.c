@@ -112,7 +112,7 @@ static void socket_names_are_recognised(void **state)
 static void folders_are_listed_once_and_sockets_told_apart(void **state)
 {
     char folder[] = "/tmp/clarinet-test-XXXXXX", path[128], slash[64];
-    sockets_cache cache = {NULL, 0};
+    sockets_cache cache = {NULL, 0, false};
     sockets_folder *listed;
     sockets_entry *entry;
     ipc_address address = {0};
