@@ -25,6 +25,8 @@ enum {
     FIRST_ELEMENT = 16,
     ARRAY_LENGTH = 8,
     LARGEST_COMPARED = 512, /* array without references */
+    LIKELY_SAME = 16384,    /* bytes from an object on that are of its generation */
+    REGION = 4 << 20,       /* where another one may begin */
 };
 
 bool heap_record_open(heap_record *r, const clr_info *info, bool strings, bool values)
@@ -213,7 +215,9 @@ static void find_generation(heap_record *r, uint64_t address)
     if (address - r->range_start < r->range_size)
         return;
     r->range_start = address;
-    r->range_size = 1;
+    /* the range that the runtime tells may not hold the object; asking for each one is slow */
+    r->range_size =
+        REGION - address % REGION < LIKELY_SAME ? REGION - address % REGION : LIKELY_SAME;
     r->generation = HEAP_RECORD_FROZEN;
     if (clr_info_get_object_generation(r->info, (ObjectID)address, &range) != S_OK)
         return;

@@ -194,13 +194,14 @@ void heap_field_text(const heap *h, heap_field field, buffer *out)
 
 /* ---- retained by type ---- */
 
-/* Walks the dominator tree with a count of open types: what an object retains counts for its type
- * unless another one of the type above it has counted it already. */
-static bool sum_types(heap *h)
+/* Walks the dominator tree with a count of open groups: what an object retains counts for its group
+ * unless another one of the group above it has counted it already. */
+bool heap_sum_retained(const heap *h, heap_group_of *group_of, const void *context, size_t groups,
+                       uint64_t *retained)
 {
     uint32_t *child = memory_allocate_array(h->nodes, sizeof *child);
     uint32_t *sibling = memory_allocate_array(h->nodes, sizeof *sibling);
-    uint32_t *open = memory_allocate_array(h->type_count, sizeof *open);
+    uint32_t *open = memory_allocate_array(groups + 1, sizeof *open);
     uint32_t at = 0;
     bool good = child != NULL && sibling != NULL && open != NULL;
 
@@ -215,20 +216,36 @@ static bool sum_types(heap *h)
             at = child[at];
         } else {
             while (at != 0 && sibling[at] == 0) {
-                open[h->type[at]]--;
+                open[group_of(context, at)]--;
                 at = h->tree.dominator[at];
             }
             if (at == 0)
                 break;
-            open[h->type[at]]--;
+            open[group_of(context, at)]--;
             at = sibling[at];
         }
-        if (open[h->type[at]]++ == 0)
-            h->types[h->type[at]].retained += h->retained[at];
+        if (open[group_of(context, at)]++ == 0)
+            retained[group_of(context, at)] += h->retained[at];
     }
     memory_free(child);
     memory_free(sibling);
     memory_free(open);
+    return good;
+}
+
+static uint32_t type_of(const void *context, uint32_t node)
+{
+    return ((const heap *)context)->type[node];
+}
+
+static bool sum_types(heap *h)
+{
+    uint64_t *retained = memory_allocate_array(h->type_count + 1, sizeof *retained);
+    bool good = retained != NULL && heap_sum_retained(h, type_of, h, h->type_count, retained);
+
+    for (size_t i = 0; good && i < h->type_count; i++)
+        h->types[i].retained = retained[i];
+    memory_free(retained);
     return good;
 }
 

@@ -122,6 +122,12 @@ typedef enum { HEAP_BY_RETAINED, HEAP_BY_BYTES, HEAP_BY_COUNT } heap_order;
 /* The types in order, largest first; to be freed. NULL without memory. */
 uint32_t *heap_sorted_types(const heap *h, heap_order order);
 
+/* What goes when all objects of a group go, for each group; `retained` is zeroed and has room for
+ * all groups. False without memory. */
+typedef uint32_t heap_group_of(const void *context, uint32_t node);
+bool heap_sum_retained(const heap *h, heap_group_of *group_of, const void *context, size_t groups,
+                       uint64_t *retained);
+
 /* The shortest ways from roots to the objects of some types, merged by the types on the way. */
 typedef struct {
     uint32_t parent;        /* 0 = a root */

@@ -64,6 +64,17 @@ static int take_order(const char *value, heap_order *order, error *e)
     return error_set(e, ERROR_USAGE, "--by wants retained, bytes or count, not '%s'", value);
 }
 
+static int take_group(const char *value, heap_group_kind *group, error *e)
+{
+    if (text_equal(value, "namespace"))
+        *group = HEAP_GROUP_NAMESPACE;
+    else if (text_equal(value, "assembly"))
+        *group = HEAP_GROUP_ASSEMBLY;
+    else
+        return error_set(e, ERROR_USAGE, "--group wants namespace or assembly, not '%s'", value);
+    return 0;
+}
+
 /* --strings 20, --strings off: how many are shown; off keeps them out of a snapshot too. */
 static int take_strings(request *q, const char *value, error *e)
 {
@@ -107,6 +118,18 @@ static int take_option(request *q, int option, const char *name, error *e)
         return 0;
     case 'b':
         return take_order(optarg, &q->report.order, e);
+    case 'd':
+    case 'O':
+    case 'B':
+        if (!text_to_u64(optarg, &top) || top > UINT32_MAX)
+            return error_set(e, ERROR_USAGE, "%s wants a number, not '%s'", name, optarg);
+        if (option == 'd')
+            q->report.depth = (size_t)top;
+        else
+            *(option == 'O' ? &q->report.least_objects : &q->report.least_bytes) = top;
+        return 0;
+    case 'g':
+        return take_group(optarg, &q->report.group, e);
     case 'y':
         q->report.type = optarg;
         return 0;
@@ -177,13 +200,22 @@ static int take_names(request *q, int count, char **names, error *e)
 
 static int parse(int argc, char **argv, request *q, error *e)
 {
-    static const struct option OPTIONS[] = {
-        {"output", required_argument, NULL, 'o'}, {"top", required_argument, NULL, 't'},
-        {"by", required_argument, NULL, 'b'},     {"type", required_argument, NULL, 'y'},
-        {"paths", no_argument, NULL, 'p'},        {"object", required_argument, NULL, 'a'},
-        {"quick", no_argument, NULL, 'q'},        {"strings", required_argument, NULL, 's'},
-        {"every", required_argument, NULL, 'e'},  {"count", required_argument, NULL, 'n'},
-        {"json", no_argument, NULL, 'j'},         {NULL, 0, NULL, 0}};
+    static const struct option OPTIONS[] = {{"output", required_argument, NULL, 'o'},
+                                            {"top", required_argument, NULL, 't'},
+                                            {"by", required_argument, NULL, 'b'},
+                                            {"type", required_argument, NULL, 'y'},
+                                            {"paths", no_argument, NULL, 'p'},
+                                            {"object", required_argument, NULL, 'a'},
+                                            {"quick", no_argument, NULL, 'q'},
+                                            {"strings", required_argument, NULL, 's'},
+                                            {"every", required_argument, NULL, 'e'},
+                                            {"count", required_argument, NULL, 'n'},
+                                            {"depth", required_argument, NULL, 'd'},
+                                            {"least-objects", required_argument, NULL, 'O'},
+                                            {"least-bytes", required_argument, NULL, 'B'},
+                                            {"group", required_argument, NULL, 'g'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {NULL, 0, NULL, 0}};
     int option;
 
     opterr = 0;

@@ -142,26 +142,30 @@ static void put_holders(const heap *h, const heap_report_options *o, sink *out)
 
 typedef struct {
     const heap_paths *paths;
+    const heap_report_options *options;
     uint32_t *sorted; /* steps, by parent, then by bytes */
     uint32_t *first;  /* by step: where its children begin in `sorted`; count + 1 entries */
 } path_tree;
 
 static int compare_steps(const void *a, const void *b, void *context)
 {
-    const heap_paths *p = context;
+    const path_tree *t = context;
     uint32_t m = *(const uint32_t *)a, n = *(const uint32_t *)b;
-    const heap_step *x = &p->steps[m], *y = &p->steps[n];
+    const heap_step *x = &t->paths->steps[m], *y = &t->paths->steps[n];
 
     if (x->parent != y->parent)
         return x->parent < y->parent ? -1 : 1;
+    if (t->options->order == HEAP_BY_BYTES && x->bytes_below != y->bytes_below)
+        return x->bytes_below > y->bytes_below ? -1 : 1;
     if (x->below != y->below)
         return x->below > y->below ? -1 : 1;
     return m < n ? -1 : m > n;
 }
 
-static bool tree_init(path_tree *t, const heap_paths *paths)
+static bool tree_init(path_tree *t, const heap_paths *paths, const heap_report_options *o)
 {
     t->paths = paths;
+    t->options = o;
     t->sorted = memory_allocate_array(paths->count + 1, sizeof *t->sorted);
     t->first = memory_allocate_array(paths->count + 2, sizeof *t->first);
     if (t->sorted == NULL || t->first == NULL)
@@ -170,10 +174,20 @@ static bool tree_init(path_tree *t, const heap_paths *paths)
         t->sorted[i - 1] = i;
         t->first[paths->steps[i].parent + 1]++;
     }
-    qsort_r(t->sorted, paths->count - 1, sizeof *t->sorted, compare_steps, (void *)paths);
+    qsort_r(t->sorted, paths->count - 1, sizeof *t->sorted, compare_steps, t);
     for (size_t i = 1; i <= paths->count; i++)
         t->first[i] += t->first[i - 1];
     return true;
+}
+
+/* Whether a step is shown at this depth, beside `shown` others. */
+static bool is_shown(const path_tree *t, uint32_t step, size_t depth, size_t shown)
+{
+    const heap_report_options *o = t->options;
+    const heap_step *s = &t->paths->steps[step];
+
+    return shown < o->top && (o->depth == 0 || depth < o->depth) && s->below >= o->least_objects &&
+           s->bytes_below >= o->least_bytes;
 }
 
 static void tree_free(path_tree *t)
@@ -192,8 +206,7 @@ static void put_field(const heap *h, heap_field field, sink *out)
 }
 
 /* Depth is bounded by heap_paths (64 steps). */
-static void put_step(const heap *h, const path_tree *t, uint32_t step, size_t depth, size_t top,
-                     sink *out)
+static void put_step(const heap *h, const path_tree *t, uint32_t step, size_t depth, sink *out)
 {
     const heap_step *s = &t->paths->steps[step];
     buffer root = BUFFER_EMPTY;
@@ -221,9 +234,9 @@ static void put_step(const heap *h, const path_tree *t, uint32_t step, size_t de
     }
     sink_char(out, '\n');
     buffer_free(&root);
-    for (uint32_t i = t->first[step], shown = 0; i < t->first[step + 1] && shown < top;
-         i++, shown++)
-        put_step(h, t, t->sorted[i], depth + 1, top, out);
+    for (uint32_t i = t->first[step]; i < t->first[step + 1]; i++)
+        if (is_shown(t, t->sorted[i], depth + 1, i - t->first[step]))
+            put_step(h, t, t->sorted[i], depth + 1, out);
 }
 
 static int find_paths(const heap *h, const heap_report_options *o, heap_paths *paths,
@@ -244,7 +257,7 @@ static int find_paths(const heap *h, const heap_report_options *o, heap_paths *p
     for (uint32_t i = 0; i < h->type_count; i++)
         wanted[i] = is_wanted(h, i, o);
     code = heap_find_paths(h, wanted, paths, e);
-    if (code == 0 && !tree_init(tree, paths))
+    if (code == 0 && !tree_init(tree, paths, o))
         code = no_memory(e);
     memory_free(wanted);
     return code;
@@ -258,9 +271,9 @@ static int put_paths(const heap *h, const heap_report_options *o, sink *out, err
 
     if (code == 0) {
         sink_format(out, "\n%11s  %s\n", "objects", "shortest way from a root");
-        for (uint32_t i = tree.first[0], shown = 0; i < tree.first[1] && shown < o->top;
-             i++, shown++)
-            put_step(h, &tree, tree.sorted[i], 0, o->top, out);
+        for (uint32_t i = tree.first[0]; i < tree.first[1]; i++)
+            if (is_shown(&tree, tree.sorted[i], 0, i - tree.first[0]))
+                put_step(h, &tree, tree.sorted[i], 0, out);
         if (paths.without_path != 0)
             sink_format(out, "%11llu  (no root: literals, or objects that wait to be collected)\n",
                         (unsigned long long)paths.without_path);
@@ -277,8 +290,11 @@ int heap_report_text(const heap *h, const heap_report_options *o, sink *out, err
     if (sorted == NULL)
         return no_memory(e);
     put_verdict(h, out);
-    put_types(h, o, sorted, out);
+    if (o->group == HEAP_GROUP_NONE)
+        put_types(h, o, sorted, out);
     memory_free(sorted);
+    if (o->group != HEAP_GROUP_NONE)
+        return heap_report_groups(h, o, out, e);
     if (o->type == NULL) {
         int code;
 
@@ -423,8 +439,7 @@ static void json_field(const heap *h, const char *key, heap_field field, json *j
     buffer_free(&text);
 }
 
-static void json_step(const heap *h, const path_tree *t, uint32_t step, size_t depth, size_t top,
-                      json *j)
+static void json_step(const heap *h, const path_tree *t, uint32_t step, size_t depth, json *j)
 {
     const heap_step *s = &t->paths->steps[step];
 
@@ -439,9 +454,9 @@ static void json_step(const heap *h, const path_tree *t, uint32_t step, size_t d
     json_put_u64(j, "objects", s->below);
     json_put_u64(j, "bytes", s->bytes_below);
     json_begin_array_at(j, "next");
-    for (uint32_t i = t->first[step], shown = 0; i < t->first[step + 1] && shown < top;
-         i++, shown++)
-        json_step(h, t, t->sorted[i], depth + 1, top, j);
+    for (uint32_t i = t->first[step]; i < t->first[step + 1]; i++)
+        if (is_shown(t, t->sorted[i], depth + 1, i - t->first[step]))
+            json_step(h, t, t->sorted[i], depth + 1, j);
     json_end_array(j);
     json_end_object(j);
 }
@@ -454,9 +469,9 @@ int heap_report_paths_json(const heap *h, const heap_report_options *o, json *j,
 
     if (code == 0) {
         json_begin_array_at(j, "paths");
-        for (uint32_t i = tree.first[0], shown = 0; i < tree.first[1] && shown < o->top;
-             i++, shown++)
-            json_step(h, &tree, tree.sorted[i], 0, o->top, j);
+        for (uint32_t i = tree.first[0]; i < tree.first[1]; i++)
+            if (is_shown(&tree, tree.sorted[i], 0, i - tree.first[0]))
+                json_step(h, &tree, tree.sorted[i], 0, j);
         json_end_array(j);
         json_put_u64(j, "without_path", paths.without_path);
     }
@@ -492,5 +507,7 @@ int heap_report_json(const heap *h, const heap_report_options *o, json *j, error
         code = heap_report_waste_json(h, o, j, e);
     if (code != 0)
         return code;
-    return o->paths ? heap_report_paths_json(h, o, j, e) : 0;
+    if (o->group != HEAP_GROUP_NONE)
+        code = heap_report_groups_json(h, o, j, e);
+    return code == 0 && o->paths ? heap_report_paths_json(h, o, j, e) : code;
 }

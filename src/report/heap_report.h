@@ -3,6 +3,7 @@
 #define CLARINET_REPORT_HEAP_REPORT_H
 
 #include "analysis/heap.h"
+#include "analysis/heap_groups.h"
 #include "analysis/heap_series.h"
 #include "report/json.h"
 #include "report/sink.h"
@@ -10,10 +11,13 @@
 typedef struct {
     size_t top; /* types, holders, paths */
     heap_order order;
-    const char *type; /* only types of this name (* and ? understood); NULL = all */
-    bool paths;       /* of these types */
-    size_t texts;     /* duplicated strings; 0 = none */
-    size_t waste;     /* rows of each rule about waste; 0 = none */
+    heap_group_kind group; /* instead of by type */
+    const char *type;      /* only types of this name (* and ? understood); NULL = all */
+    bool paths;            /* of these types */
+    size_t depth;          /* steps of a path that are shown; 0 = all */
+    uint64_t least_objects, least_bytes; /* of a step that is shown */
+    size_t texts;                        /* duplicated strings; 0 = none */
+    size_t waste;                        /* rows of each rule about waste; 0 = none */
     size_t text_size; /* characters of a string that are shown; 0 = as many as there are */
 } heap_report_options;
 
@@ -33,6 +37,10 @@ int heap_report_page(const model *m, const model_process *p, json *j, error *e);
 int heap_report_strings(const heap *h, const heap_report_options *o, sink *out, error *e);
 int heap_report_strings_markdown(const heap *h, const heap_report_options *o, sink *out, error *e);
 int heap_report_strings_json(const heap *h, const heap_report_options *o, json *j, error *e);
+
+/* By namespace or assembly. */
+int heap_report_groups(const heap *h, const heap_report_options *o, sink *out, error *e);
+int heap_report_groups_json(const heap *h, const heap_report_options *o, json *j, error *e);
 
 /* Memory that is kept for little or nothing (analysis/heap_waste.h). */
 int heap_report_waste(const heap *h, const heap_report_options *o, sink *out, error *e);

@@ -8,7 +8,7 @@ import pytest
 
 import recording_reader
 
-from conftest import PATIENCE
+from conftest import PATIENCE, size_of, wait_until
 
 ENTRIES = 20000
 
@@ -60,6 +60,18 @@ def test_the_path_names_the_static_field(sample, clarinet, runtime, tmp_path):
     assert step(array["next"], "LeakyCache.Entry")["objects"] == ENTRIES
     text = clarinet("heap", file)
     assert text.code == 0 and "static field LeakyCache.Store.Entries" in text.out, text
+    ways = clarinet("heap", file, "--json", "--type", "LeakyCache.Entry", "--paths", "--depth", 2,
+                    "--least-objects", ENTRIES).json["paths"]
+    assert [one["next"][0]["next"] for one in ways] == [[]], ways
+    assert clarinet("heap", file, "--json", "--type", "LeakyCache.Entry", "--paths",
+                    "--least-bytes", ENTRIES * 33).json["paths"] == []
+    groups = {row["namespace"]: row for row in
+              clarinet("heap", file, "--json", "--group", "namespace").json["groups"]}
+    # entries, labels and their arrays
+    assert groups["LeakyCache"]["count"] >= ENTRIES + ENTRIES // 10 + 2, groups["LeakyCache"]
+    assert groups["LeakyCache"]["retained"] >= ENTRIES * (32 + 124 + 8), groups["LeakyCache"]
+    text = clarinet("heap", file, "--group", "assembly")
+    assert "System.Private.CoreLib" in text.out and "LeakyCache" in text.out, text
     report = clarinet("report", file, "-f", "md")
     assert report.code == 0 and "## Heap" in report.out, report
     assert "static field LeakyCache.Store.Entries" in report.out, report
@@ -173,6 +185,40 @@ def test_a_stopped_tool_costs_the_snapshot_only(sample, clarinet, newest_runtime
         assert patient.finish(timeout=PATIENCE) == 0, patient
         process.send_signal(signal.SIGCONT)
         process.communicate(timeout=PATIENCE)
+
+
+def test_ctrl_c_lets_the_program_go_on(sample, clarinet, newest_runtime, tmp_path):
+    """In the middle of a walk, with and without a collection."""
+    with sample("LeakyCache", "--entries", 500000) as patient:
+        for number, option in enumerate(([], ["--quick"])):
+            file = tmp_path / f"{number}.clarinet"
+            process = clarinet.start("heap", *option, "-o", file, patient.pid)
+            wait_until(lambda: process.poll() is not None or size_of(file) > 4096)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=PATIENCE)
+            # whole, or given up with a word about it
+            assert process.returncode in (0, 1), process.returncode
+        rows = types(clarinet("heap", "--json", "--top", "3", patient.pid))
+        assert rows["LeakyCache.Entry"]["count"] == 500000
+    assert patient.process.returncode == 0, patient
+
+
+def test_a_full_disk_is_said(sample, clarinet, newest_runtime):
+    with sample("LeakyCache", "--entries", ENTRIES) as patient:
+        done = clarinet("heap", "-o", "/dev/full", patient.pid)
+    assert done.code == 1 and "clarinet:" in done.err, done
+    assert patient.process.returncode == 0, patient
+
+
+def test_a_program_that_ends_during_the_walk(sample, clarinet, newest_runtime, tmp_path):
+    file = tmp_path / "ended.clarinet"
+    with sample("LeakyCache", "--entries", 500000) as patient:
+        process = clarinet.start("heap", "-o", file, patient.pid)
+        wait_until(lambda: process.poll() is not None or size_of(file) > 4096)
+        patient.process.kill()
+        out, err = process.communicate(timeout=PATIENCE)
+    if process.returncode != 0:
+        assert process.returncode == 1 and "clarinet:" in err, (out, err)
 
 
 def test_bad_input(clarinet, tmp_path):
