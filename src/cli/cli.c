@@ -84,7 +84,7 @@ const cli_verb CLI_VERBS[] = {
      "      --count N      of watch: snapshots (3)\n"
      "      --json         one object, for machines\n\n"
      "A snapshot forces one full garbage collection; the program stands still meanwhile, about\n"
-     "0.1 s per million objects (with --quick less, see docs/heap.md). Retained is what would be "
+     "0.1 s per million objects. Retained is what would be "
      "freed if these objects went.\n"
      "diff shows the growth between snapshots, by type and by what keeps objects alive; of three\n"
      "and more it names what grows with every one. watch takes them and does the same.\n\n"

@@ -485,6 +485,7 @@ static int prepare(request *q, int argc, char **argv, error *e)
     q->session.selection = &q->selection;
     q->session.library = buffer_text(&q->library);
     q->session.command = buffer_text(&q->typed);
+    q->session.short_lived = q->kept[0] == '\0';
     q->session.stop = cli_open_stop_descriptor(NULL);
     q->session.enough = is_enough;
     return code;
