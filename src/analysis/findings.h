@@ -78,6 +78,12 @@ typedef struct {
     X(LARGE_COUNT, "large-object-churn.per-second", 5, "large objects a second, at least")         \
     X(JIT_RATE, "jit-storm.per-second", 20, "methods made at run time and compiled, a second")     \
     X(FINALIZER_SHARE, "finalizer-backlog.share", 70, "percent of looks: finalizers run")          \
+    X(HTTP_MS, "http-slow.ms", 1000, "milliseconds that one of 20 requests takes or exceeds")      \
+    X(HTTP_COUNT, "http-slow.requests", 5, "requests of a name, at least")                         \
+    X(MODE_MANY, "server-gc-mismatch.many-cpus", 8, "processors, with workstation GC")             \
+    X(MODE_SHARE, "server-gc-mismatch.percent", 5, "percent of the time in collections, then")     \
+    X(MODE_FEW, "server-gc-mismatch.few-cpus", 2, "fewer processors than this, with server GC")    \
+    X(MODE_MEMORY, "server-gc-mismatch.memory-mb", 512, "less memory than this, with server GC")   \
     X(LOCK_THREADS, "lock-contention.threads", 1, "threads waiting for locks, on average")         \
     X(LOCK_CRITICAL, "lock-contention.critical", 8, "the same, critical")                          \
     X(SYNC_WORKERS, "sync-over-async.workers", 2, "pool threads blocked on tasks, on average")     \

@@ -81,6 +81,8 @@ void findings_rule_suspension(findings_context *c);
 void findings_rule_finalizer(findings_context *c);
 void findings_rule_large(findings_context *c);
 void findings_rule_jit(findings_context *c);
+void findings_rule_http(findings_context *c);
+void findings_rule_mode(findings_context *c);
 void findings_rule_pool(findings_context *c);
 void findings_rule_sync(findings_context *c);
 

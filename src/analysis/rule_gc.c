@@ -1,8 +1,10 @@
-/* rule_gc: gc-pressure (time stood still, full collections, collections asked for) and long-pauses,
- * from the table `collections`. */
+/* rule_gc: gc-pressure (time in collections, full ones, those asked for), long-pauses, and
+ * server-gc-mismatch (the collector's mode does not fit), from the table `collections`. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "analysis/findings_rule.h"
+#include "base/text.h"
 
 enum { INDUCED = 1, LARGE = 4, LARGE_FULL = 6, INDUCED_NOT_FORCED = 7, BACKGROUND = 1 };
 
@@ -141,4 +143,77 @@ void findings_rule_pauses(findings_context *c)
                         "Keep fewer objects alive, and avoid blocking collections of generation 2: "
                         "no GC.Collect, less churn of large objects, a memory limit that is not "
                         "too tight.");
+}
+
+static double number_of(const findings_context *c, const char *key)
+{
+    const char *text = model_info_value(c->m, c->process, key);
+
+    return text == NULL ? 0 : strtod(text, NULL);
+}
+
+/* Many processors and one collecting thread; it matters only where collections take time. */
+static void look_at_workstation(findings_context *c, double processors)
+{
+    double percent;
+    gc_sums s;
+    finding *f;
+
+    if (processors < findings_limit(c, THRESHOLD_MODE_MANY) || !sum(c, &s))
+        return;
+    percent = 100.0 * (double)s.pause / 1e9 / c->seconds;
+    if (percent < findings_limit(c, THRESHOLD_MODE_SHARE))
+        return;
+    f = findings_add(c, FINDINGS_WARNING,
+                     "collections take %.1f %% of the time and are done by one thread (workstation "
+                     "GC), though the program has %.0f processors",
+                     percent, processors);
+    findings_show(c, f, "%zu collections in %.1f s, longest pause %.1f ms", s.count, c->seconds,
+                  (double)s.longest / 1e6);
+    findings_set_place(c, f, "workstation");
+    findings_advise(c, f,
+                    "If this is a server, try server GC (ServerGarbageCollector in the project, or "
+                    "DOTNET_gcServer=1): a heap and a collecting thread for each processor. It "
+                    "takes more memory.");
+}
+
+/* A heap for each processor, and hardly any room or processors for them. */
+static void look_at_server(findings_context *c, double processors)
+{
+    double memory_mb = number_of(c, "memory_limit") / (1 << 20);
+    double least_mb = findings_limit(c, THRESHOLD_MODE_MEMORY);
+    finding *f;
+
+    if (processors >= findings_limit(c, THRESHOLD_MODE_FEW) &&
+        (memory_mb <= 0 || memory_mb >= least_mb))
+        return;
+    f = findings_add(
+        c, FINDINGS_INFO,
+        "the program uses server GC, made for many processors and much memory, and may "
+        "use %.1f processors",
+        processors);
+    if (memory_mb > 0)
+        findings_show(c, f, "its memory is limited to %.0f MB", memory_mb);
+    findings_show(c, f, "%.1f processors, server GC", processors);
+    findings_set_place(c, f, "server");
+    findings_advise(
+        c, f,
+        "Try workstation GC (DOTNET_gcServer=0): it takes less memory and fewer threads. "
+        "With server GC, DOTNET_GCHeapCount limits the heaps.");
+}
+
+void findings_rule_mode(findings_context *c)
+{
+    const char *mode = model_info_value(c->m, c->process, "gc_mode");
+    double processors = number_of(c, "cpus");
+    double limit = number_of(c, "cpu_limit");
+
+    if (limit > 0 && limit < processors)
+        processors = limit;
+    if (mode == NULL || processors <= 0)
+        return;
+    if (text_equal(mode, "workstation"))
+        look_at_workstation(c, processors);
+    else if (text_equal(mode, "server"))
+        look_at_server(c, processors);
 }

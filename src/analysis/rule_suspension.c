@@ -11,19 +11,11 @@
 #include "analysis/findings_rule.h"
 #include "analysis/groups.h"
 
-enum { REASON_COLLECTION = 1, REASON_PREPARING = 7 };
-
 typedef struct {
     size_t count; /* of slow ones */
     uint64_t sum; /* of the time until all had stopped */
     groups_list places;
 } slow_sums;
-
-static bool is_slow(const findings_context *c, uint64_t suspending, uint64_t reason)
-{
-    return (reason == REASON_COLLECTION || reason == REASON_PREPARING) &&
-           (double)suspending / 1e6 >= findings_limit(c, THRESHOLD_SUSPEND_MS);
-}
 
 static uint32_t place_of(const findings_context *c, uint32_t stack)
 {
@@ -34,7 +26,6 @@ static bool sum(findings_context *c, const model_table *table, slow_sums *s)
 {
     const model_column *stack = groups_column(c->m, table, "stack", RECORDING_STACK_ID);
     const model_column *suspending = groups_column(c->m, table, "suspending", RECORDING_DURATION);
-    const model_column *reason = groups_column(c->m, table, "reason", RECORDING_U64);
     const model_column *last = groups_column(c->m, table, "last_thread", RECORDING_THREAD_ID);
 
     for (size_t row = 0; row < table->rows; row++) {
@@ -42,7 +33,7 @@ static bool sum(findings_context *c, const model_table *table, slow_sums *s)
         uint32_t at = (uint32_t)groups_cell(stack, row, 0);
         uint32_t place = place_of(c, at);
 
-        if (!is_slow(c, length, groups_cell(reason, row, 0)))
+        if ((double)length / 1e6 < findings_limit(c, THRESHOLD_SUSPEND_MS))
             continue;
         s->count++;
         s->sum += length;
@@ -100,7 +91,8 @@ static void tell(findings_context *c, const slow_sums *s, const groups_item *wor
         c, f,
         "This code does not let the runtime stop its thread: a native call marked "
         "SuppressGCTransition that takes long, or a very large copy. Take the mark off, "
-        "or do the work in smaller pieces.");
+        "or do the work in smaller pieces. If the machine has no processor free, look at its load "
+        "first.");
 }
 
 void findings_rule_suspension(findings_context *c)

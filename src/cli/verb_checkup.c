@@ -38,6 +38,7 @@ typedef struct {
     const char *format;   /* text, md, json */
     const char *json_file;
     const char *baseline;
+    const char *also; /* profilers besides; NULL = none */
     bool has_fail_on;
     findings_severity fail_on;
     char page[512];
@@ -106,6 +107,9 @@ static int take_option(request *q, int option, const char *typed, error *e)
     case 'b':
         q->baseline = optarg;
         return 0;
+    case 'a':
+        q->also = optarg;
+        return 0;
     case 't':
         return findings_limits_read(&q->limits, optarg, e);
     default:
@@ -116,11 +120,15 @@ static int take_option(request *q, int option, const char *typed, error *e)
 
 static int parse(int argc, char **argv, request *q, error *e)
 {
-    static const struct option OPTIONS[] = {
-        {"duration", required_argument, NULL, 'd'},   {"output", required_argument, NULL, 'o'},
-        {"format", required_argument, NULL, 'f'},     {"json", optional_argument, NULL, 'j'},
-        {"fail-on", required_argument, NULL, 'F'},    {"baseline", required_argument, NULL, 'b'},
-        {"thresholds", required_argument, NULL, 't'}, {NULL, 0, NULL, 0}};
+    static const struct option OPTIONS[] = {{"duration", required_argument, NULL, 'd'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"format", required_argument, NULL, 'f'},
+                                            {"json", optional_argument, NULL, 'j'},
+                                            {"fail-on", required_argument, NULL, 'F'},
+                                            {"baseline", required_argument, NULL, 'b'},
+                                            {"thresholds", required_argument, NULL, 't'},
+                                            {"also", required_argument, NULL, 'a'},
+                                            {NULL, 0, NULL, 0}};
     int option;
     int code = 0;
 
@@ -160,7 +168,12 @@ static int choose_profilers(request *q, error *e)
 {
     if (q->command == NULL && q->session.duration_ns == 0)
         q->session.duration_ns = STANDARD_SECONDS * UINT64_C(1000000000);
-    return session_select_low_cost(&q->selection, q->session.duration_ns, &q->looking, e);
+    if (session_select_low_cost(&q->selection, q->session.duration_ns, &q->looking, e) != 0)
+        return e->code;
+    if (q->also == NULL)
+        return 0;
+    buffer_format(&q->looking, ", %s", q->also);
+    return catalogue_add_list(&q->selection, q->also, e);
 }
 
 /* The page's name, and the recording's beside it. */

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "diagnostics/procfs.h"
+#include "session/facts.h"
 
 enum {
     ANSWER_MS = 20000, /* a busy machine, a large program: not the same as a hung one */
@@ -202,6 +203,7 @@ void recorder_describe(recorder *r, peer *p)
         recording_put_info(&chunks, "name", name);
         recording_put_info(&chunks, "entry_assembly", name);
         put_user(&chunks, p->process_id);
+        facts_put(&chunks, p->process_id);
     }
     recording_end_chunk(&chunks, chunk);
     append(r, &chunks);

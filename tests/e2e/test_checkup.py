@@ -142,6 +142,33 @@ def test_a_web_service_idle_and_busy(web_service, clarinet):
             client.join()
 
 
+def test_slow_requests_are_found(newest_runtime, sample_command, start_program, clarinet, tmp_path):
+    shop = start_program(sample_command("WebShop"))
+    shop.url = shop.wait_for(r"^listening on (http://127\.0\.0\.1:\d+)$").group(1)
+    limits = tmp_path / "limits"
+    limits.write_text("http-slow.ms = 300\nhttp-slow.requests = 3\n")
+    over = threading.Event()
+
+    def load():
+        while not over.is_set():
+            with urllib.request.urlopen(shop.url + "/wait?ms=400", timeout=PATIENCE) as answer:
+                answer.read()
+
+    clients = [threading.Thread(target=load) for _ in range(4)]
+    for client in clients:
+        client.start()
+    try:
+        result = checkup(clarinet, shop.pid, "--also", "http", "--thresholds", limits, seconds=4)
+    finally:
+        over.set()
+        for client in clients:
+            client.join()
+    found = [f for f in result["findings"] if f["id"] == "http-slow"]
+    assert found and found[0]["place"] == "GET /wait", result
+    assert "GET /wait: " in found[0]["evidence"][0], found
+    assert set(ids(result)) <= {"http-slow", *LOAD}, result
+
+
 def test_dotnet_build_has_no_critical_finding(dotnet_build_project, clarinet, tmp_path):
     project = dotnet_build_project
     done = clarinet("checkup", "-o", "out.html", "--json=out.json", "--", *project.build,
@@ -193,6 +220,18 @@ def test_fail_on_baseline_and_thresholds(newest_runtime, sample, clarinet, tmp_p
     data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page,
                                 re.S).group(1))
     assert ids(data) == ["exception-storm"]
+
+
+def test_facts_of_the_process_are_kept(newest_runtime, sample_command, start_program, clarinet):
+    server = {"DOTNET_gcServer": "1", "DOTNET_GCHeapCount": "2", "ASPNETCORE_ApiKey": "hush"}
+    patient = start_program(sample_command("Idle"), env=server)
+    done = clarinet("checkup", "-d", "1s", "-o", "out.html", "--json", patient.pid)
+    assert done.code == 0, done
+    info = clarinet("report", "out.clarinet", "-f", "json").json["processes"][0]["info"]
+    assert info["gc_mode"] == "server", info
+    assert "DOTNET_gcServer=1\n" in info["environment"] + "\n"
+    assert "ASPNETCORE_ApiKey=(not recorded)" in info["environment"]
+    assert "hush" not in json.dumps(info)
 
 
 def test_wrong_usage_is_told(clarinet):

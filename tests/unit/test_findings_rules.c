@@ -31,6 +31,13 @@ static const recording_column JIT_COLUMNS[] = {
     {RECORDING_U64, "tier", ""},
 };
 static const recording_table COMPILATIONS = {"compilations", "jit", JIT_COLUMNS, 5};
+static const recording_column REQUEST_COLUMNS[] = {
+    {RECORDING_TIME, "time", ""},        {RECORDING_U64, "kind", ""},
+    {RECORDING_STRING_ID, "name", ""},   {RECORDING_U64, "status", ""},
+    {RECORDING_DURATION, "weight", ""},  {RECORDING_U64, "state", ""},
+    {RECORDING_STRING_ID, "inside", ""}, {RECORDING_U64, "id", ""},
+};
+static const recording_table REQUESTS = {"requests", "http", REQUEST_COLUMNS, 8};
 static const recording_column THREAD_COLUMNS[] = {
     {RECORDING_TIME, "time", ""},
     {RECORDING_THREAD_ID, "thread", ""},
@@ -48,7 +55,8 @@ static void put_strings(buffer *b)
 {
     static const char *const TEXTS[] = {
         "Shop",          "Shop.Native.Copy", "System.Private.CoreLib",
-        "System.GC.Run", "System.Byte[]",    "DiscountRule"};
+        "System.GC.Run", "System.Byte[]",    "DiscountRule",
+        "GET /pay",      "http://bank:80/"};
     size_t chunk = recording_begin_chunk(b, RECORDING_STRING, 0);
 
     for (uint64_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++)
@@ -169,7 +177,7 @@ static void a_thread_that_stops_late_is_told(void **state)
     put_pauses(&b, 9, 19 * MS, 1, OWN); /* quick enough */
     judge(&b, NULL, NULL, NULL);
     put_pauses(&b, 9, 80 * MS, 9, OWN); /* our own looks */
-    judge(&b, NULL, NULL, NULL);
+    judge(&b, "slow-suspension", "9 times in 2.0 s all threads waited", "Shop.Native.Copy");
     put_pauses(&b, 9, 80 * MS, 1, FRAMEWORK); /* nobody of the program */
     judge(&b, NULL, NULL, NULL);
 }
@@ -245,6 +253,73 @@ static void finalizers_that_wait_are_told(void **state)
     judge(&b, NULL, NULL, NULL);
 }
 
+/* Requests of one name, each with one that it made itself for half of its time. */
+static void put_requests(buffer *b, uint64_t count, uint64_t milliseconds, uint64_t state)
+{
+    begin(b, "attach", &REQUESTS, NULL);
+    for (uint64_t i = 0; i < count; i++) {
+        put_row(b, 1, &REQUESTS,
+                (uint64_t[MOST_COLUMNS]){i * MS, 0, 7, 200, milliseconds * MS, state, 0, 2 * i});
+        put_row(
+            b, 1, &REQUESTS,
+            (uint64_t[MOST_COLUMNS]){i * MS, 1, 8, 200, milliseconds * MS / 2, 0, 7, 2 * i + 1});
+    }
+}
+
+static void slow_requests_are_told(void **state)
+{
+    enum { DONE = 0, RUNNING = 2 };
+    buffer b = BUFFER_EMPTY;
+
+    (void)state;
+    put_requests(&b, 6, 1200, DONE);
+    judge(&b, "http-slow", "GET /pay is slow: of 6 requests in 2.0 s one of 20 took 1200 ms",
+          "GET /pay");
+    put_requests(&b, 6, 1200, RUNNING);
+    judge(&b, "http-slow", "6 requests were not answered yet, the oldest for 1.2 s: GET /pay",
+          "GET /pay");
+    put_requests(&b, 6, 900, DONE);
+    judge(&b, NULL, NULL, NULL);
+    put_requests(&b, 4, 1200, DONE); /* too few */
+    judge(&b, NULL, NULL, NULL);
+    put_requests(&b, 4, 1200, RUNNING);
+    judge(&b, NULL, NULL, NULL);
+}
+
+static void put_mode(buffer *b, const char *mode, const char *processors, uint64_t pause)
+{
+    static const recording_column COLUMNS[] = {
+        {RECORDING_TIME, "time", ""},
+        {RECORDING_DURATION, "pause", ""},
+    };
+    static const recording_table COLLECTIONS = {"collections", "gc", COLUMNS, 2};
+    size_t chunk;
+
+    begin(b, "attach", &COLLECTIONS, NULL);
+    chunk = recording_begin_chunk(b, RECORDING_INFO, 0);
+    recording_put_info(b, "gc_mode", mode);
+    recording_put_info(b, "cpus", processors);
+    recording_end_chunk(b, chunk);
+    put_row(b, 1, &COLLECTIONS, (uint64_t[MOST_COLUMNS]){0, pause});
+}
+
+static void the_mode_of_the_collector_is_judged(void **state)
+{
+    buffer b = BUFFER_EMPTY;
+
+    (void)state;
+    put_mode(&b, "workstation", "16", 150 * MS);
+    judge(&b, "server-gc-mismatch", "collections take 7.5 % of the time", "workstation");
+    put_mode(&b, "workstation", "16", 90 * MS); /* 4.5 % */
+    judge(&b, NULL, NULL, NULL);
+    put_mode(&b, "workstation", "4", 150 * MS);
+    judge(&b, NULL, NULL, NULL);
+    put_mode(&b, "server", "1", 0);
+    judge(&b, "server-gc-mismatch", "the program uses server GC", "server");
+    put_mode(&b, "server", "16", 150 * MS);
+    judge(&b, NULL, NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +327,8 @@ int main(void)
         cmocka_unit_test(large_objects_are_counted),
         cmocka_unit_test(compiling_without_end_is_told),
         cmocka_unit_test(finalizers_that_wait_are_told),
+        cmocka_unit_test(slow_requests_are_told),
+        cmocka_unit_test(the_mode_of_the_collector_is_judged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

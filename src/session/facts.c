@@ -1,0 +1,205 @@
+/* facts: see facts.h. */
+#include "session/facts.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "diagnostics/procfs.h"
+#include "recording/encode.h"
+
+enum { MOST_THREADS = 1024, GROWN_UP_SECONDS = 2, MOST_BYTES = 65536, MOST_VALUE = 300 };
+
+/* ---- the collector ---- */
+
+/* Server GC has threads of its own, from the start of the program to its end. */
+static bool has_server_thread(int process_id)
+{
+    char path[64];
+    struct dirent *entry;
+    buffer name = BUFFER_EMPTY;
+    bool found = false;
+    DIR *folder;
+
+    snprintf(path, sizeof path, "/proc/%d/task", process_id);
+    folder = opendir(path);
+    for (int i = 0; folder != NULL && i < MOST_THREADS && !found; i++) {
+        char file[300];
+
+        entry = readdir(folder);
+        if (entry == NULL)
+            break;
+        snprintf(file, sizeof file, "task/%s/comm", entry->d_name);
+        found = entry->d_name[0] != '.' && procfs_read(process_id, file, 64, &name) == 0 &&
+                text_starts_with(buffer_text(&name), ".NET Server GC");
+    }
+    if (folder != NULL)
+        closedir(folder);
+    buffer_free(&name);
+    return found;
+}
+
+static void put_gc_mode(buffer *chunk, int process_id)
+{
+    procfs_stat stat;
+
+    if (has_server_thread(process_id))
+        recording_put_info(chunk, "gc_mode", "server");
+    else if (procfs_read_stat(process_id, &stat) && procfs_uptime_seconds(&stat) > GROWN_UP_SECONDS)
+        recording_put_info(chunk, "gc_mode", "workstation");
+}
+
+/* ---- limits ---- */
+
+double facts_parse_cpu_max(const char *text)
+{
+    char *end;
+    double quota = strtod(text, &end);
+    double period = strtod(end, NULL);
+
+    return end != text && quota > 0 && period > 0 ? quota / period : 0;
+}
+
+/* A file of the group or of one above it, as text; false when it cannot be read. */
+static bool read_group(const char *group, const char *name, char *text, size_t room)
+{
+    char path[600];
+    FILE *file;
+    size_t length;
+
+    snprintf(path, sizeof path, "/sys/fs/cgroup%s/%s", group, name);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    length = fread(text, 1, room - 1, file);
+    text[length] = '\0';
+    fclose(file);
+    return true;
+}
+
+/* The tightest of the limits of a group and of those above it (cgroup v2). */
+static void put_limits(buffer *chunk, char *group)
+{
+    double processors = 0, memory = 0;
+    char text[64];
+    char *slash;
+
+    do {
+        if (read_group(group, "cpu.max", text, sizeof text)) {
+            double here = facts_parse_cpu_max(text);
+
+            processors = here > 0 && (processors == 0 || here < processors) ? here : processors;
+        }
+        if (read_group(group, "memory.max", text, sizeof text)) {
+            double here = strtod(text, NULL); /* "max" is 0 */
+
+            memory = here > 0 && (memory == 0 || here < memory) ? here : memory;
+        }
+        slash = strrchr(group, '/');
+        if (slash != NULL)
+            *slash = '\0';
+    } while (slash != NULL);
+    if (processors > 0) {
+        snprintf(text, sizeof text, "%.2f", processors);
+        recording_put_info(chunk, "cpu_limit", text);
+    }
+    if (memory > 0) {
+        snprintf(text, sizeof text, "%.0f", memory);
+        recording_put_info(chunk, "memory_limit", text);
+    }
+}
+
+static void put_group_limits(buffer *chunk, int process_id)
+{
+    buffer groups = BUFFER_EMPTY;
+    char group[400] = "";
+    const char *line;
+
+    if (procfs_read(process_id, "cgroup", MOST_BYTES, &groups) == 0 &&
+        (line = strstr(buffer_text(&groups), "0::/")) != NULL &&
+        sscanf(line, "0::%399[^\n]", group) == 1 && strstr(group, "..") == NULL)
+        put_limits(chunk, group);
+    buffer_free(&groups);
+}
+
+/* ---- the environment ---- */
+
+static bool is_setting(const char *variable)
+{
+    static const char *const BEGINNINGS[] = {"DOTNET_", "COMPlus_", "CORECLR_", "ASPNETCORE_"};
+
+    for (size_t i = 0; i < sizeof BEGINNINGS / sizeof *BEGINNINGS; i++)
+        if (text_starts_with(variable, BEGINNINGS[i]))
+            return true;
+    return false;
+}
+
+/* By its name, whatever the value. */
+static bool may_be_secret(const char *variable, size_t length)
+{
+    static const char *const WORDS[] = {"PASSWORD", "SECRET", "TOKEN", "KEY", "CONNECTION", "CERT"};
+    char name[128];
+
+    if (length >= sizeof name)
+        return true;
+    for (size_t i = 0; i < length; i++)
+        name[i] = (char)(variable[i] >= 'a' && variable[i] <= 'z' ? variable[i] - 32 : variable[i]);
+    name[length] = '\0';
+    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
+        if (strstr(name, WORDS[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* In one line. */
+static void append_value(buffer *out, const char *value)
+{
+    size_t start = out->length;
+    size_t length = strlen(value);
+
+    text_append_cleaned(out, value, length < MOST_VALUE ? length : (size_t)MOST_VALUE);
+    for (size_t i = start; i < out->length; i++)
+        if (out->data[i] < ' ')
+            out->data[i] = ' ';
+}
+
+void facts_append_environment(buffer *out, const buffer *environment)
+{
+    const char *at = buffer_text(environment);
+    const char *end = at + environment->length;
+
+    for (; at < end; at += strlen(at) + 1) {
+        size_t name = strcspn(at, "=");
+
+        if (!is_setting(at) || at[name] == '\0')
+            continue;
+        buffer_format(out, "%s%.*s=", out->length == 0 ? "" : "\n", (int)name, at);
+        if (may_be_secret(at, name))
+            buffer_format(out, "(not recorded)");
+        else
+            append_value(out, at + name + 1);
+    }
+}
+
+static void put_environment(buffer *chunk, int process_id)
+{
+    buffer environment = BUFFER_EMPTY;
+    buffer text = BUFFER_EMPTY;
+
+    if (procfs_read(process_id, "environ", MOST_BYTES, &environment) == 0)
+        facts_append_environment(&text, &environment);
+    if (text.length != 0)
+        recording_put_info(chunk, "environment", buffer_text(&text));
+    buffer_free(&environment);
+    buffer_free(&text);
+}
+
+void facts_put(buffer *chunk, int process_id)
+{
+    put_gc_mode(chunk, process_id);
+    put_group_limits(chunk, process_id);
+    put_environment(chunk, process_id);
+}
