@@ -54,6 +54,18 @@ int64_t reader_zigzag(reader *r);
 
 /* `length` bytes in place, or NULL (and failed). */
 const uint8_t *reader_bytes(reader *r, size_t length);
+/* The same without a call, for innermost loops. */
+static inline const uint8_t *reader_take(reader *r, size_t length)
+{
+    const uint8_t *p = r->position;
+
+    if (r->failed || (size_t)(r->end - p) < length) {
+        r->failed = true;
+        return NULL;
+    }
+    r->position = p + length;
+    return p;
+}
 /* varint length and that many bytes in place; *length is 0 on failure. */
 const uint8_t *reader_blob(reader *r, size_t *length);
 

@@ -140,85 +140,106 @@ static int read_header(cil_body *body, reader *r, error *e)
     return 0;
 }
 
-static int64_t signed_byte(uint8_t byte)
+static inline uint32_t word_at(const uint8_t *p)
 {
-    return byte < 0x80 ? byte : (int64_t)byte - 0x100;
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* The operand of i; false when the code ends in it. Branch targets stay offsets for now. */
-static bool read_operand(cil_body *body, reader *r, cil_instruction *i, unsigned kind)
+static bool read_switch(cil_body *body, reader *r, cil_instruction *i)
 {
-    uint32_t count;
+    uint32_t count = reader_u32(r);
 
-    switch (kind) {
-    case CIL_OPERAND_NONE:
-        i->operand.number = 0;
-        break;
-    case CIL_OPERAND_INT8:
-        i->operand.number = signed_byte(reader_u8(r));
-        break;
-    case CIL_OPERAND_BRANCH8:
-        i->operand.number = signed_byte(reader_u8(r));
-        i->operand.number += (int64_t)reader_offset(r);
-        break;
-    case CIL_OPERAND_VARIABLE8:
-        i->operand.number = reader_u8(r);
-        break;
-    case CIL_OPERAND_VARIABLE16:
-        i->operand.number = reader_u16(r);
-        break;
-    case CIL_OPERAND_INT32:
-        i->operand.number = (int32_t)reader_u32(r);
-        break;
-    case CIL_OPERAND_BRANCH32:
-        i->operand.number = (int32_t)reader_u32(r);
-        i->operand.number += (int64_t)reader_offset(r);
-        break;
-    case CIL_OPERAND_INT64:
-    case CIL_OPERAND_REAL64:
-        i->operand.bits = reader_u64(r);
-        break;
-    case CIL_OPERAND_SWITCH:
-        count = reader_u32(r);
-        if (count > reader_left(r) / 4)
+    if (count > reader_left(r) / 4)
+        return false;
+    i->operand.cases.first = body->case_count;
+    i->operand.cases.count = count;
+    for (uint32_t n = 0; n < count; n++) {
+        uint32_t base = (uint32_t)reader_offset(r) + 4 * (count - n);
+
+        if (!cil_body_add_case(body, reader_u32(r) + base))
             return false;
-        i->operand.cases.first = body->case_count;
-        i->operand.cases.count = count;
-        for (uint32_t n = 0; n < count; n++) {
-            uint32_t base = (uint32_t)reader_offset(r) + 4 * (count - n);
-
-            if (!cil_body_add_case(body, reader_u32(r) + base))
-                return false;
-        }
-        break;
-    default: /* real32 and tokens */
-        i->operand.bits = reader_u32(r);
-        break;
     }
     return !reader_failed(r);
 }
 
-static int read_code(cil_body *body, reader *code, error *e)
+/* The operand of i; false when the code ends in it. Branch targets stay offsets for now. */
+static inline bool read_operand(cil_body *body, reader *r, cil_instruction *i,
+                                const cil_opcode_info *info)
+{
+    const uint8_t *p;
+
+    i->operand.number = 0;
+    if (info->operand == CIL_OPERAND_NONE)
+        return true;
+    if (info->operand == CIL_OPERAND_SWITCH)
+        return read_switch(body, r, i);
+    p = reader_take(r, info->operand_size);
+    if (p == NULL)
+        return false;
+    switch (info->operand) {
+    case CIL_OPERAND_INT8:
+        i->operand.number = (int8_t)p[0];
+        break;
+    case CIL_OPERAND_BRANCH8:
+        i->operand.number = (int8_t)p[0] + (int64_t)reader_offset(r);
+        break;
+    case CIL_OPERAND_VARIABLE8:
+        i->operand.number = p[0];
+        break;
+    case CIL_OPERAND_VARIABLE16:
+        i->operand.number = p[0] | p[1] << 8;
+        break;
+    case CIL_OPERAND_INT32:
+        i->operand.number = (int32_t)word_at(p);
+        break;
+    case CIL_OPERAND_BRANCH32:
+        i->operand.number = (int32_t)word_at(p) + (int64_t)reader_offset(r);
+        break;
+    case CIL_OPERAND_INT64:
+    case CIL_OPERAND_REAL64:
+        i->operand.bits = word_at(p) | (uint64_t)word_at(p + 4) << 32;
+        break;
+    default: /* real32 and tokens */
+        i->operand.bits = word_at(p);
+        break;
+    }
+    return true;
+}
+
+static int cut_off(const cil_body *body, uint32_t offset, error *e)
+{
+    if (body->failed)
+        return error_set(e, ERROR_MEMORY, "no memory for a method body");
+    return error_set(e, ERROR_CORRUPT, "IL_%04X: the code ends inside of an instruction",
+                     (unsigned)offset);
+}
+
+/* *has_targets: there are branches, whose targets are still offsets. */
+static int read_code(cil_body *body, reader *code, bool *has_targets, error *e)
 {
     cil_at previous = CIL_END;
 
+    *has_targets = false;
     while (!reader_at_end(code)) {
         uint32_t offset = (uint32_t)reader_offset(code);
-        unsigned opcode = reader_u8(code);
+        unsigned opcode = *reader_take(code, 1);
         const cil_opcode_info *info;
+        const uint8_t *second;
         cil_instruction *i;
         cil_at at;
 
-        if (opcode == 0xFE)
-            opcode = 0x100u + reader_u8(code);
+        if (opcode == 0xFE) {
+            second = reader_take(code, 1);
+            if (second == NULL)
+                return cut_off(body, offset, e);
+            opcode = 0x100u + *second;
+        }
         info = cil_opcode_of(opcode);
-        if (reader_failed(code))
-            return error_set(e, ERROR_CORRUPT, "IL_%04X: the code ends inside of an instruction",
-                             (unsigned)offset);
-        if (info->name[0] == '\0' || opcode == CIL_LABEL)
+        if (info->size == 0) /* unknown, or our own label */
             return error_set(e, ERROR_CORRUPT, "IL_%04X: there is no instruction %s%02X",
                              (unsigned)offset, opcode > 0xFF ? "FE " : "", opcode & 0xFF);
-        at = cil_body_add(body);
+        at = body->instruction_count < body->instruction_capacity ? body->instruction_count++
+                                                                  : cil_body_add(body);
         if (at == CIL_END)
             return error_set(e, ERROR_MEMORY, "no memory for a method body");
         i = cil_get(body, at);
@@ -229,11 +250,9 @@ static int read_code(cil_body *body, reader *code, error *e)
         body->instructions[previous].next = at;
         body->by_offset[offset] = at;
         previous = at;
-        if (!read_operand(body, code, i, info->operand))
-            return body->failed ? error_set(e, ERROR_MEMORY, "no memory for a method body")
-                                : error_set(e, ERROR_CORRUPT,
-                                            "IL_%04X: the code ends inside of an instruction",
-                                            (unsigned)offset);
+        if (!read_operand(body, code, i, info))
+            return cut_off(body, offset, e);
+        *has_targets |= cil_opcode_is_branch(opcode);
     }
     body->instructions[previous].next = CIL_END;
     body->instructions[CIL_END].previous = previous;
@@ -345,6 +364,7 @@ int cil_decode(cil_body *body, const void *bytes, size_t length, error *e)
 {
     reader r = reader_of(bytes, length);
     reader code;
+    bool has_targets;
     int result;
 
     cil_body_clear(body);
@@ -360,8 +380,8 @@ int cil_decode(cil_body *body, const void *bytes, size_t length, error *e)
     memset(body->by_offset, 0, (size_t)body->code_size * sizeof *body->by_offset);
     code = reader_of(r.position, body->code_size);
     reader_skip(&r, body->code_size);
-    result = read_code(body, &code, e);
-    if (result == 0)
+    result = read_code(body, &code, &has_targets, e);
+    if (result == 0 && (has_targets || body->case_count != 0))
         result = resolve_targets(body, e);
     if (result == 0 && body->header_flags & CIL_HEADER_MORE_SECTIONS)
         result = read_sections(body, &r, e);

@@ -1,8 +1,8 @@
 /*
  * encode: placing instructions and writing them. See encode.h.
  *
- * Placing repeats until no short branch has to grow. Branches only ever grow, so it ends, and
- * starting from all-short it finds the smallest code.
+ * Placing and writing repeat until no short branch has to grow. Branches only ever grow, so it
+ * ends, and starting from all-short it finds the smallest code.
  */
 #include "cil/encode.h"
 
@@ -22,80 +22,90 @@ static uint32_t size_of(const cil_instruction *i)
     return size;
 }
 
-static bool reaches(const cil_body *body, const cil_instruction *i)
-{
-    int64_t distance =
-        (int64_t)cil_get(body, i->operand.target)->placed - (int64_t)(i->placed + size_of(i));
-
-    return distance >= -128 && distance <= 127;
-}
-
 static int place(cil_body *body, error *e)
 {
-    bool grown = true;
+    uint64_t offset = 0;
 
-    while (grown) {
-        uint64_t offset = 0;
+    for (cil_at at = cil_first(body); at != CIL_END; at = cil_get(body, at)->next) {
+        cil_instruction *i = cil_get(body, at);
 
-        for (cil_at at = cil_first(body); at != CIL_END; at = cil_get(body, at)->next) {
-            cil_instruction *i = cil_get(body, at);
-
-            i->placed = (uint32_t)offset;
-            offset += size_of(i);
-            if (offset > CIL_CODE_LIMIT)
-                return error_set(e, ERROR_LIMIT, "the method's code grew over %u bytes",
-                                 (unsigned)CIL_CODE_LIMIT);
-        }
-        cil_get(body, CIL_END)->placed = (uint32_t)offset;
-        grown = false;
-        for (cil_at at = cil_first(body); at != CIL_END; at = cil_get(body, at)->next) {
-            cil_instruction *i = cil_get(body, at);
-
-            if (cil_opcode_of(i->opcode)->operand == CIL_OPERAND_BRANCH8 && !reaches(body, i)) {
-                i->opcode = (uint16_t)cil_opcode_long(i->opcode);
-                grown = true;
-            }
-        }
+        i->placed = (uint32_t)offset;
+        offset += size_of(i);
     }
+    if (offset > CIL_CODE_LIMIT)
+        return error_set(e, ERROR_LIMIT, "the method's code grew over %u bytes",
+                         (unsigned)CIL_CODE_LIMIT);
+    cil_get(body, CIL_END)->placed = (uint32_t)offset;
     return 0;
 }
 
-static uint8_t *put(uint8_t *p, uint64_t value, unsigned size)
+static inline uint8_t *put_u32(uint8_t *p, uint32_t value)
 {
-    for (unsigned n = 0; n < size; n++)
-        p[n] = (uint8_t)(value >> (8 * n));
-    return p + size;
+    p[0] = (uint8_t)value;
+    p[1] = (uint8_t)(value >> 8);
+    p[2] = (uint8_t)(value >> 16);
+    p[3] = (uint8_t)(value >> 24);
+    return p + 4;
 }
 
-static uint8_t *put_instruction(const cil_body *body, const cil_instruction *i, uint8_t *p)
+/* Each size by itself: the compiler makes one store of it. */
+static inline uint8_t *put(uint8_t *p, uint64_t value, unsigned size)
 {
-    const cil_opcode_info *info = cil_opcode_of(i->opcode);
+    switch (size) {
+    case 1:
+        *p = (uint8_t)value;
+        return p + 1;
+    case 2:
+        p[0] = (uint8_t)value;
+        p[1] = (uint8_t)(value >> 8);
+        return p + 2;
+    case 4:
+        return put_u32(p, (uint32_t)value);
+    default:
+        return put_u32(put_u32(p, (uint32_t)value), (uint32_t)(value >> 32));
+    }
+}
+
+static uint8_t *put_switch(const cil_body *body, const cil_instruction *i, uint8_t *p)
+{
     uint32_t end = i->placed + size_of(i);
 
-    if (info->size == 0)
-        return p;
-    if (info->size == 2)
-        *p++ = 0xFE;
-    *p++ = (uint8_t)i->opcode;
-    switch (info->operand) {
-    case CIL_OPERAND_NONE:
-        break;
-    case CIL_OPERAND_BRANCH8:
-    case CIL_OPERAND_BRANCH32:
-        p = put(p, (uint32_t)(cil_get(body, i->operand.target)->placed - end), info->operand_size);
-        break;
-    case CIL_OPERAND_SWITCH:
-        p = put(p, i->operand.cases.count, 4);
-        for (uint32_t n = 0; n < i->operand.cases.count; n++) {
-            cil_at target = body->cases[i->operand.cases.first + n];
+    p = put_u32(p, i->operand.cases.count);
+    for (uint32_t n = 0; n < i->operand.cases.count; n++) {
+        cil_at target = body->cases[i->operand.cases.first + n];
 
-            p = put(p, (uint32_t)(cil_get(body, target)->placed - end), 4);
-        }
-        break;
-    default:
-        p = put(p, i->operand.bits, info->operand_size);
+        p = put_u32(p, cil_get(body, target)->placed - end);
     }
     return p;
+}
+
+/* A short branch that does not reach becomes a long one, and *grown is set. */
+static inline uint8_t *put_instruction(const cil_body *body, cil_instruction *i, uint8_t *p,
+                                       bool *grown)
+{
+    const cil_opcode_info *info = cil_opcode_of(i->opcode);
+
+    if (info->size != 1) {
+        if (info->size == 0)
+            return p;
+        *p++ = 0xFE;
+    }
+    *p++ = (uint8_t)i->opcode;
+    if (info->operand == CIL_OPERAND_NONE)
+        return p;
+    if (info->operand == CIL_OPERAND_SWITCH)
+        return put_switch(body, i, p);
+    if (cil_opcode_is_branch(i->opcode)) {
+        uint32_t end = i->placed + (uint32_t)info->size + info->operand_size;
+        int64_t distance = (int64_t)cil_get(body, i->operand.target)->placed - (int64_t)end;
+
+        if (info->operand == CIL_OPERAND_BRANCH8 && (distance < -128 || distance > 127)) {
+            i->opcode = (uint16_t)cil_opcode_long(i->opcode);
+            *grown = true;
+        }
+        return put(p, (uint64_t)distance, info->operand_size);
+    }
+    return put(p, i->operand.bits, info->operand_size);
 }
 
 static uint32_t placed(const cil_body *body, cil_at at)
@@ -167,29 +177,45 @@ static void put_header(const cil_body *body, unsigned options, buffer *out)
     buffer_append_u32(out, body->local_signature);
 }
 
+/* Header and code, placed as they are now. */
+static int put_code(cil_body *body, unsigned options, buffer *out, bool *grown, error *e)
+{
+    int result = place(body, e);
+    uint8_t *p;
+
+    *grown = false;
+    if (result != 0)
+        return result;
+    put_header(body, options, out);
+    if (!buffer_reserve(out, placed(body, CIL_END)))
+        return 0;
+    p = out->data + out->length;
+    for (cil_at at = cil_first(body); at != CIL_END; at = cil_get(body, at)->next)
+        p = put_instruction(body, cil_get(body, at), p, grown);
+    *p = 0;
+    out->length += placed(body, CIL_END);
+    return 0;
+}
+
 int cil_encode(cil_body *body, unsigned options, buffer *out, error *e)
 {
     size_t start = out->length;
-    uint8_t *p;
-    int result;
+    bool grown = true;
 
     if (body->failed)
         return error_set(e, ERROR_MEMORY, "no memory for a method body");
+    if (4 + (uint64_t)body->clause_count * FAT_CLAUSE > SECTION_SIZE_LIMIT)
+        return error_set(e, ERROR_LIMIT, "the method has too many exception clauses");
     if (options & CIL_ENCODE_SHORTEST)
         for (cil_at at = cil_first(body); at != CIL_END; at = cil_get(body, at)->next)
             shorten(cil_get(body, at));
-    result = place(body, e);
-    if (result != 0)
-        return result;
-    if (4 + (uint64_t)body->clause_count * FAT_CLAUSE > SECTION_SIZE_LIMIT)
-        return error_set(e, ERROR_LIMIT, "the method has too many exception clauses");
-    put_header(body, options, out);
-    if (buffer_reserve(out, placed(body, CIL_END))) {
-        p = out->data + out->length;
-        for (cil_at at = cil_first(body); at != CIL_END; at = cil_get(body, at)->next)
-            p = put_instruction(body, cil_get(body, at), p);
-        *p = 0;
-        out->length += placed(body, CIL_END);
+    while (grown) {
+        int result;
+
+        out->length = start;
+        result = put_code(body, options, out, &grown, e);
+        if (result != 0)
+            return result;
     }
     if (body->clause_count != 0) {
         while (!out->failed && (out->length - start) % 4 != 0)
