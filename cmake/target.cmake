@@ -65,4 +65,12 @@ if(agent_sources)
   list(FILTER agent_cold_sources INCLUDE REGEX
        "/agent/(sampling_(async|threads)|snapshot|thread(_names)?)\\.c$")
   set_source_files_properties(${agent_cold_sources} PROPERTIES COMPILE_OPTIONS "-Os")
+  # What runs on the agent's own thread only needs no unwind tables either: no walk of ours or of
+  # the runtime goes through it (the .debug file beside the library has them for a debugger).
+  set(agent_own_sources ${agent_sources} ${profilers_sources} ${stackwalk_sources}
+      ${control_sources} ${catalogue_sources})
+  list(FILTER agent_own_sources INCLUDE REGEX
+       "/(control/.*|catalogue/.*|stackwalk/(regions|image)|agent/(client|compiled|heap_statics|monitors|output|waits[a-z_]*|call_site)|profilers/(exceptions_rows|threads[a-z_]*|trace_output))\\.c$")
+  set_source_files_properties(${agent_own_sources} PROPERTIES COMPILE_OPTIONS
+    "-Os;-fno-asynchronous-unwind-tables")
 endif()
