@@ -1,5 +1,6 @@
 // Sick: two threads that wait for each other's monitor, a third queued behind them, and others that
-// wait for something else. Stuck for good before "ready" is said. Options: --seconds S.
+// wait for something else. Stuck for good before "ready" is said. With --orphan 1 one more waits for
+// a monitor whose owner has ended. Options: --orphan 0|1, --seconds S.
 using System;
 using System.Threading;
 using Clarinet.Samples;
@@ -14,10 +15,17 @@ namespace Stuck
     {
     }
 
+    public sealed class Will
+    {
+    }
+
     public static class Program
     {
         private static readonly Account Money = new Account();
         private static readonly Ledger Book = new Ledger();
+        private static readonly ManualResetEventSlim Taken = new ManualResetEventSlim();
+        private static readonly ManualResetEventSlim Gone = new ManualResetEventSlim();
+        private static readonly Will Inheritance = new Will();
         private static readonly Barrier Both = new Barrier(2);
         private static int through;
 
@@ -35,10 +43,32 @@ namespace Stuck
             WaitUntilBlocked(Start("listener", Listen));
             WaitUntilBlocked(Start("sleeper", () => Thread.Sleep(Timeout.Infinite)));
             WaitUntilBlocked(Start("follower", () => first.Join()));
+            if (patient.Number("orphan", 0) != 0)
+            {
+                Thread leaver = Start("leaver", Leave);
+
+                Taken.Wait();
+                WaitUntilBlocked(Start("heir", Inherit));
+                Gone.Set();
+                leaver.Join();
+            }
             patient.Ready();
             patient.WaitForEnd();
             Console.WriteLine("still stuck: " + (first.IsAlive && second.IsAlive));
             return 0;
+        }
+
+        public static void Leave()
+        {
+            Monitor.Enter(Inheritance);
+            Taken.Set();
+            Gone.Wait();
+        }
+
+        public static void Inherit()
+        {
+            lock (Inheritance)
+                Console.WriteLine("never said");
         }
 
         public static void Pay()

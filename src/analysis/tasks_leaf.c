@@ -17,8 +17,8 @@ enum {
 /* Fields that keep who goes on. */
 static bool keeps_continuation(const char *field)
 {
-    static const char *const PARTS[] = {"ontinuation",     "mrvtsc",         "promiseOfValueOrEnd",
-                                        "completionState", "aluetaskSource", "alueTaskSource",
+    static const char *const PARTS[] = {"ontinuation",     "mrvtsc",     "promiseOfValueOrEnd",
+                                        "completionState", "_userToken", "alueTaskSource",
                                         "_core",           "_source"};
 
     for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++)

@@ -141,6 +141,25 @@ void threads_find_pool(const threads_view *view, threads_pool *pool);
 /* No worker is left to run what the others wait for. */
 bool threads_pool_is_starved(const threads_pool *pool);
 
+enum { THREADS_QUEUES = 32 };
+
+/* Threads before one lock whose owner does not wait itself. */
+typedef struct {
+    uint64_t object, owner; /* OS id */
+    uint32_t type;          /* string */
+    bool is_abandoned;      /* the owner has ended */
+    size_t waiters;
+    const threads_entry *first; /* of them */
+} threads_queue;
+
+typedef struct {
+    threads_queue items[THREADS_QUEUES];
+    size_t count;
+} threads_queues;
+
+/* threads_queues.c: abandoned locks, and convoys. */
+void threads_find_queues(const threads_view *view, threads_queues *queues);
+
 /* ---- between the files of threads ---- */
 
 /* Does the method or a caller of it, up to the outermost, match the pattern? */

@@ -298,6 +298,29 @@ static void put_chain(json *j, const threads_view *v, const threads_chain *c)
     json_end_object(j);
 }
 
+static void put_queues(json *j, const threads_view *v, const char *key, bool abandoned)
+{
+    threads_queues queues;
+    char address[32];
+
+    threads_find_queues(v, &queues);
+    json_begin_array_at(j, key);
+    for (size_t i = 0; i < queues.count; i++) {
+        const threads_queue *q = &queues.items[i];
+
+        if (q->is_abandoned != abandoned)
+            continue;
+        snprintf(address, sizeof address, "0x%llx", (unsigned long long)q->object);
+        json_begin_object(j);
+        json_put_text(j, "type", model_text(v->model, q->type));
+        json_put_text(j, "address", address);
+        json_put_u64(j, "owner_os_id", q->owner);
+        json_put_u64(j, "waiters", q->waiters);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
 void threads_show_pool(json *j, const threads_view *v)
 {
     threads_pool pool;
@@ -345,6 +368,8 @@ static void print_json(const threads_view *v, const threads_show_options *o)
     for (size_t i = 0; i < v->chain_count; i++)
         put_chain(&j, v, &v->chains[i]);
     json_end_array(&j);
+    put_queues(&j, v, "abandoned_locks", true);
+    put_queues(&j, v, "lock_convoys", false);
     json_begin_object_at(&j, "thread_pool");
     threads_show_pool(&j, v);
     json_end_object(&j);
@@ -378,6 +403,31 @@ static void put_section(threads_show_format format, const char *title, const cha
         printf("<h2>%s</h2>\n<pre>", title);
         put_escaped(text);
         printf("</pre>\n");
+    }
+}
+
+static void print_queues(FILE *out, const threads_view *v)
+{
+    threads_queues queues;
+    char who[160], thing[400];
+
+    threads_find_queues(v, &queues);
+    for (size_t i = 0; i < queues.count; i++) {
+        const threads_queue *q = &queues.items[i];
+        const threads_entry *owner = threads_by_id(v, q->owner);
+
+        thing_text(v, q->first, thing, sizeof thing);
+        if (q->is_abandoned)
+            fprintf(out,
+                    "ABANDONED LOCK: %zu thread%s wait%s for %s that thread %llu took; it has "
+                    "ended and cannot give it back\n",
+                    q->waiters, q->waiters == 1 ? "" : "s", q->waiters == 1 ? "s" : "", thing,
+                    (unsigned long long)q->owner);
+        else
+            fprintf(out, "LOCK CONVOY: %zu threads wait for %s that %s owns\n", q->waiters, thing,
+                    title(v, owner, who, sizeof who));
+        print_stack(out, v, q->is_abandoned || owner == NULL ? q->first->stack : owner->stack);
+        fprintf(out, "\n");
     }
 }
 
@@ -431,6 +481,7 @@ static void show_part(const threads_view *view, const threads_show_options *o, i
         return;
     if (part == 0) {
         print_cycles(out, view);
+        print_queues(out, view);
         print_pool(out, view);
     } else if (part == 1)
         print_threads(out, view, o);

@@ -176,3 +176,18 @@ def test_bad_targets_are_told_apart(clarinet):
     gone = clarinet("threads", "999999999")
     assert gone.code == 1 and "999999999" in gone.err
     assert clarinet("threads", "1", "--frobnicate").code == 2
+
+
+def test_a_lock_whose_owner_has_ended_is_called_abandoned(clarinet, sample, runtime):
+    with sample("Stuck", "--orphan", "1") as patient:
+        done = clarinet("threads", patient.pid, "--json")
+        assert done.code == 0, done
+        answer = done.json
+        heir = by_name(answer)["heir"]
+        (lock,) = answer["abandoned_locks"]
+        assert lock["type"] == "Stuck.Will" and lock["waiters"] == 1, lock
+        assert lock["owner_os_id"] == heir["waiting_for"]["owner_os_id"] != 0
+        assert lock["owner_os_id"] not in {thread["os_id"] for thread in answer["threads"]}
+        assert answer["lock_convoys"] == []
+        assert len(answer["deadlocks"]) == 1
+        assert patient.finish() == 0

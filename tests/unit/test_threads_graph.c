@@ -87,10 +87,43 @@ static void test_one_of_many_owners_closes_a_cycle(void **state)
     threads_free(&v);
 }
 
+/* Entries 0 to 4 wait for a monitor. */
+static void queue_up(threads_view *v, uint64_t owner)
+{
+    for (size_t i = 0; i < 5; i++) {
+        v->entries[i].state = THREADS_MONITOR;
+        v->entries[i].object = 0x1000;
+        v->entries[i].owner = owner;
+    }
+}
+
+static void test_queues_are_convoys_or_abandoned(void **state)
+{
+    threads_queues queues;
+    threads_view v;
+
+    (void)state;
+    open_view(&v);
+    queue_up(&v, 106);
+    threads_find_queues(&v, &queues);
+    assert_int_equal(queues.count, 1);
+    assert_false(queues.items[0].is_abandoned);
+    assert_int_equal(queues.items[0].waiters, 5);
+    assert_true(threads_add_edge(&v, 6, 7, false)); /* the owner waits itself */
+    threads_find_queues(&v, &queues);
+    assert_int_equal(queues.count, 0);
+    queue_up(&v, 999); /* no such thread */
+    threads_find_queues(&v, &queues);
+    assert_int_equal(queues.count, 1);
+    assert_true(queues.items[0].is_abandoned);
+    threads_free(&v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_chain_is_no_cycle),
+        cmocka_unit_test(test_queues_are_convoys_or_abandoned),
         cmocka_unit_test(test_cycles_are_told_apart),
         cmocka_unit_test(test_one_of_many_owners_closes_a_cycle),
     };
