@@ -12,8 +12,7 @@
 #include "cli/cli.h"
 #include "cli/counters_listen.h"
 #include "cli/counters_show.h"
-#include "cli/library.h"
-#include "diagnostics/processes.h"
+#include "cli/take.h"
 #include "session/session.h"
 
 typedef enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_PROMETHEUS } format;
@@ -135,37 +134,23 @@ static int parse(int argc, char **argv, request *q, error *e)
 static int record(request *q, const char *file, error *e)
 {
     catalogue_selection selection = {0};
-    diagnostics_process process;
     session_options session = {0};
-    session_result result;
-    buffer library = BUFFER_EMPTY;
     int code = catalogue_add(&selection, "counters", e);
 
     if (code == 0 && q->interval != NULL)
         code = catalogue_set(&selection, "counters", "interval", q->interval, e);
-    if (code == 0)
-        code = library_find(LIBRARY_AGENT, &library, e);
-    if (code == 0)
-        code = diagnostics_find_process(q->target, &process, e);
-    if (code == 0) {
-        session.selection = &selection;
-        session.library = buffer_text(&library);
-        session.file = file;
-        session.command = "clarinet counters";
-        session.duration_ns = q->duration_ns;
-        session.stop = cli_open_stop_descriptor(NULL);
-        session.progress = on_progress;
-        session.enough = on_chunk;
-        session.context = q;
-        code = session_record_process(&session, &process, &result, e);
-        if (code == 0 && result.trouble.code != 0) {
-            *e = result.trouble;
-            code = e->code;
-        }
-        diagnostics_process_free(&process);
-    }
-    buffer_free(&library);
-    return code;
+    if (code != 0)
+        return code;
+    session.selection = &selection;
+    session.file = file;
+    session.short_lived = q->file == NULL;
+    session.command = "clarinet counters";
+    session.duration_ns = q->duration_ns;
+    session.stop = cli_open_stop_descriptor(NULL);
+    session.progress = on_progress;
+    session.enough = on_chunk;
+    session.context = q;
+    return take_from_process(&session, q->target, e);
 }
 
 static int show_at_end(request *q, error *e)
@@ -198,9 +183,8 @@ static int start_listening(request *q, error *e)
 
 int verb_counters(int argc, char **argv)
 {
-    char temporary[] = "/tmp/clarinet-counters-XXXXXX";
+    char temporary[512] = "";
     request q = {.listener = -1};
-    int descriptor = -1;
     error e;
     int code;
 
@@ -209,12 +193,8 @@ int verb_counters(int argc, char **argv)
     q.on_terminal = isatty(STDOUT_FILENO) && q.format == FORMAT_TEXT && !q.listens;
     q.live.on_value = on_value;
     q.live.context = &q;
-    if (code == 0 && q.file == NULL && (descriptor = mkstemp(temporary)) < 0) {
-        error_set(&e, ERROR_IO, "no temporary file can be made in /tmp");
-        code = error_advise(&e, "name a file with -o");
-    }
-    if (descriptor >= 0)
-        close(descriptor);
+    if (code == 0 && q.file == NULL)
+        code = take_temporary("counters", temporary, sizeof temporary, &e);
     if (code == 0)
         code = start_listening(&q, &e);
     if (code == 0 && q.format == FORMAT_CSV)
@@ -223,7 +203,7 @@ int verb_counters(int argc, char **argv)
         code = record(&q, q.file == NULL ? temporary : q.file, &e);
     if (code == 0)
         code = show_at_end(&q, &e);
-    if (descriptor >= 0)
+    if (temporary[0] != '\0')
         unlink(temporary);
     if (q.listener >= 0)
         close(q.listener);

@@ -3,7 +3,6 @@
  * of a program, what keeps it alive, and what grows. Takes snapshots with the profiler `heap`, or
  * reads them.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,8 +15,7 @@
 #include "base/text.h"
 #include "catalogue/catalogue.h"
 #include "cli/cli.h"
-#include "cli/library.h"
-#include "diagnostics/processes.h"
+#include "cli/take.h"
 #include "report/heap_report.h"
 #include "report/report.h"
 #include "session/session.h"
@@ -40,7 +38,6 @@ typedef struct {
     bool strings_off, strings_said, quick;
     catalogue_selection selection;
     session_options session;
-    buffer library;
     buffer typed;
 } request;
 
@@ -354,20 +351,10 @@ static int show(const request *q, const char *file, error *e)
 
 /* ---- taking ---- */
 
-/* The snapshot's END has come. */
-static bool is_enough(void *context, const recording_chunk *chunk)
-{
-    (void)context;
-    return chunk->kind == RECORDING_HEAP && chunk->length > 0 &&
-           chunk->payload[0] == RECORDING_HEAP_END;
-}
-
 /* `number`: of a snapshot of watch, from 1 on; 0 = the only one. */
 static int choose_file(request *q, size_t number, error *e)
 {
-    const char *folder = getenv("TMPDIR");
     size_t length = strlen(q->kept);
-    int descriptor;
 
     q->session.file = q->file;
     if (length != 0 && number == 0)
@@ -379,36 +366,14 @@ static int choose_file(request *q, size_t number, error *e)
         snprintf(q->file, sizeof q->file, "%.*s-%zu.clarinet", (int)(ends ? length - 9 : length),
                  q->kept, number);
     }
-    if (length != 0)
-        return 0;
-    snprintf(q->file, sizeof q->file, "%s/clarinet-heap-XXXXXX",
-             folder != NULL && folder[0] == '/' ? folder : "/tmp");
-    descriptor = mkstemp(q->file);
-    if (descriptor < 0) {
-        error_set_errno(e, ERROR_IO, errno, "no temporary file can be made in %s", q->file);
-        return error_advise(e, "keep the snapshot with -o FILE in another folder");
-    }
-    close(descriptor);
-    return 0;
+    return length != 0 ? 0 : take_temporary("heap", q->file, sizeof q->file, e);
 }
 
 static int take(request *q, size_t number, error *e)
 {
-    diagnostics_process process;
-    session_result result;
     int code = choose_file(q, number, e);
 
-    if (code == 0)
-        code = diagnostics_find_process(q->names[0], &process, e);
-    if (code == 0) {
-        code = session_record_process(&q->session, &process, &result, e);
-        diagnostics_process_free(&process);
-    }
-    if (code == 0 && result.trouble.code != 0) {
-        *e = result.trouble;
-        code = e->code;
-    }
-    return code;
+    return code == 0 ? take_from_process(&q->session, q->names[0], e) : code;
 }
 
 static void forget_file(const request *q)
@@ -472,10 +437,8 @@ static int watch(request *q, error *e)
 
 static int prepare(request *q, int argc, char **argv, error *e)
 {
-    int code = library_find(LIBRARY_AGENT, &q->library, e);
+    int code = catalogue_add(&q->selection, "heap", e);
 
-    if (code == 0)
-        code = catalogue_add(&q->selection, "heap", e);
     if (code == 0 && q->strings_off)
         code = catalogue_set(&q->selection, "heap", "strings", "off", e);
     if (code == 0 && q->quick)
@@ -483,11 +446,10 @@ static int prepare(request *q, int argc, char **argv, error *e)
     for (int i = 0; i < argc; i++)
         buffer_format(&q->typed, "%s%s", i == 0 ? "clarinet " : " ", argv[i]);
     q->session.selection = &q->selection;
-    q->session.library = buffer_text(&q->library);
     q->session.command = buffer_text(&q->typed);
     q->session.short_lived = q->kept[0] == '\0';
     q->session.stop = cli_open_stop_descriptor(NULL);
-    q->session.enough = is_enough;
+    q->session.enough = take_whole_snapshot;
     return code;
 }
 
@@ -507,7 +469,6 @@ int verb_heap(int argc, char **argv)
         code = prepare(&q, argc, argv, &e);
         if (code == 0)
             code = q.watch ? watch(&q, &e) : take_and_show(&q, &e);
-        buffer_free(&q.library);
         buffer_free(&q.typed);
     }
     return code == 0 ? CLI_DONE : cli_fail(&e);

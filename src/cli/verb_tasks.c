@@ -3,7 +3,6 @@
  * they really wait for. Takes a heap snapshot with values and a look at the threads; with -d two of
  * them, to tell what is stuck.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,9 +14,8 @@
 #include "base/text.h"
 #include "catalogue/catalogue.h"
 #include "cli/cli.h"
-#include "cli/library.h"
+#include "cli/take.h"
 #include "cli/tasks_show.h"
-#include "diagnostics/processes.h"
 #include "session/session.h"
 
 enum { ROWS = 30, ALL = 1000000 };
@@ -132,77 +130,39 @@ static int look_load(look *l, const char *file, error *e)
 
 /* ---- taking ---- */
 
-/* The snapshot's END has come. */
-static bool is_enough(void *context, const recording_chunk *chunk)
-{
-    (void)context;
-    return chunk->kind == RECORDING_HEAP && chunk->length > 0 &&
-           chunk->payload[0] == RECORDING_HEAP_END;
-}
-
-static int take(const options *o, const char *file, error *e)
+static int take(const options *o, const char *file, bool is_kept, error *e)
 {
     static catalogue_selection selection;
-    diagnostics_process process;
-    session_options session;
-    session_result result;
-    buffer library = BUFFER_EMPTY;
-    int code = library_find(LIBRARY_AGENT, &library, e);
+    session_options session = {0};
+    int code;
 
-    memset(&session, 0, sizeof session);
     memset(&selection, 0, sizeof selection);
-    if (code == 0)
-        code = catalogue_add_list(&selection, "threads,heap", e);
+    code = catalogue_add_list(&selection, "threads,heap", e);
     if (code == 0)
         code = catalogue_set(&selection, "heap", "strings", "off", e);
     if (code == 0)
         code = catalogue_set(&selection, "heap", "values", "on", e);
-    if (code == 0)
-        code = diagnostics_find_process(o->target, &process, e);
-    if (code == 0) {
-        session.selection = &selection;
-        session.library = buffer_text(&library);
-        session.file = file;
-        session.command = "clarinet tasks";
-        session.stop = cli_open_stop_descriptor(NULL);
-        session.enough = is_enough;
-        code = session_record_process(&session, &process, &result, e);
-        if (code == 0 && result.trouble.code != 0) {
-            *e = result.trouble;
-            code = e->code;
-        }
-        diagnostics_process_free(&process);
-    }
-    buffer_free(&library);
-    return code;
-}
-
-static int make_temporary(char *file, size_t room, error *e)
-{
-    const char *folder = getenv("TMPDIR");
-    int descriptor;
-
-    snprintf(file, room, "%s/clarinet-tasks-XXXXXX",
-             folder != NULL && folder[0] == '/' ? folder : "/tmp");
-    descriptor = mkstemp(file);
-    if (descriptor < 0) {
-        error_set_errno(e, ERROR_IO, errno, "no temporary file can be made in %s", file);
-        return error_advise(e, "keep the recording with -o FILE in another folder");
-    }
-    close(descriptor);
-    return 0;
+    if (code != 0)
+        return code;
+    session.selection = &selection;
+    session.file = file;
+    session.short_lived = !is_kept;
+    session.command = "clarinet tasks";
+    session.stop = cli_open_stop_descriptor(NULL);
+    session.enough = take_whole_snapshot;
+    return take_from_process(&session, o->target, e);
 }
 
 /* One look through a file that is kept only where the user named it. */
 static int take_look(const options *o, const char *kept, look *l, error *e)
 {
     char temporary[512];
-    int code = kept != NULL ? 0 : make_temporary(temporary, sizeof temporary, e);
+    int code = kept != NULL ? 0 : take_temporary("tasks", temporary, sizeof temporary, e);
     const char *file = kept != NULL ? kept : temporary;
 
     if (code != 0)
         return code;
-    code = take(o, file, e);
+    code = take(o, file, kept != NULL, e);
     if (code == 0)
         code = look_load(l, file, e);
     if (kept == NULL)

@@ -17,6 +17,7 @@
 #include "cil/pattern.h"
 #include "cli/cli.h"
 #include "cli/library.h"
+#include "cli/take.h"
 #include "cli/trace_show.h"
 #include "diagnostics/processes.h"
 #include "session/session.h"
@@ -277,23 +278,17 @@ static void progress(void *context, const session_progress *now)
         trace_show_progress(&q->show, q->session.file);
 }
 
-/* The recording of a session that nobody asked to keep. */
+/* The recording of a session that nobody asked to keep is a temporary one. */
 static int choose_file(request *q, error *e)
 {
-    const char *folder = getenv("TMPDIR");
-    int descriptor;
+    int code;
 
     q->session.file = q->file;
     if (q->file[0] != '\0')
         return 0;
-    snprintf(q->file, sizeof q->file, "%s/clarinet-trace-XXXXXX",
-             folder != NULL && folder[0] == '/' ? folder : "/tmp");
-    descriptor = mkstemp(q->file);
-    if (descriptor < 0)
-        return error_set(e, ERROR_IO, "no temporary file can be made in %s", q->file);
-    close(descriptor);
-    q->temporary = true;
-    return 0;
+    code = take_temporary("trace", q->file, sizeof q->file, e);
+    q->temporary = code == 0;
+    return code;
 }
 
 int verb_trace(int argc, char **argv)

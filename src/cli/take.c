@@ -1,0 +1,57 @@
+/* take: see take.h. */
+#include "cli/take.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "cli/library.h"
+#include "diagnostics/processes.h"
+
+int take_temporary(const char *verb, char *file, size_t room, error *e)
+{
+    const char *folder = getenv("TMPDIR");
+    int descriptor;
+
+    snprintf(file, room, "%s/clarinet-%s-XXXXXX",
+             folder != NULL && folder[0] == '/' ? folder : "/tmp", verb);
+    descriptor = mkstemp(file);
+    if (descriptor < 0) {
+        error_set_errno(e, ERROR_IO, errno, "no temporary file can be made in %s", file);
+        return error_advise(e, "name a file in another folder with -o FILE, or set TMPDIR");
+    }
+    close(descriptor);
+    return 0;
+}
+
+int take_from_process(session_options *session, const char *target, error *e)
+{
+    diagnostics_process process;
+    session_result result;
+    buffer library = BUFFER_EMPTY;
+    int code = library_find(LIBRARY_AGENT, &library, e);
+
+    if (code == 0)
+        code = diagnostics_find_process(target, &process, e);
+    if (code == 0) {
+        session->library = buffer_text(&library);
+        code = session_record_process(session, &process, &result, e);
+        if (code == 0 && result.trouble.code != 0) {
+            *e = result.trouble;
+            code = e->code;
+        }
+        session->library = NULL;
+        diagnostics_process_free(&process);
+    }
+    buffer_free(&library);
+    return code;
+}
+
+bool take_whole_snapshot(void *context, const recording_chunk *chunk)
+{
+    (void)context;
+    return chunk->kind == RECORDING_HEAP && chunk->length > 0 &&
+           chunk->payload[0] == RECORDING_HEAP_END;
+}

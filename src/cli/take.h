@@ -1,0 +1,29 @@
+/*
+ * take: what the verbs share that record a process, show what came and keep the recording only
+ * where the user named a file: a temporary recording, and one session on a process named by the
+ * user.
+ *
+ * Thread rules: the tool's main thread.
+ */
+#ifndef CLARINET_CLI_TAKE_H
+#define CLARINET_CLI_TAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "session/session.h"
+
+/* Makes an empty temporary recording for a verb, in $TMPDIR or /tmp, and writes its path to `file`.
+ * The caller deletes it. */
+int take_temporary(const char *verb, char *file, size_t room, error *e);
+
+/* Finds the process (a PID or a name), records it as `session` says with the agent that stands
+ * beside the tool. Trouble in the middle of a session is an error here: half of a look shows
+ * nothing. session->library is set for the time of the call. */
+int take_from_process(session_options *session, const char *target, error *e);
+
+/* For session_options.enough of a heap snapshot: its last chunk has come. */
+bool take_whole_snapshot(void *context, const recording_chunk *chunk);
+
+#endif
