@@ -6,7 +6,8 @@
 // are unloaded again, --types of them, each thrown --throws times), burn (methods Burn.NumberN.Spin
 // of assemblies that are unloaded again, --types of them, which all work alike: --work million
 // steps each), unhandled (in Main), unhandled-thread, guarded and guarded-thread (unhandled too, but
-// the outermost method has a catch that does not fit). open: 39 exceptions whose fate is not known
+// the outermost method has a catch that does not fit), replacing (unhandled, thrown by a finally
+// block on the way of another one to its catch). open: 39 exceptions whose fate is not known
 // yet when the program ends the way --by says: fail-fast or overflow, when stdin is closed. Prints "TYPE thrown=N rethrown=0" for the part gone.
 using System;
 using System.Linq.Expressions;
@@ -69,6 +70,8 @@ namespace Fates
             {
                 return 1;
             }
+            if (parts.Contains(",replacing,"))
+                Ways.EndByOther(ThrowUnhandled);
             if (parts.Contains(",unhandled,"))
                 ThrowUnhandled();
             return 0;
@@ -274,6 +277,25 @@ namespace Fates
             {
             }
             catch (InsufficientExecutionStackException)
+            {
+            }
+        }
+
+        // One that a catch waits for, replaced by one that nobody catches.
+        public static void EndByOther(Action other)
+        {
+            try
+            {
+                try
+                {
+                    throw new RankException("is lost at the end");
+                }
+                finally
+                {
+                    other();
+                }
+            }
+            catch (RankException)
             {
             }
         }

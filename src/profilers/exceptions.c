@@ -32,6 +32,7 @@ enum {
     CLASS_NAME = 1024,
     HURRY_MS = 2000,  /* a program that dies waits so long for its last row */
     DOUBT_TICKS = 30, /* after so many a doubtful one is taken for replaced */
+    MEETINGS = 4,     /* so often a class is met that is forgotten each time */
 };
 
 /* How the class of an object is told. */
@@ -112,10 +113,18 @@ static bool class_of(agent *a, exceptions_state *s, ObjectID object, ClassID *cl
 
 /* ---- on the target's threads: throwing ---- */
 
-static void count_only(exceptions_state *s, const exception_class *class)
+/* A class that was forgotten since it was found is met again: its place may be another's by now. */
+static void count_only(agent *a, exceptions_state *s, ObjectID object, bool known,
+                       exception_class class)
 {
-    if (class == NULL || !exception_classes_count(&s->classes, class))
-        atomic_fetch_add_explicit(&s->unnamed, 1, memory_order_relaxed);
+    ClassID class_id;
+
+    for (int tries = 0; known && tries < MEETINGS; tries++) {
+        if (exception_classes_count(&s->classes, &class))
+            return;
+        known = class_of(a, s, object, &class_id, &class);
+    }
+    atomic_fetch_add_explicit(&s->unnamed, 1, memory_order_relaxed);
 }
 
 typedef struct {
@@ -188,26 +197,31 @@ static void drop_old(agent *a, exceptions_state *s, catch_thread *place)
         catch_pop(&s->catch, place);
 }
 
-static void record_thrown(agent *a, exceptions_state *s, uintptr_t thread, ClassID class_id,
+/* false = there is no room for it. The last quarter of the ring is for names of classes and for
+ * what became of those that are in it: an own thread that gets no time costs stacks, not names. */
+static bool record_thrown(agent *a, exceptions_state *s, uintptr_t thread, ClassID class_id,
                           const exception_class *class, ObjectID object)
 {
     uintptr_t addresses[EXCEPTIONS_MOST_FRAMES];
     snapshot stack = {.addresses = addresses,
                       .capacity = atomic_load_explicit(&s->depth, memory_order_relaxed)};
     uint32_t os_thread = (uint32_t)os_thread_id();
-    bool leaf_is_call = walk(a, s, thread, os_thread, &stack);
     catch_thread *place;
     size_t length;
     exception_thrown *record;
+    bool leaf_is_call;
     contents c;
 
+    if (ring_fill(&a->events) > AGENT_RING_SIZE / 4 * 3) {
+        agent_lose(a, EXCEPTIONS_SELF, EXCEPTIONS_LOSS_RING, 1);
+        return false;
+    }
+    leaf_is_call = walk(a, s, thread, os_thread, &stack);
     read_contents(a, s, class_id, object, &c);
     length = sizeof *record + stack.count * sizeof *addresses + c.units * sizeof(WCHAR);
     record = agent_reserve(a, EXCEPTIONS_SELF, length);
-    if (record == NULL) {
-        count_only(s, class);
-        return;
-    }
+    if (record == NULL)
+        return false;
     record->number = atomic_fetch_add_explicit(&s->number, 1, memory_order_relaxed) + 1;
     record->time = os_monotonic_ns();
     record->class = *class;
@@ -224,6 +238,7 @@ static void record_thrown(agent *a, exceptions_state *s, uintptr_t thread, Class
     }
     agent_commit(a, EXCEPTIONS_SELF, record, length, EXCEPTIONS_RECORD_THROWN, length);
     agent_tell_news(a);
+    return true;
 }
 
 /* This thread's exceptions; NULL when none of them is recorded. */
@@ -241,16 +256,15 @@ static void on_thrown(agent *a, ObjectID object)
 {
     exceptions_state *s = exceptions_state_of(a);
     uintptr_t thread = (uintptr_t)pthread_self();
-    exception_class class;
+    exception_class class = {0, 0};
     catch_thread *place;
     ClassID class_id;
     bool known = class_of(a, s, object, &class_id, &class);
 
-    if (known && allowance_take(a, &s->allowed, thread ^ class_id * 31)) {
-        record_thrown(a, s, thread, class_id, &class, object);
+    if (known && allowance_take(a, &s->allowed, thread ^ class_id * 31) &&
+        record_thrown(a, s, thread, class_id, &class, object))
         return;
-    }
-    count_only(s, known ? &class : NULL);
+    count_only(a, s, object, known, class);
     agent_tell_news(a);
     /* what is caught next on this thread is not a recorded one that lies below */
     place = own_catches(s);

@@ -73,7 +73,8 @@ typedef struct {
 typedef struct {
     uint64_t cells[EXCEPTIONS_COLUMNS];
     uint64_t doubted; /* since when it may have been replaced; 0 = not */
-    uint32_t catcher; /* method that was found */
+    uint32_t catcher; /* method that was found; 0 = none, or not known */
+    bool is_found;    /* a catcher is */
     bool sent;
 } exception_row;
 

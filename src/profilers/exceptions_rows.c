@@ -200,6 +200,9 @@ static void emit_held(agent *a, exceptions_state *s, uint64_t until, bool last)
     uint64_t now = os_monotonic_ns();
     size_t kept = 0;
 
+    /* one that nobody catches ends the program: there is no later round */
+    for (size_t i = 0; i < s->held_count && !last; i++)
+        last = (s->held[i].cells[FLAGS] & FLAG_UNCAUGHT) != 0;
     for (size_t i = 0; i < s->held_count; i++) {
         exception_row *row = &s->held[i];
         bool ended = (row->cells[FLAGS] & FLAGS_ENDED) != 0;
@@ -260,6 +263,16 @@ static uint32_t catching_method(agent *a, const exception_end *record)
     return frame != NULL && frame->kind == RECORDING_FRAME_MANAGED ? frame->a : 0;
 }
 
+/* Those on their way to a catcher were replaced by one of their thread that nobody catches. */
+static void doubt_others(exceptions_state *s, const exception_row *uncaught)
+{
+    for (size_t i = 0; i < s->held_count; i++)
+        if (&s->held[i] != uncaught && s->held[i].is_found &&
+            s->held[i].cells[THREAD] == uncaught->cells[THREAD] &&
+            (s->held[i].cells[FLAGS] & FLAGS_ENDED) == 0)
+            s->held[i].doubted = 1;
+}
+
 static void take_end(agent *a, exceptions_state *s, unsigned kind, const exception_end *record)
 {
     exception_row *row = NULL;
@@ -272,6 +285,7 @@ static void take_end(agent *a, exceptions_state *s, unsigned kind, const excepti
     switch (kind) {
     case EXCEPTIONS_RECORD_FOUND:
         row->catcher = catching_method(a, record);
+        row->is_found = true;
         break;
     case EXCEPTIONS_RECORD_CAUGHT:
         row->cells[FLAGS] = (row->cells[FLAGS] & ~(uint64_t)FLAG_REPLACED) | FLAG_CAUGHT;
@@ -279,6 +293,7 @@ static void take_end(agent *a, exceptions_state *s, unsigned kind, const excepti
         break;
     case EXCEPTIONS_RECORD_UNCAUGHT:
         row->cells[FLAGS] |= FLAG_UNCAUGHT;
+        doubt_others(s, row);
         break;
     case EXCEPTIONS_RECORD_RUNTIME:
         row->cells[FLAGS] |= FLAG_RUNTIME;

@@ -225,6 +225,23 @@ def test_an_exception_nobody_catches_is_in_the_recording(runtime, sample_command
     assert "**not caught**" in clarinet("report", "out.clarinet", "-f", "md").out
 
 
+def test_what_was_replaced_is_known_when_the_program_crashes(runtime, sample_command, clarinet):
+    command = sample_command("Fates", "--parts", "finally,replacing")
+    done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--", *command)
+    assert done.code == 128 + signal.SIGABRT, done
+    places = exceptions(report(clarinet, "out.clarinet"))["places"]
+    assert {place["message"]: place["fate"] for place in places} == {
+        "is lost": "replaced",
+        "takes its place": "caught",
+        "is lost too": "replaced",
+        "takes that place": "caught",
+        "goes on": "caught",
+        "stays in the block": "caught",
+        "is lost at the end": "replaced",
+        "nobody takes this": "uncaught",
+    }
+
+
 @pytest.mark.parametrize("way", ["fail-fast", "overflow"])
 def test_what_was_thrown_before_the_program_died_is_there(runtime, sample_command, clarinet, way):
     """None of them has come to its end, and the runtime tells nobody that it dies."""
@@ -274,7 +291,9 @@ def test_types_that_are_unloaded_keep_their_names(runtime, sample_command, clari
     command = sample_command("Fates", "--parts", "gone", "--types", 60, "--throws", 130)
     done = clarinet("record", "-p", "exceptions", "-o", "out.clarinet", "--", *command)
     assert done.code == 0, done
-    assert counted(exceptions(report(clarinet, "out.clarinet"))) == said(done.out)
+    data = report(clarinet, "out.clarinet")
+    # stacks may be lost when the agent's thread gets no time; names and counts may not
+    assert counted(exceptions(data)) == said(done.out), data["processes"][0]["loss"]
 
 
 def test_time_after_the_recording_is_not_the_recordings(newest_runtime, sample_command, clarinet):
