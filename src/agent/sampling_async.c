@@ -164,13 +164,17 @@ static bool is_anonymous(const region *item)
     return item->inode == 0 && item->path == 0 && !item->executable;
 }
 
-/* The run of neighbouring mappings without a file around an object: the heap, with what the
- * collector has reserved for it. */
+/*
+ * The run of neighbouring mappings without a file around an object: the heap, with what the
+ * collector has reserved for it. What looks like an object may be a place on a stack or in the
+ * runtime's own memory where a type is kept; so a heap that has given chains is not left for less
+ * memory than it has.
+ */
 static bool find_heap(sampling_async *s, uint64_t object)
 {
     const regions *map = &s->code->map;
     const region *item = regions_find(map, object), *first = item, *last = item;
-    uint64_t type;
+    uint64_t type, low, size;
 
     if (item == NULL || !is_anonymous(item) || !item->writable ||
         !peek_read(&s->code->memory, object, &type, sizeof type) ||
@@ -181,6 +185,11 @@ static bool find_heap(sampling_async *s, uint64_t object)
     while (last + 1 < map->items + map->count && is_anonymous(last + 1) &&
            last[1].start == last->end)
         last++;
+    low = atomic_load(&chain_state.low);
+    size = atomic_load(&chain_state.high) - low;
+    if (s->gave_chains && last->end - first->start < size)
+        return object - low < size; /* inside: it is still the same one */
+    s->gave_chains = s->gave_chains && object - low < size;
     atomic_store(&chain_state.high, (uintptr_t)last->end);
     atomic_store_explicit(&chain_state.low, (uintptr_t)first->start, memory_order_release);
     return true;
@@ -196,6 +205,7 @@ static void learn(sampling_async *s, const sampling_capture *c, uint64_t stack_p
         return;
     if (!s->has_types) {
         atomic_store(&chain_state.low, 0);
+        s->gave_chains = false;
         clr_each_module(&s->agent->info, look_at_module, s);
     }
     if (!s->has_types || stack_pointer < c->stack_address)
@@ -352,6 +362,7 @@ bool sampling_async_find(sampling_async *s, const sampling_capture *c, uint32_t 
         return false;
     }
     s->attempts = 0;
+    s->gave_chains = true;
     memcpy(&e, found, sizeof e);
     if (e.count == 1 && e.end == CHAIN_NOT_KNOWN)
         return false;

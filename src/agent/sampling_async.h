@@ -21,6 +21,7 @@ typedef struct {
     sampling_code *code;
     uint32_t module_at; /* in a type: the module it belongs to */
     bool has_types;
+    bool gave_chains;             /* the heap that was found */
     unsigned attempts;            /* to find the heap or a chain, since the last success */
     unsigned unloads;             /* of the agent's unloads_met */
     uint64_t unload_ns;           /* when that was noticed: types of older captures may be gone */
