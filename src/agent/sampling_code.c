@@ -233,6 +233,20 @@ static void describe_native(sampling_code *s, const sampling_library *l, uint64_
         (memcmp(bytes, "\x0f\x05", 2) == 0 || memcmp(bytes + 2, "\x0f\x05", 2) == 0);
 }
 
+static void find_return(sampling_code *s, compiled_piece *piece)
+{
+    uint8_t code[512];
+
+    for (uint64_t at = 0; at < piece->size; at += sizeof code - SHAPE_RETURN_BYTES) {
+        uint64_t left = piece->size - at;
+        size_t length = left < sizeof code ? (size_t)left : sizeof code;
+
+        if (!peek_read(&s->memory, piece->start + at, code, length) ||
+            shape_find_return(&piece->shape, code, length))
+            return;
+    }
+}
+
 static stackwalk_rule managed_rule(sampling_code *s, uint64_t address, bool leaf,
                                    compiled_piece *piece)
 {
@@ -249,6 +263,8 @@ static stackwalk_rule managed_rule(sampling_code *s, uint64_t address, bool leaf
     if (!piece->has_shape) {
         piece->shape = shape_of(code, length);
         piece->has_shape = true;
+        if (piece->shape.kind == SHAPE_OSR)
+            find_return(s, piece);
     }
     if (offset < piece->shape.prologue)
         return shape_rule_in_prologue(code, length, (size_t)offset);

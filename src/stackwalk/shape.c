@@ -71,6 +71,13 @@ static size_t decode_prologue(const uint8_t *p, size_t left, prologue *s)
         s->depth += read_i32(p + 3) & 0xfffffff;
         return 7;
     }
+    /* A replacement keeps registers in the old frame: mov [rsp+imm],register. */
+    if (s->osr && left >= 8 && (p[0] & 0xfb) == 0x48 && p[1] == 0x89 && p[3] == 0x24) {
+        if ((p[2] & 0xc7) == 0x44)
+            return 5;
+        if ((p[2] & 0xc7) == 0x84)
+            return 8;
+    }
     if (has(p, left, "\x48\x8d\x6c\x24", 4) && left >= 5) { /* lea rbp,[rsp+imm8] */
         s->frame = s->depth - (int8_t)p[4];
         return 5;
@@ -162,6 +169,7 @@ shape shape_of(const uint8_t *code, size_t length)
     memset(&s, 0, sizeof s);
     s.prologue = (uint32_t)run_prologue(code, length, length, &state);
     s.depth = state.depth;
+    s.lift = state.frame != 0 ? state.depth - state.frame : -1;
     s.body = rule_of_state(&state);
     if (state.osr) {
         s.kind = SHAPE_OSR;
@@ -177,6 +185,53 @@ shape shape_of(const uint8_t *code, size_t length)
         s.kind = SHAPE_FRAMELESS;
     }
     return s;
+}
+
+/* The `add rsp,n` of a return, with its pops up to that of rbp: how far above rsp rbp was saved;
+ * 0 = there is none. */
+static int32_t decode_return(const uint8_t *p, size_t left)
+{
+    int32_t up;
+    size_t at;
+    bool rbp = false;
+
+    if (has(p, left, "\x48\x83\xc4", 3) && left >= 4) {
+        up = (int8_t)p[3];
+        at = 4;
+    } else if (has(p, left, "\x48\x81\xc4", 3) && left >= 7) {
+        up = read_i32(p + 3) & 0xffffff;
+        at = 7;
+    } else {
+        return 0;
+    }
+    for (; !rbp && at < left; up += 8) {
+        bool extended = p[at] == 0x41;
+
+        at += extended;
+        if (at >= left || p[at] < 0x58 || p[at] > 0x5f)
+            return 0;
+        rbp = !extended && p[at] == 0x5d;
+        at++;
+    }
+    return rbp && at < left && (p[at] == 0xc3 || p[at] == 0xe9 || p[at] == 0xff || p[at] == 0x48)
+               ? up - 8
+               : 0;
+}
+
+bool shape_find_return(shape *s, const uint8_t *code, size_t length)
+{
+    if (s->kind != SHAPE_OSR || s->lift < 0)
+        return true;
+    for (size_t at = 0; at < length; at++) {
+        int32_t up = decode_return(code + at, length - at) - s->lift;
+
+        /* Returns of a finally's own code take less. */
+        if (up > 16 && (up & 7) == 0) {
+            s->body.cfa_offset = up + 16;
+            return true;
+        }
+    }
+    return false;
 }
 
 stackwalk_rule shape_rule_in_prologue(const uint8_t *code, size_t length, size_t offset)

@@ -27,13 +27,21 @@ typedef struct {
     shape_kind kind;
     uint32_t prologue;   /* bytes */
     int32_t depth;       /* CFA - rsp after the prologue (before any localloc) */
+    int32_t lift;        /* rbp - rsp after the prologue of a framed or replaced method */
     stackwalk_rule body; /* the rule between prologue and epilogue */
 } shape;
 
-enum { SHAPE_PROLOGUE_BYTES = 96, SHAPE_TAIL_BYTES = 32 };
+enum { SHAPE_PROLOGUE_BYTES = 96, SHAPE_TAIL_BYTES = 32, SHAPE_RETURN_BYTES = 24 };
 
 /* Decodes the prologue in the first bytes of a method (SHAPE_PROLOGUE_BYTES are enough). */
 shape shape_of(const uint8_t *code, size_t length);
+
+/*
+ * A method replaced on stack: looks for its return in a piece of its code, and puts the distance
+ * from rbp to the CFA of its first version's frame into the body's rule. false: go on with the next
+ * piece, which begins SHAPE_RETURN_BYTES before this one's end.
+ */
+bool shape_find_return(shape *s, const uint8_t *code, size_t length);
 
 /* The rule at `offset` bytes from the method's start while its prologue runs: `code` as above. */
 stackwalk_rule shape_rule_in_prologue(const uint8_t *code, size_t length, size_t offset);

@@ -125,10 +125,11 @@ static stackwalk_end step_signal(stackwalk_registers *r, const peek *stack)
 
 /*
  * A method replaced on stack stands on the frame of its first version. Its [rbp] is a copy of the
- * caller's rbp and its [rbp+8] a stale address; the true frame record is the first pair above
- * that repeats the saved rbp and is followed by an address in code.
+ * caller's rbp and its [rbp+8] a stale address; the true frame record above repeats the saved rbp,
+ * followed by an address in code. Where it is, the method's return tells. Without one it is the
+ * first such pair; dead variables of the first version may look like it.
  */
-static stackwalk_end step_replaced(stackwalk_registers *r, const peek *stack,
+static stackwalk_end step_replaced(stackwalk_registers *r, int32_t cfa_offset, const peek *stack,
                                    const stackwalk_code *code)
 {
     stackwalk_rule rule = stackwalk_rule_of_frame_pointer();
@@ -138,6 +139,14 @@ static stackwalk_end step_replaced(stackwalk_registers *r, const peek *stack,
         return STACKWALK_BROKEN;
     if (!read_slot(stack, rbp, &saved))
         return STACKWALK_NOT_COPIED;
+    if (cfa_offset != 0) {
+        uint64_t cfa = rbp + (uint64_t)cfa_offset;
+
+        if (!read_slot(stack, cfa - 16, &slot) || !read_slot(stack, cfa - 8, &next))
+            return STACKWALK_NOT_COPIED;
+        if (slot == saved && code->is_code(code->context, next))
+            return step_to(r, &rule, cfa, stack);
+    }
     for (uint64_t at = rbp + 16; at < rbp + OSR_REACH; at += 8) {
         if (!read_slot(stack, at, &slot) || !read_slot(stack, at + 8, &next))
             return STACKWALK_NOT_COPIED;
@@ -187,7 +196,7 @@ stackwalk_end stackwalk_step(stackwalk_registers *r, const stackwalk_rule *rule,
     case STACKWALK_RULE_SIGNAL:
         return step_signal(r, stack);
     case STACKWALK_RULE_OSR:
-        return step_replaced(r, stack, code);
+        return step_replaced(r, rule->cfa_offset, stack, code);
     case STACKWALK_RULE_STUB:
         return step_stub(r, stack, code);
     default:

@@ -34,6 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         shape s = shape_of(data, size);
 
         shape_rule_in_prologue(data, size, data[0] % size);
+        shape_find_return(&s, data, size);
         shape_rule_of_leaf(&s, data, 8, 40, data[1], data[2]);
     }
     return 0;

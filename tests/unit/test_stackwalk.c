@@ -355,6 +355,42 @@ static void replaced_methods_find_their_true_caller(void **state)
     assert_true(r.value[STACKWALK_RSP] == 0x1000 + 9 * 8);
 }
 
+/* Dead variables of the first version may hold a pair that looks like the frame record. */
+static void replaced_methods_do_not_take_a_stale_pair_for_their_caller(void **state)
+{
+    /* mov rax,[rbp]; push rax; sub rsp,16; mov [rsp+0x48],rbx; lea rbp,[rsp+16]; …; the return of a
+     * finally; add rsp,72; pop rbx; pop r12; pop rbp; ret: the record is 0x48 above rbp. */
+    static const uint8_t CODE[] = {0x48, 0x8b, 0x45, 0x00, 0x50, 0x48, 0x83, 0xec, 0x10, 0x48,
+                                   0x89, 0x5c, 0x24, 0x48, 0x48, 0x8d, 0x6c, 0x24, 0x10, 0x90,
+                                   0x48, 0x83, 0xc4, 0x08, 0x5b, 0x41, 0x5c, 0x5d, 0xc3, 0x90,
+                                   0x48, 0x83, 0xc4, 0x48, 0x5b, 0x41, 0x5c, 0x5d, 0xc3};
+    uint64_t slots[16] = {0x9000, 0x500100, 1, 0x9000, 0x500300, 7, 3, 8, 9, 0x9000, 0x500200, 4};
+    peek_copy copy = {0x1000, (const uint8_t *)slots, sizeof slots};
+    peek stack = {peek_copy_read, &copy};
+    uint64_t first_code = 0x500000;
+    stackwalk_code code = {any_code, &first_code};
+    stackwalk_registers r = {.known = 1U << STACKWALK_RSP | 1U << STACKWALK_RBP}, again;
+    shape s = shape_of(CODE, sizeof CODE);
+
+    (void)state;
+    r.value[STACKWALK_RSP] = 0xff0;
+    r.value[STACKWALK_RBP] = 0x1000;
+    again = r;
+    assert_int_equal(s.kind, SHAPE_OSR);
+    assert_int_equal(s.prologue, 19);
+    assert_false(shape_find_return(&s, CODE, 30));
+    assert_true(shape_find_return(&s, CODE, sizeof CODE));
+    assert_int_equal(s.body.cfa_offset, 0x48 + 16);
+    assert_int_equal(stackwalk_step(&r, &s.body, &stack, &code), STACKWALK_GOES_ON);
+    assert_true(r.value[STACKWALK_RIP] == 0x500200);
+    assert_true(r.value[STACKWALK_RSP] == 0x1000 + 11 * 8);
+    /* A distance that is wrong is noticed, and the record searched as without one. */
+    slots[3] = slots[4] = 0;
+    s.body.cfa_offset = 64;
+    assert_int_equal(stackwalk_step(&again, &s.body, &stack, &code), STACKWALK_GOES_ON);
+    assert_true(again.value[STACKWALK_RIP] == 0x500200);
+}
+
 static void walks_never_go_down(void **state)
 {
     uint64_t slots[4] = {0x1000, 0x500100, 0x1000, 0x500100};
@@ -505,6 +541,7 @@ int main(void)
         cmocka_unit_test(jumps_are_tail_calls_only_when_they_leave_the_method),
         cmocka_unit_test(frame_probe_counts),
         cmocka_unit_test(replaced_methods_find_their_true_caller),
+        cmocka_unit_test(replaced_methods_do_not_take_a_stale_pair_for_their_caller),
         cmocka_unit_test(walks_never_go_down),
         cmocka_unit_test(walk_through_qsort_reaches_the_start),
         cmocka_unit_test(pages_are_read_once_until_forgotten),
