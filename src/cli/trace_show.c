@@ -402,6 +402,18 @@ static int print_all(trace_show *s, const model *m, const trace_results *results
     return CLI_DONE;
 }
 
+/* Whoever sees no call at all asks why. What a dynamic method has inlined cannot be asked back. */
+static void explain_silence(const trace_results *results)
+{
+    for (size_t n = 0; n < results->count; n++)
+        if (results->items[n].calls != 0 || results->items[n].active != 0)
+            return;
+    fputs("clarinet: no call was seen: there was none, or code made at run time (compiled "
+          "expressions, as around\n  ASP.NET Core's handlers) has inlined the method; then trace "
+          "what it calls, or from the start:\n  clarinet trace PATTERN -- CMD\n",
+          stderr);
+}
+
 int trace_show_recording(trace_show *s, const char *file, error *e)
 {
     model m;
@@ -425,6 +437,8 @@ int trace_show_recording(trace_show *s, const char *file, error *e)
                 "clarinet: no loaded method matches '%s'\n  wildcards are * and ?; `clarinet il "
                 "ASSEMBLY --list` lists the methods of an assembly\n",
                 s->patterns);
+    } else if (code == CLI_DONE && !s->dry_run && !s->started) {
+        explain_silence(&results);
     }
     trace_tree_free(&tree);
     trace_results_free(&results);

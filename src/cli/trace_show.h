@@ -18,7 +18,8 @@ typedef struct {
     bool all;   /* every method, not only the first ones */
     bool calls; /* single calls or log lines were asked for */
     bool tree;
-    bool live; /* the table is drawn again while recording */
+    bool started; /* the program was started by us, not attached to */
+    bool live;    /* the table is drawn again while recording */
     const char *patterns;
     size_t printed;             /* single calls printed already */
     unsigned long long next_ns; /* of the next look while recording */

@@ -314,6 +314,7 @@ int verb_trace(int argc, char **argv)
     q.session.progress = progress;
     q.session.context = &q;
     q.show.out = q.command != NULL ? stderr : stdout;
+    q.show.started = q.command != NULL;
     q.show.patterns = buffer_text(&q.patterns);
     q.show.live = q.command == NULL && !q.show.json && !q.show.dry_run && !q.show.calls &&
                   isatty(STDOUT_FILENO);

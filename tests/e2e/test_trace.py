@@ -173,6 +173,10 @@ def test_dry_run_changes_nothing(sample, clarinet, newest_runtime):
         assert "Traceable.Shapes.Throw(int)" in done.out, done
         assert "ThrowAndCatch" not in done.out, done
         assert "1 method meant; nothing was changed" in done.out, done
+        assert "no call was seen" not in done.err, done
+        done = clarinet("trace", "-d", "1s", patient.pid, "Traceable.Shapes::Throw")
+        assert done.code == 0 and "1 method meant, 0 called" in done.out, done
+        assert "no call was seen" in done.err, done
     assert patient.process.returncode == 0, patient
 
 

@@ -1,7 +1,8 @@
 // An independent reader of method bodies. For each assembly given, a line per method with IL:
 // token, declared stack, number of instructions and clauses, and a hash of all of them, in the form
 // that cil_scale --digest prints. With --time nothing is printed but the time to read all bodies:
-// processor time of this thread, so that other load does not count.
+// processor time of this thread, so that other load does not count. All files are read twice then and
+// the second time counts, so that the JIT does not.
 using System.Runtime.InteropServices;
 using Mono.Cecil;
 using Mono.Cecil.Cil;
@@ -11,7 +12,18 @@ var time = args.Contains("--time");
 long instructions = 0, methods = 0;
 long spent = 0;
 
-foreach (var path in args.Where(a => !a.StartsWith("--")))
+var paths = args.Where(a => !a.StartsWith("--")).ToList();
+for (var round = 0; round < (time ? 2 : 1); round++)
+{
+    instructions = methods = spent = 0;
+    foreach (var path in paths)
+        Read(path);
+}
+output.Flush();
+if (time)
+    Console.WriteLine($"{instructions} {methods} {(double)spent / instructions:F1}");
+
+void Read(string path)
 {
     ModuleDefinition module;
     try
@@ -21,7 +33,7 @@ foreach (var path in args.Where(a => !a.StartsWith("--")))
     }
     catch (BadImageFormatException)
     {
-        continue;
+        return;
     }
     var all = module.GetTypes().SelectMany(t => t.Methods).Where(m => m.HasBody && m.RVA != 0)
         .OrderBy(m => m.MetadataToken.RID).ToList();
@@ -36,9 +48,6 @@ foreach (var path in args.Where(a => !a.StartsWith("--")))
     }
     spent += Clock.Now();
 }
-output.Flush();
-if (time)
-    Console.WriteLine($"{instructions} {methods} {(double)spent / instructions:F1}");
 
 // A bare type parameter does not remember its TypeSpec.
 static ulong Token(IMetadataTokenProvider provider) =>
