@@ -6,7 +6,16 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-enum { WAITS_MONITOR = 1, WAITS_MONITOR_WAIT = 2, LEAVES = 6 };
+/* Cells of waits_for; the last four are the kernel's word, in looks from outside. */
+enum {
+    WAITS_MONITOR = 1,
+    WAITS_MONITOR_WAIT = 2,
+    WAITS_IN_KERNEL = 16,
+    WAITS_SLEEPING = 17,
+    WAITS_INPUT = 18,
+    WAITS_NOT = 19,
+    LEAVES = 6
+};
 
 /* A method near the leaf tells what a thread waits for. The first row that fits wins, looked up for
  * the leaf first. */
@@ -124,6 +133,23 @@ static threads_state state_by_names(const threads_view *v, uint32_t stack)
     return state;
 }
 
+/* In a look from outside few methods have names: the kernel tells what these do not. */
+static threads_state state_by_kernel(threads_state by_names, uint64_t waits_for)
+{
+    if (by_names != THREADS_RUNNING && by_names != THREADS_NATIVE)
+        return by_names;
+    switch (waits_for) {
+    case WAITS_IN_KERNEL:
+        return THREADS_BLOCKED;
+    case WAITS_SLEEPING:
+        return THREADS_SLEEP;
+    case WAITS_INPUT:
+        return THREADS_IO;
+    default:
+        return THREADS_RUNNING;
+    }
+}
+
 /* ---- reading the tables ---- */
 
 typedef struct {
@@ -179,7 +205,9 @@ static void read_entry(threads_view *v, const columns *c, size_t row, threads_en
     /* Monitor.Wait is what events and tasks are made of: the names say it better. */
     if (entry->state == THREADS_MONITOR_WAIT)
         entry->state = state_by_names(v, entry->stack);
-    if (waits_for != 0) {
+    if (waits_for >= WAITS_IN_KERNEL && waits_for <= WAITS_NOT)
+        entry->state = state_by_kernel(entry->state, waits_for);
+    else if (waits_for != 0) {
         entry->object = model_cell(c->object, row);
         entry->object_type = (uint32_t)model_cell(c->object_type, row);
         entry->waiters = model_cell(c->waiters, row);
@@ -275,6 +303,10 @@ int threads_make_look(const model *m, const model_process *process, uint64_t loo
         if (model_cell(c.look, row) == look)
             read_entry(view, &c, row, &view->entries[view->count++]);
     read_suspension(view, look);
+    if (model_info_value(m, process, "look_from") != NULL) {
+        view->outside_reason = model_info_value(m, process, "look_reason");
+        view->is_traced = model_info_value(m, process, "look_traced") != NULL;
+    }
     code = add_monitors(view) ? threads_read_waits(view, look, e)
                               : error_set(e, ERROR_MEMORY, "no memory for the wait graph");
     code = code != 0 ? code : threads_find_cycles(view, e);
@@ -298,6 +330,13 @@ static const struct {
     {".NET Server GC*", "gc"},        {".NET *", "runtime"},
 };
 
+static bool has_managed(const threads_view *v, uint32_t stack)
+{
+    while (stack != 0 && !is_managed(v, stack))
+        stack = v->process->stack_parents[stack];
+    return stack != 0;
+}
+
 const char *threads_role(const threads_view *view, const threads_entry *entry)
 {
     const char *name = model_text(view->model, entry->name);
@@ -309,7 +348,7 @@ const char *threads_role(const threads_view *view, const threads_entry *entry)
             return ROLES[i].role;
     if (threads_stack_has(view, entry->stack, "System.Threading.PortableThreadPool.WorkerThread.*"))
         return "pool";
-    return entry->native == 0 ? "native" : "thread";
+    return entry->native == 0 && !has_managed(view, entry->stack) ? "native" : "thread";
 }
 
 void threads_free(threads_view *view)

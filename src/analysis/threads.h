@@ -32,7 +32,8 @@
     X(THREADS_SLEEP, "sleeping")                                                                   \
     X(THREADS_IO, "in input or output")                                                            \
     X(THREADS_POOL_IDLE, "idle pool worker")                                                       \
-    X(THREADS_NATIVE, "in native code")
+    X(THREADS_NATIVE, "in native code")                                                            \
+    X(THREADS_BLOCKED, "blocked in the kernel")
 
 typedef enum {
 #define X(identifier, name) identifier,
@@ -100,6 +101,8 @@ typedef struct {
     threads_chain *chains;
     size_t chain_count, chain_capacity;
     uint64_t suspension_ns;
+    const char *outside_reason; /* why the look was taken from outside; NULL = it was not */
+    bool is_traced;             /* from outside, while another tracer had the process */
 } threads_view;
 
 /* The last look in the recording of this process; ERROR_NOT_FOUND when there is none. */

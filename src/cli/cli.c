@@ -200,7 +200,8 @@ const cli_verb CLI_VERBS[] = {
      "  clarinet tasks Shop.Api\n"
      "  clarinet tasks 4711 -d 10s --filter 'Shop.*'\n"},
     {"threads",
-     "PID|NAME|FILE [-f FMT] [--json] [--flat] [--filter TEXT] [--thread ID] [--watch] [-o FILE]",
+     "PID|NAME|FILE [-f FMT] [--json] [--flat] [--filter TEXT] [--thread ID] [--watch] [--outside] "
+     "[-o FILE]",
      "show what every thread does now, and who waits for whom", verb_threads,
      "  -f, --format FMT   text, json, md or html\n"
      "      --json         for machines: the same as -f json\n"
@@ -208,11 +209,14 @@ const cli_verb CLI_VERBS[] = {
      "      --filter TEXT  threads whose name or a method matches; * and ? are understood\n"
      "      --thread ID    one thread, by its OS id\n"
      "      --watch[=SECONDS]  look again every 2 seconds, until Ctrl-C; of a FILE, every look\n"
+     "      --outside      without the runtime's help, as for a process that does not cooperate\n"
      "  -o, --output FILE  keep the recording\n\n"
      "Works on a process that is stuck already. Threads that wait for each other are shown first:\n"
      "by monitors, locks, reader-writer locks, joins, tasks and static constructors; cycles "
      "through\n"
      "mutexes and semaphores are suspected. The program stands still for about 20 us a thread.\n"
+     "A process that does not cooperate (stopped, no answer on its diagnostics port) is looked at\n"
+     "from outside: every stack, but no owners of locks. That needs the right to ptrace.\n"
      "FILE is a recording (NAME.clarinet) with the profiler threads.\n\n"
      "Examples:\n"
      "  clarinet threads Shop.Api\n"

@@ -362,6 +362,9 @@ static void print_json(const threads_view *v, const threads_show_options *o)
         if (is_shown(v, o, &v->entries[i]))
             put_thread(&j, v, &v->entries[i]);
     json_end_array(&j);
+    json_put_text(&j, "looked_from", v->outside_reason == NULL ? "inside" : "outside");
+    if (v->outside_reason != NULL)
+        json_put_text(&j, "outside_reason", v->outside_reason);
     put_cycles(&j, v, "deadlocks", false);
     put_cycles(&j, v, "suspected_deadlocks", true);
     json_begin_array_at(&j, "async_deadlocks");
@@ -461,12 +464,30 @@ static void print_summary(FILE *out, const threads_view *view)
 {
     size_t certain = threads_cycles(view, false);
 
+    if (view->outside_reason != NULL) {
+        fprintf(out, "%zu threads; they stood still for %.1f ms in all, one after the other\n",
+                view->count, (double)view->suspension_ns / 1e6);
+        return;
+    }
     fprintf(out, "%zu threads, %zu deadlock%s", view->count, certain, certain == 1 ? "" : "s");
     if (view->cycle_count != certain)
         fprintf(out, ", %zu suspected", view->cycle_count - certain);
     if (view->chain_count != 0)
         fprintf(out, ", %zu blocked on async work", view->chain_count);
     fprintf(out, "; the program stood still for %.1f ms\n", (double)view->suspension_ns / 1e6);
+}
+
+/* Which way the look was taken, when it says less than one from inside. */
+static void print_way(FILE *out, const threads_view *v)
+{
+    if (v->outside_reason == NULL)
+        return;
+    fprintf(out, "LOOKED AT FROM OUTSIDE: %s\n", v->outside_reason);
+    fprintf(out, "  %s\n\n",
+            v->is_traced ? "A debugger has it, so stacks end where its registers were needed. No "
+                           "owners of locks, no deadlocks."
+                         : "Stacks of all threads; no owners of locks, no deadlocks, and names "
+                           "only of precompiled and native code.");
 }
 
 /* Writes one part into memory, then as a section. */
@@ -480,6 +501,7 @@ static void show_part(const threads_view *view, const threads_show_options *o, i
     if (out == NULL)
         return;
     if (part == 0) {
+        print_way(out, view);
         print_cycles(out, view);
         print_queues(out, view);
         print_pool(out, view);

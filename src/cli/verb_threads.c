@@ -1,7 +1,7 @@
 /*
  * clarinet threads PID: what every thread does now, and who waits for whom. Takes one look with the
- * profiler `threads` into a recording of its own, which is kept only with -o. Of a recording that
- * is there already it shows the looks.
+ * profiler `threads` into a recording of its own, which is kept only with -o; from outside when the
+ * process does not cooperate. Of a recording that is there already it shows the looks.
  */
 #include <getopt.h>
 #include <poll.h>
@@ -20,6 +20,7 @@
 #include "cli/threads_show.h"
 #include "diagnostics/processes.h"
 #include "report/json.h"
+#include "session/outside.h"
 #include "session/session.h"
 
 static const uint64_t LOOK_NS = 250000000; /* the look comes within the first tenth of a second */
@@ -28,22 +29,20 @@ typedef struct {
     const char *target;
     const char *file; /* -o; NULL = a temporary one */
     int watch_ms;     /* --watch; 0 = once */
+    bool outside;     /* --outside: without the runtime's help */
     threads_show_options show;
 } options;
 
 /* ---- the look ---- */
 
-static int take_look(const options *o, const char *file, error *e)
+static int take_inside(const diagnostics_process *process, const char *file, error *e)
 {
     static catalogue_selection selection;
-    diagnostics_process process;
     session_options session;
     session_result result;
     buffer library = BUFFER_EMPTY;
-    int code = diagnostics_find_process(o->target, &process, e);
+    int code;
 
-    if (code != 0)
-        return code;
     memset(&session, 0, sizeof session);
     memset(&selection, 0, sizeof selection);
     code = catalogue_add(&selection, "threads", e);
@@ -56,14 +55,57 @@ static int take_look(const options *o, const char *file, error *e)
         session.command = "clarinet threads";
         session.duration_ns = LOOK_NS;
         session.stop = -1;
-        code = session_record_process(&session, &process, &result, e);
+        code = session_record_process(&session, process, &result, e);
         if (code == 0 && result.trouble.code != 0) {
             *e = result.trouble;
             code = e->code;
         }
     }
-    diagnostics_process_free(&process);
     buffer_free(&library);
+    return code;
+}
+
+/* The runtime could be suspended, and the look is in the file. */
+static int check_look(const char *file, error *e)
+{
+    model m;
+    int code = model_load_path(file, 0, &m, e);
+
+    if (code != 0)
+        return code;
+    if (m.process_count == 0 || threads_last_look(&m, &m.processes[0]) == 0)
+        code = error_set(e, ERROR_TIMEOUT, "its runtime could not be suspended");
+    model_free(&m);
+    return code;
+}
+
+/* Failures of a process that does not cooperate; not those of our own side. */
+static bool may_look_from_outside(int code)
+{
+    return code == ERROR_TIMEOUT || code == ERROR_RUNTIME || code == ERROR_BUSY ||
+           code == ERROR_UNSUPPORTED || code == ERROR_NOT_FOUND;
+}
+
+static int take_look(const options *o, const char *file, error *e)
+{
+    diagnostics_process process;
+    char reason[sizeof e->message] = "as was asked for with --outside";
+    int code = diagnostics_find_process(o->target, &process, e);
+
+    if (code != 0)
+        return code;
+    if (!o->outside && process.attachable) {
+        code = take_inside(&process, file, e);
+        if (code == 0)
+            code = check_look(file, e);
+        snprintf(reason, sizeof reason, "%s", e->message);
+    } else if (!o->outside) {
+        code = diagnostics_require_attachable(&process, e);
+        snprintf(reason, sizeof reason, "%s", process.reason);
+    }
+    if (o->outside || may_look_from_outside(code))
+        code = outside_look(&process, reason, file, e);
+    diagnostics_process_free(&process);
     return code;
 }
 
@@ -145,6 +187,9 @@ static bool parse_option(int option, options *o)
     case 'o':
         o->file = optarg;
         return true;
+    case 'O':
+        o->outside = true;
+        return true;
     case 'w':
         return parse_watch(optarg, o);
     case 't':
@@ -156,11 +201,15 @@ static bool parse_option(int option, options *o)
 
 static int parse(int argc, char **argv, options *o, error *e)
 {
-    static const struct option OPTIONS[] = {
-        {"json", no_argument, NULL, 'j'},         {"flat", no_argument, NULL, 'l'},
-        {"filter", required_argument, NULL, 'F'}, {"thread", required_argument, NULL, 't'},
-        {"output", required_argument, NULL, 'o'}, {"format", required_argument, NULL, 'f'},
-        {"watch", optional_argument, NULL, 'w'},  {NULL, 0, NULL, 0}};
+    static const struct option OPTIONS[] = {{"json", no_argument, NULL, 'j'},
+                                            {"flat", no_argument, NULL, 'l'},
+                                            {"filter", required_argument, NULL, 'F'},
+                                            {"thread", required_argument, NULL, 't'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"format", required_argument, NULL, 'f'},
+                                            {"watch", optional_argument, NULL, 'w'},
+                                            {"outside", no_argument, NULL, 'O'},
+                                            {NULL, 0, NULL, 0}};
     int option;
 
     memset(o, 0, sizeof *o);

@@ -9,6 +9,7 @@
 #include "base/reader.h"
 #include "base/table.h"
 #include "metadata/pe.h"
+#include "metadata/precompiled.h"
 #include "symbols/elf.h"
 #include "symbols/pdb.h"
 #include "symbols/root.h"
@@ -16,13 +17,22 @@
 enum { FILE_LIMIT = 512 << 20, PDB_LIMIT = 256 << 20 };
 enum { DEBUG_CODE_VIEW = 2, DEBUG_EMBEDDED = 17 };
 
-/* One dll and its PDB, or one ELF file; `usable` is false when nothing could be read. */
+/* A dll that carries machine code. */
+typedef struct {
+    pe file;
+    metadata tables;
+    precompiled code;
+} symbols_precompiled_dll;
+
+/* One dll's PDB, one dll with its machine code, or one ELF file; `usable` is false when nothing
+ * could be read. */
 typedef struct {
     buffer bytes;
     bool usable;
     union {
         pdb lines;
         elf names;
+        symbols_precompiled_dll dll;
     };
 } symbols_file;
 
@@ -30,6 +40,7 @@ struct symbols {
     root target;
     table_text managed; /* path and MVID: index into files */
     table_text native;  /* path and build-id */
+    table_text dlls;    /* path */
     symbols_file **files;
     size_t count, capacity;
     table_text texts; /* interned results: value is the pointer of the copy */
@@ -44,6 +55,7 @@ symbols *symbols_open(const char *root_path)
     root_open(&s->target, root_path);
     table_text_init(&s->managed);
     table_text_init(&s->native);
+    table_text_init(&s->dlls);
     table_text_init(&s->texts);
     return s;
 }
@@ -61,6 +73,12 @@ void symbols_close(symbols *s)
         if (s->managed.slots[i].key != NULL)
             s->files[s->managed.slots[i].value]->usable = false; /* a PDB owns nothing else */
     }
+    for (size_t i = 0; i < s->dlls.capacity; i++) {
+        if (s->dlls.slots[i].key != NULL && s->files[s->dlls.slots[i].value]->usable) {
+            precompiled_close(&s->files[s->dlls.slots[i].value]->dll.code);
+            s->files[s->dlls.slots[i].value]->usable = false;
+        }
+    }
     for (size_t i = 0; i < s->count; i++) {
         if (s->files[i]->usable)
             elf_close(&s->files[i]->names);
@@ -70,6 +88,7 @@ void symbols_close(symbols *s)
     memory_free(s->files);
     table_text_free(&s->managed);
     table_text_free(&s->native);
+    table_text_free(&s->dlls);
     root_close(&s->target);
     memory_free(s);
 }
@@ -279,6 +298,62 @@ bool symbols_line(symbols *s, const char *path, const uint8_t *mvid, uint32_t to
     out->line = il_offset < 0 ? 0 : point.line;
     buffer_free(&text);
     return out->file != NULL;
+}
+
+/* ---- precompiled code ---- */
+
+static bool load_dll(symbols *s, symbols_file *file, const char *path)
+{
+    symbols_precompiled_dll *d = &file->dll;
+    pe_span span;
+
+    return root_read(&s->target, path, FILE_LIMIT, &file->bytes) == 0 &&
+           pe_open(&d->file, file->bytes.data, file->bytes.length, false, NULL) == 0 &&
+           pe_metadata(&d->file, &span, NULL) == 0 &&
+           metadata_open(&d->tables, span.data, span.length, NULL) == 0 &&
+           precompiled_open(&d->code, &d->file, metadata_rows(&d->tables, METADATA_METHOD_DEF));
+}
+
+/* The section around a place of the file, or NULL. */
+static const pe_section *section_at(const pe *p, uint64_t file_offset)
+{
+    for (uint32_t i = 0; i < p->section_count; i++)
+        if (file_offset >= p->sections[i].file_offset &&
+            file_offset - p->sections[i].file_offset < p->sections[i].file_size)
+            return &p->sections[i];
+    return NULL;
+}
+
+bool symbols_precompiled(symbols *s, const char *path, uint64_t file_offset, symbols_code *out)
+{
+    bool is_new;
+    symbols_file *file = find_file(s, &s->dlls, path, NULL, 0, &is_new);
+    const pe_section *section;
+    precompiled_function function;
+    buffer text = BUFFER_EMPTY;
+    uint64_t moved; /* from places in the file to RVAs */
+
+    memset(out, 0, sizeof *out);
+    if (file == NULL)
+        return false;
+    if (is_new)
+        file->usable = load_dll(s, file, path);
+    section = file->usable ? section_at(&file->dll.file, file_offset) : NULL;
+    if (section == NULL)
+        return false;
+    moved = (uint64_t)section->rva - section->file_offset;
+    if (!precompiled_find(&file->dll.code, (uint32_t)(file_offset + moved), &function))
+        return false;
+    out->start = function.start - moved;
+    out->end = function.end - moved;
+    if (function.row == 0)
+        return true;
+    out->token = (uint32_t)METADATA_METHOD_DEF << 24 | function.row;
+    precompiled_append_name(&file->dll.tables, function.row, &text);
+    if (text.length > 0 && !buffer_failed(&text))
+        out->name = keep_text(s, (const char *)text.data, text.length);
+    buffer_free(&text);
+    return true;
 }
 
 /* ---- native names ---- */

@@ -39,6 +39,16 @@ bool symbols_line(symbols *s, const char *path, const uint8_t *mvid, uint32_t to
 bool symbols_await(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
                    uint64_t number, symbols_place *out);
 
+/* The precompiled managed function at a place of a dll's file. */
+typedef struct {
+    const char *name;    /* "Shop.Cart.Add"; NULL = not known. Belongs to symbols */
+    uint32_t token;      /* 0 = not known */
+    uint64_t start, end; /* places in the file */
+} symbols_code;
+
+/* false: the dll has no precompiled code there. */
+bool symbols_precompiled(symbols *s, const char *path, uint64_t file_offset, symbols_code *out);
+
 /* Name of the native function at `offset` of the file's own address space, demangled, or NULL.
  * Belongs to symbols. */
 const char *symbols_native_name(symbols *s, const char *path, const uint8_t *build_id,

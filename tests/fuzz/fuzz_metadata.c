@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "metadata/assembly.h"
+#include "metadata/precompiled.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -43,6 +44,17 @@ static void examine(const assembly *a)
     cil_body_free(&body);
 }
 
+static void examine_code(const pe *p)
+{
+    precompiled code;
+    precompiled_function function;
+
+    if (precompiled_open(&code, p, 4096))
+        for (uint32_t rva = 0; rva < 1u << 20; rva += 1u << 12)
+            precompiled_find(&code, rva, &function);
+    precompiled_close(&code);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     assembly *a = malloc(sizeof *a);
@@ -56,9 +68,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         a->file.section_count = 0;
         examine(a);
     }
-    if (pe_open(&a->file, data, size, false, NULL) == 0)
+    if (pe_open(&a->file, data, size, false, NULL) == 0) {
         for (size_t n = 0; pe_debug(&a->file, n, &entry) && n < 16; n++)
             pe_at(&a->file, entry.type, 4);
+        examine_code(&a->file);
+    }
     free(a);
     return 0;
 }

@@ -1,0 +1,86 @@
+"""clarinet threads on processes that do not cooperate: looked at from outside, and left as they were."""
+import re
+import signal
+
+from conftest import state_of, wait_until
+
+# Takes a process as a debugger does, and lets it run.
+DEBUGGER = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+
+int main(int argc, char **argv)
+{
+    if (argc < 2 || ptrace(PTRACE_SEIZE, atoi(argv[1]), NULL, NULL) != 0)
+        return 1;
+    puts("attached");
+    fflush(stdout);
+    getchar();
+    return 0;
+}
+"""
+
+
+def methods(thread):
+    return [frame["method"] for frame in thread["frames"]]
+
+
+def look(clarinet, *args):
+    done = clarinet("threads", *args, "--json")
+    assert done.code == 0, done
+    assert done.json["looked_from"] == "outside", done
+    return done.json, {thread["name"]: thread for thread in done.json["threads"]}
+
+
+def test_a_stopped_process_is_looked_at_and_stays_stopped(clarinet, sample, runtime, tmp_path):
+    with sample("Stuck") as patient:
+        patient.kill(signal.SIGSTOP)
+        wait_until(lambda: state_of(patient.pid) == "T")
+        file = tmp_path / "outside.clarinet"
+        answer, threads = look(clarinet, patient.pid, "-o", file)
+        assert answer["outside_reason"] == "it is stopped by a signal"
+        assert answer["deadlocks"] == [] and answer["suspected_deadlocks"] == []
+        assert threads["sleeper"]["state"] == "sleeping"
+        assert threads["follower"]["state"] == "joining a thread"
+        assert threads["listener"]["state"] == "in Monitor.Wait"
+        assert "System.Threading.Thread.Sleep" in methods(threads["sleeper"])
+        assert any(re.match(r"\(managed code\) 0x", m) for m in methods(threads["payer"]))
+        assert {f["module"] for f in threads["sleeper"]["frames"]} >= {"libcoreclr.so", "System.Private.CoreLib.dll"}
+        assert threads["payer"]["role"] == "thread" and threads[".NET Finalizer"]["role"] == "finalizer"
+        for name in ("payer", "auditor", "clerk", "listener", "sleeper", "follower"):
+            assert threads[name]["frames"][-1]["module"].startswith("libc"), threads[name]  # its beginning
+            assert "(incomplete)" not in methods(threads[name]), threads[name]
+        (main,) = [t for t in answer["threads"] if t["os_id"] == patient.pid]
+        assert main["role"] == "main" and "coreclr_execute_assembly" in methods(main)
+        assert clarinet("threads", file).out.startswith("LOOKED AT FROM OUTSIDE: it is stopped by a signal\n")
+        assert state_of(patient.pid) == "T"
+        patient.kill(signal.SIGCONT)
+        wait_until(lambda: state_of(patient.pid) != "T")
+        # and it is as good as before, for the other way too
+        done = clarinet("threads", patient.pid, "--json")
+        assert done.code == 0 and done.json["looked_from"] == "inside", done
+        assert len(done.json["deadlocks"]) == 1
+        assert patient.finish() == 0
+    assert "still stuck: True" in patient.lines
+
+
+def test_a_mute_process_runs_on(clarinet, sample, newest_runtime):
+    with sample("Crowded", env={"DOTNET_EnableDiagnostics": "0"}, runtime=newest_runtime) as patient:
+        for _ in range(5):
+            answer, _ = look(clarinet, patient.pid)
+            assert "DOTNET_EnableDiagnostics" in answer["outside_reason"]
+            assert len(answer["threads"]) >= 8
+        assert patient.finish() == 0
+    assert "every round counted: True" in patient.lines
+
+
+def test_a_debugger_may_be_attached(clarinet, sample, newest_runtime, compile_c, start_program):
+    with sample("Stuck", runtime=newest_runtime) as patient:
+        debugger = start_program([compile_c(DEBUGGER), patient.pid], ready="^attached$")
+        answer, _ = look(clarinet, patient.pid, "--outside")
+        (main,) = [t for t in answer["threads"] if t["os_id"] == patient.pid]
+        assert main["frames"], main
+        assert debugger.finish() == 0
+        assert patient.finish() == 0
+    assert "still stuck: True" in patient.lines
