@@ -117,7 +117,7 @@ HRESULT heap_quick_walk(agent *a, heap_quick_visit *visit, void *context, heap_q
 {
     heap_guard *g = &a->pipe.guard;
     visitor v = {visit, context};
-    uint64_t start = os_monotonic_ns(), now = start;
+    uint64_t end, asked;
     HRESULT hr = HEAP_QUICK_NO_REST;
 
     memset(result, 0, sizeof *result);
@@ -125,7 +125,8 @@ HRESULT heap_quick_walk(agent *a, heap_quick_visit *visit, void *context, heap_q
         return E_NOINTERFACE;
     if (atomic_load(&g->state) == HEAP_GUARD_UNKNOWN)
         come_to_know(a, g, result);
-    for (; now - start < (uint64_t)LONGEST_REST_MS * 1000000; now = os_monotonic_ns()) {
+    end = os_monotonic_ns() + (uint64_t)LONGEST_REST_MS * 1000000;
+    while ((asked = os_monotonic_ns()) < end) {
         if (atomic_load(&g->state) == HEAP_GUARD_REST &&
             clr_info_suspend_runtime(&a->info) == S_OK) {
             /* what began before the suspension has been told by now */
@@ -134,7 +135,7 @@ HRESULT heap_quick_walk(agent *a, heap_quick_visit *visit, void *context, heap_q
             if (is_safe)
                 hr = clr_info_enumerate_gc_heap_objects(&a->info, take_object, &v);
             clr_info_resume_runtime(&a->info);
-            result->pause_ns = os_monotonic_ns() - now;
+            result->pause_ns = os_monotonic_ns() - asked;
             if (is_safe)
                 return hr;
         }

@@ -24,6 +24,7 @@ enum {
     FINALIZER_DONE = 0x40000000, /* in the header before an object */
     FIRST_ELEMENT = 16,
     ARRAY_LENGTH = 8,
+    ASKED_TOO = 4, /* objects of a class whose layout is compared with the runtime's word */
     LARGEST_COMPARED = 512, /* array without references */
     LIKELY_SAME = 16384,    /* bytes from an object on that are of its generation */
     REGION = 4 << 20,       /* where another one may begin */
@@ -46,14 +47,16 @@ void heap_record_close(heap_record *r)
     heap_stream_close(&r->stream);
     heap_strings_close(&r->strings);
     memory_free(r->types);
+    memory_free(r->layouts);
     memory_free(r->shapes);
     memory_free(r->places);
     table_u64_free(&r->type_numbers);
     table_u64_free(&r->shape_numbers);
     r->types = NULL;
+    r->layouts = NULL;
     r->shapes = NULL;
     r->places = NULL;
-    r->type_count = r->shape_count = 0;
+    r->type_count = r->shape_count = r->layout_count = 0;
 }
 
 void heap_record_begin(heap_record *r)
@@ -78,6 +81,38 @@ static void give_up(heap_record *r)
 
 /* ---- types ---- */
 
+static bool reserve(void **items, size_t *capacity, size_t count, size_t size)
+{
+    size_t wanted = *capacity == 0 ? 1024 : *capacity * 2;
+    void *grown;
+
+    if (count <= *capacity)
+        return true;
+    while (wanted < count)
+        wanted *= 2;
+    grown = memory_resize(*items, wanted * size);
+    if (grown == NULL)
+        return false;
+    *items = grown;
+    *capacity = wanted;
+    return true;
+}
+
+static void read_layout(heap_record *r, heap_record_type *type, uint32_t flags)
+{
+    uint16_t places[HEAP_LAYOUT_PLACES];
+    int count = heap_layout_read(type->class_id, flags, type->base, places);
+
+    if (count < 0 || !reserve((void **)&r->layouts, &r->layout_capacity,
+                              r->layout_count + (size_t)count, sizeof *r->layouts))
+        return;
+    type->layout = r->layout_count;
+    type->layout_count = (uint32_t)count;
+    type->is_laid_out = true;
+    memcpy(r->layouts + r->layout_count, places, (size_t)count * sizeof *places);
+    r->layout_count += (size_t)count;
+}
+
 static heap_record_type *add_type(heap_record *r, ClassID class_id)
 {
     heap_record_type *type;
@@ -100,6 +135,7 @@ static heap_record_type *add_type(heap_record *r, ClassID class_id)
         type->element = (words[0] & (uint32_t)HAS_ELEMENTS) != 0 ? words[0] & 0xffff : 0;
         type->is_string = type->element == 2 && type->base == STRING_BASE;
         type->is_finalizable = (words[0] & IS_FINALIZABLE) != 0;
+        read_layout(r, type, words[0]);
         type->has_values =
             type->element == 0 &&
             heap_values_wants(&r->values, class_id, &type->machine, &type->machine_is_apart);
@@ -141,23 +177,6 @@ uint64_t heap_record_size_of(heap_record *r, uint64_t address, ClassID class_id)
 }
 
 /* ---- shapes ---- */
-
-static bool reserve(void **items, size_t *capacity, size_t count, size_t size)
-{
-    size_t wanted = *capacity == 0 ? 1024 : *capacity * 2;
-    void *grown;
-
-    if (count <= *capacity)
-        return true;
-    while (wanted < count)
-        wanted *= 2;
-    grown = memory_resize(*items, wanted * size);
-    if (grown == NULL)
-        return false;
-    *items = grown;
-    *capacity = wanted;
-    return true;
-}
 
 static bool is_same(const heap_record *r, uint32_t number, uint32_t flags)
 {
@@ -350,6 +369,60 @@ static BOOL CLR_CALL take_reference(ObjectID root, ObjectID *reference, void *co
     return 1;
 }
 
+/* The references of the object in hand by the layout of its class; how many. */
+static uint32_t find_references(const heap_record *r, const heap_record_type *type, uint16_t *slots,
+                                uint64_t *targets, uint64_t *bad)
+{
+    const uint64_t *words = (const uint64_t *)(uintptr_t)r->object;
+    const uint16_t *places = r->layouts + type->layout;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < type->layout_count; i++) {
+        uint64_t target = words[places[i]];
+
+        if (target == 0)
+            continue;
+        if ((target & 7) != 0) {
+            ++*bad;
+            continue;
+        }
+        slots[count] = places[i];
+        targets[count++] = target;
+    }
+    return count;
+}
+
+/* The runtime has said what the references of the object in hand are: so does the layout, or no
+ * layout is believed any more. */
+static void compare_layout(heap_record *r, heap_record_type *type)
+{
+    uint16_t slots[HEAP_LAYOUT_PLACES];
+    uint64_t targets[HEAP_LAYOUT_PLACES];
+    uint64_t bad = 0;
+    uint32_t count = find_references(r, type, slots, targets, &bad);
+
+    type->asked++;
+    if (r->listing ? count != 0 || r->step != 1 || r->place != FIRST_ELEMENT / 8 - 1
+                   : count != r->count || memcmp(slots, r->slots, count * sizeof *slots) != 0 ||
+                         memcmp(targets, r->targets, count * sizeof *targets) != 0)
+        r->distrusts_layouts = true;
+}
+
+static void take_references(heap_record *r)
+{
+    heap_record_type *type = &r->types[r->number];
+    bool is_known = type->is_laid_out && !r->distrusts_layouts;
+
+    if (is_known && type->asked == ASKED_TOO) {
+        if (type->layout_count != 0)
+            r->count = find_references(r, type, r->slots, r->targets, &r->bad_references);
+        return;
+    }
+    clr_info_enumerate_object_references(r->info, (ObjectID)r->object, take_reference, r);
+    if (is_known)
+        compare_layout(r, type);
+}
+
 /* The beginning of a text as UTF-8 with its length before it. */
 static uint8_t *put_text(uint8_t *at, const uint16_t *text, uint32_t length)
 {
@@ -506,7 +579,7 @@ bool heap_record_put(heap_record *r, uint64_t address, uint64_t size, ClassID cl
     if (has_references && type->element != 0 && !begin_listing(r, 0))
         return false;
     if (has_references)
-        clr_info_enumerate_object_references(r->info, (ObjectID)address, take_reference, r);
+        take_references(r);
     if (!r->listing)
         return put_whole(r);
     at = heap_stream_room(&r->stream, RECORDING_HEAP_OBJECTS, r->attempt, REFERENCE_ROOM);

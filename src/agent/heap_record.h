@@ -12,6 +12,7 @@
 #ifndef CLARINET_AGENT_HEAP_RECORD_H
 #define CLARINET_AGENT_HEAP_RECORD_H
 
+#include "agent/heap_layout.h"
 #include "agent/heap_stream.h"
 #include "agent/heap_strings.h"
 #include "agent/heap_values.h"
@@ -33,6 +34,10 @@ typedef struct {
     uint32_t sized, listed; /* shapes without places; 0 = none yet */
     bool is_string;
     bool is_finalizable;
+    bool is_laid_out;      /* where its references are is known */
+    uint8_t asked;         /* objects for which the runtime was asked, too */
+    uint32_t layout_count; /* of them, from `layout` on in `layouts` */
+    size_t layout;
     bool has_values;       /* its objects have their values written */
     bool machine_is_apart; /* as an object of its own */
     ClassID machine;       /* of an async method's box: the state machine's class; 0 = none */
@@ -56,6 +61,9 @@ typedef struct {
     heap_record_type *types;
     size_t type_count, type_capacity;
     table_u64 type_numbers;
+    uint16_t *layouts; /* places */
+    size_t layout_count, layout_capacity;
+    bool distrusts_layouts; /* the runtime said otherwise once */
     struct {
         ClassID class_id;
         uint32_t number;

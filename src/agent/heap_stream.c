@@ -68,13 +68,10 @@ void heap_stream_flush(heap_stream *s)
     lock_wake(&s->written, 1);
 }
 
-uint8_t *heap_stream_room(heap_stream *s, unsigned section, uint64_t attempt, size_t bytes)
+uint8_t *heap_stream_new_room(heap_stream *s, unsigned section, uint64_t attempt)
 {
     int written;
 
-    if (s->at != NULL && s->section == section && s->attempt == attempt &&
-        (size_t)(s->limit - s->at) >= bytes)
-        return s->at;
     heap_stream_flush(s);
     written = atomic_load_explicit(&s->written, memory_order_relaxed);
     if (!wait_for_block(s, written))

@@ -1,5 +1,5 @@
 /*
- * heap_stream: the way of a heap snapshot out of the target: a short queue of blocks between the
+ * heap_stream: the way of a heap snapshot out of the target: a queue of 16 MB between the
  * thread that walks the heap (while the program stands still) and the agent's own thread, which
  * writes them to the session's socket as HEAP chunks. The graph is never kept.
  *
@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 enum {
-    HEAP_STREAM_BLOCKS = 16,
+    HEAP_STREAM_BLOCKS = 64,
     HEAP_STREAM_BLOCK_SIZE = 256 << 10,
     HEAP_STREAM_PATIENCE_MS = 5000,
 };
@@ -43,9 +43,18 @@ void heap_stream_close(heap_stream *s);
 
 /* ---- the writer ---- */
 
+/* The same in a new block. */
+uint8_t *heap_stream_new_room(heap_stream *s, unsigned section, uint64_t attempt);
 /* Room for `bytes` (far less than a block) in a block of this section and attempt; NULL: abandoned.
  */
-uint8_t *heap_stream_room(heap_stream *s, unsigned section, uint64_t attempt, size_t bytes);
+static inline uint8_t *heap_stream_room(heap_stream *s, unsigned section, uint64_t attempt,
+                                        size_t bytes)
+{
+    if (s->at != NULL && s->section == section && s->attempt == attempt &&
+        (size_t)(s->limit - s->at) >= bytes)
+        return s->at;
+    return heap_stream_new_room(s, section, attempt);
+}
 /* Hands over the block in hand. */
 void heap_stream_flush(heap_stream *s);
 /* After the last block. */

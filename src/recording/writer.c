@@ -15,12 +15,15 @@
 static const size_t WRITE_SIZE = 256u << 10;
 static const uint64_t WRITE_INTERVAL_NS = 250000000;
 static const size_t PACK_FROM = 512; /* smaller chunks are not worth it */
+static const size_t HOLD_LIMIT = 512u << 20;
 
 struct recording_writer {
     int descriptor;
     char *path;
     buffer pending; /* whole chunks */
     buffer packed;  /* scratch */
+    buffer held;    /* whole chunks, as they came, that are not packed yet */
+    bool holds;
     uint64_t written;
     uint64_t last_write_ns;
     bool keeps_old; /* the file still holds what it held before: an earlier recording */
@@ -127,16 +130,10 @@ static bool pack_payload(recording_writer *w, const uint8_t *payload, size_t len
     return w->packed.length < length;
 }
 
-int recording_writer_append_received(recording_writer *w, const recording_chunk *chunk,
-                                     uint32_t process, error *e)
+static int put_chunk(recording_writer *w, const recording_chunk *chunk, uint32_t process, error *e)
 {
     size_t before = w->pending.length;
 
-    if (w->failure.code != 0) {
-        if (e != NULL)
-            *e = w->failure;
-        return w->failure.code;
-    }
     if (w->pack && chunk->flags == 0 && chunk->length >= PACK_FROM &&
         pack_payload(w, chunk->payload, chunk->length))
         recording_put_chunk(&w->pending, chunk->kind, RECORDING_PACKED, process, w->packed.data,
@@ -152,6 +149,55 @@ int recording_writer_append_received(recording_writer *w, const recording_chunk 
     if (w->pending.length >= WRITE_SIZE || os_monotonic_ns() - w->last_write_ns > WRITE_INTERVAL_NS)
         return write_pending(w, e);
     return 0;
+}
+
+/* What was held goes the way it would have gone. */
+static int release_held(recording_writer *w, error *e)
+{
+    recording_chunk chunk;
+    size_t offset = 0;
+    int code = w->failure.code;
+
+    w->holds = false;
+    if (code != 0 && e != NULL)
+        *e = w->failure;
+    for (; code == 0 && offset < w->held.length; offset += chunk.whole) {
+        if (recording_take_chunk(w->held.data + offset, w->held.length - offset, &chunk) !=
+            RECORDING_CHUNK_WHOLE)
+            code = error_set(e, ERROR_BUG, "the chunks to be recorded are not whole");
+        else
+            code = put_chunk(w, &chunk, chunk.process, e);
+    }
+    buffer_free(&w->held);
+    return code;
+}
+
+int recording_writer_append_received(recording_writer *w, const recording_chunk *chunk,
+                                     uint32_t process, error *e)
+{
+    bool of_heap = chunk->kind == RECORDING_HEAP && chunk->length != 0;
+    bool ends = of_heap && chunk->payload[0] == RECORDING_HEAP_END;
+    size_t before = w->held.length;
+    int code;
+
+    if (w->failure.code != 0) {
+        if (e != NULL)
+            *e = w->failure;
+        return w->failure.code;
+    }
+    if (!w->holds) {
+        /* the first one, too: who looks at the file sees that the snapshot has begun */
+        w->holds = of_heap && !ends;
+        return put_chunk(w, chunk, process, e);
+    }
+    recording_put_chunk(&w->held, chunk->kind, chunk->flags, process, chunk->payload,
+                        chunk->length);
+    if (!w->held.failed)
+        return ends || w->held.length >= HOLD_LIMIT ? release_held(w, e) : 0;
+    w->held.failed = false;
+    w->held.length = before;
+    code = release_held(w, e);
+    return code != 0 ? code : put_chunk(w, chunk, process, e);
 }
 
 int recording_writer_append(recording_writer *w, const buffer *chunks, error *e)
@@ -192,7 +238,7 @@ int recording_writer_flush(recording_writer *w, error *e)
 
 uint64_t recording_writer_size(const recording_writer *w)
 {
-    return w->written + w->pending.length;
+    return w->written + w->pending.length + w->held.length;
 }
 
 void recording_writer_abandon(recording_writer *w)
@@ -200,6 +246,7 @@ void recording_writer_abandon(recording_writer *w)
     struct stat status;
 
     buffer_clear(&w->pending);
+    buffer_free(&w->held);
     if (!w->keeps_old && lstat(w->path, &status) == 0 && S_ISREG(status.st_mode))
         unlink(w->path);
     recording_writer_close(w, NULL);
@@ -212,7 +259,9 @@ int recording_writer_close(recording_writer *w, error *e)
     if (w == NULL)
         return 0;
     if (w->descriptor >= 0) {
-        code = recording_writer_flush(w, e);
+        code = release_held(w, e);
+        if (code == 0)
+            code = recording_writer_flush(w, e);
         if (close(w->descriptor) != 0 && code == 0)
             code = error_set_errno(e, ERROR_IO, errno, "cannot write to %s", w->path);
     }
@@ -220,6 +269,7 @@ int recording_writer_close(recording_writer *w, error *e)
         deflateEnd(&w->stream);
     buffer_free(&w->pending);
     buffer_free(&w->packed);
+    buffer_free(&w->held);
     memory_free(w->path);
     memory_free(w);
     return code;

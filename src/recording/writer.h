@@ -7,6 +7,9 @@
  * 256 KB have gathered or a quarter of a second has passed since the last write, whichever comes
  * first; a caller that waits longer than that calls recording_writer_flush before it waits.
  *
+ * Behind the first chunk of a heap snapshot, all wait in memory until its END or 512 MB: the
+ * program stands still while they come, so nothing may be slower than taking them.
+ *
  * When a write fails (disk full, quota), the file is cut back to its last whole chunk, the writer
  * refuses everything after that with the same error, and the file stays a good recording.
  *

@@ -174,6 +174,23 @@ def test_a_killed_tool_does_no_harm(sample, clarinet, runtime, delay):
     assert patient.process.returncode == 0, patient
 
 
+def test_a_tool_killed_in_a_quick_look(sample, clarinet, runtime, tmp_path):
+    """In the middle of the walk: nothing of it is seen in the program, and the next look works."""
+    if runtime.name == "8.0":
+        return
+    file = tmp_path / "killed.clarinet"
+    with sample("LeakyCache", "--entries", 400000) as patient:
+        process = clarinet.start("heap", "--quick", "-o", file, patient.pid)
+        wait_until(lambda: process.poll() is not None or size_of(file) > 4096)
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+        rows = types(clarinet("heap", "--quick", "--json", "--top", "3", patient.pid))
+        assert rows["LeakyCache.Entry"]["count"] == 400000
+    assert patient.process.returncode == 0 and patient.stderr == "", patient
+    total = sum(range(400000)) + 100 * 400000
+    assert patient.stdout == f"entries 400000\nready\nsum {total}\n", patient
+
+
 def test_a_stopped_tool_costs_the_snapshot_only(sample, clarinet, newest_runtime, tmp_path):
     """A tool that does not read: the program waits for it a few seconds at most."""
     with sample("LeakyCache", "--entries", 2000000) as patient:

@@ -265,6 +265,67 @@ static void the_writer_packs_and_restamps(void **state)
     buffer_free(&b);
 }
 
+static void put_heap_chunk(recording_writer *writer, uint8_t section)
+{
+    buffer b = BUFFER_EMPTY;
+    size_t start = recording_begin_chunk(&b, RECORDING_HEAP, 0);
+
+    buffer_append_u8(&b, section);
+    buffer_append_fill(&b, section, 600);
+    assert_true(recording_end_chunk(&b, start));
+    assert_int_equal(recording_writer_append(writer, &b, NULL), 0);
+    buffer_free(&b);
+}
+
+static void expect_kinds(int descriptor, const uint16_t *kinds, size_t count)
+{
+    uint8_t bytes[8192];
+    ssize_t n = pread(descriptor, bytes, sizeof bytes, 0);
+    size_t at = 16;
+
+    for (size_t i = 0; i < count; i++) {
+        recording_chunk chunk;
+
+        assert_int_equal(recording_take_chunk(bytes + at, (size_t)n - at, &chunk),
+                         RECORDING_CHUNK_WHOLE);
+        assert_int_equal(chunk.kind, kinds[i]);
+        assert_int_equal(chunk.flags, RECORDING_PACKED);
+        at += chunk.whole;
+    }
+    assert_int_equal(at, n);
+}
+
+/* While a snapshot comes nothing is packed; at its end, or the file's, all is there in order. */
+static void a_snapshot_is_held_until_its_end(void **state)
+{
+    static const uint16_t KINDS[] = {RECORDING_HEAP, RECORDING_HEAP, RECORDING_STRING,
+                                     RECORDING_HEAP, RECORDING_HEAP, RECORDING_HEAP};
+    char path[] = "/tmp/clarinet-test-XXXXXX";
+    recording_writer *writer = NULL;
+    buffer b = BUFFER_EMPTY;
+    int descriptor = mkstemp(path);
+
+    (void)state;
+    assert_true(descriptor >= 0);
+    assert_int_equal(recording_writer_create(path, &writer, NULL), 0);
+    put_heap_chunk(writer, RECORDING_HEAP_OBJECTS);
+    put_heap_chunk(writer, RECORDING_HEAP_OBJECTS);
+    put_long_text(&b);
+    assert_int_equal(recording_writer_append(writer, &b, NULL), 0);
+    assert_int_equal(recording_writer_flush(writer, NULL), 0);
+    expect_kinds(descriptor, KINDS, 1);
+    put_heap_chunk(writer, RECORDING_HEAP_END);
+    assert_int_equal(recording_writer_flush(writer, NULL), 0);
+    expect_kinds(descriptor, KINDS, 4);
+    put_heap_chunk(writer, RECORDING_HEAP_OBJECTS);
+    put_heap_chunk(writer, RECORDING_HEAP_OBJECTS);
+    assert_int_equal(recording_writer_close(writer, NULL), 0);
+    expect_kinds(descriptor, KINDS, 6);
+    close(descriptor);
+    unlink(path);
+    buffer_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +337,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_is_reported),
         cmocka_unit_test(an_abandoned_recording_leaves_an_earlier_one),
         cmocka_unit_test(the_writer_packs_and_restamps),
+        cmocka_unit_test(a_snapshot_is_held_until_its_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
