@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/array.h"
 #include "analysis/findings_rule.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -35,6 +36,12 @@ const findings_rule FINDINGS_RULES[] = {
      findings_rule_locks},
     {"sync-over-async", "Pool threads blocked on tasks", "docs/findings/sync-over-async.md",
      FINDINGS_WARNING, findings_rule_sync},
+    {"stuck-tasks", "Tasks that never complete", "docs/findings/stuck-tasks.md", FINDINGS_WARNING,
+     findings_rule_stuck_tasks},
+    {"duplicated-strings", "Equal strings", "docs/findings/duplicated-strings.md", FINDINGS_WARNING,
+     findings_rule_strings},
+    {"collection-waste", "Empty room in collections", "docs/findings/collection-waste.md",
+     FINDINGS_WARNING, findings_rule_collections},
     {"http-slow", "Slow requests", "docs/findings/http-slow.md", FINDINGS_WARNING,
      findings_rule_http},
     {"server-gc-mismatch", "The collector's mode does not fit",
@@ -157,6 +164,7 @@ static bool look_at(const model *m, const model_process *process, const findings
         return false;
     for (c.rule = FINDINGS_RULES; c.rule->id != NULL && c.seconds > 0; c.rule++)
         c.rule->look(&c);
+    findings_heap_free(&c);
     memory_free(c.locked);
     return !result->failed;
 }
@@ -195,6 +203,21 @@ void findings_subtract(findings *result, const findings *baseline)
             result->items[kept++] = *f;
     }
     result->count = kept;
+}
+
+bool findings_join(findings *result, findings *more, uint32_t process)
+{
+    if (!array_reserve(&result->items, &result->capacity, result->count + more->count,
+                       sizeof *result->items))
+        return false;
+    for (size_t i = 0; i < more->count; i++) {
+        result->items[result->count] = more->items[i];
+        result->items[result->count++].process = process;
+    }
+    more->count = 0;
+    findings_free(more);
+    sort(result);
+    return true;
 }
 
 size_t findings_count(const findings *list, findings_severity least)

@@ -88,7 +88,12 @@ typedef struct {
     X(LOCK_CRITICAL, "lock-contention.critical", 8, "the same, critical")                          \
     X(SYNC_WORKERS, "sync-over-async.workers", 2, "pool threads blocked on tasks, on average")     \
     X(STARVED_SHARE, "thread-pool-starvation.share", 80, "percent of pool threads blocked")        \
-    X(STARVED_WORKERS, "thread-pool-starvation.workers", 4, "blocked pool threads, at least")
+    X(STARVED_WORKERS, "thread-pool-starvation.workers", 4, "blocked pool threads, at least")      \
+    X(STUCK_TASKS, "stuck-tasks.waits", 5, "async waits that nothing can end, at least")           \
+    X(STRINGS_MB, "duplicated-strings.mb", 4, "MB of equal strings beyond the first, and")         \
+    X(STRINGS_PERCENT, "duplicated-strings.percent", 20, "percent of the heap, at least")          \
+    X(ROOM_MB, "collection-waste.mb", 4, "MB of empty room in collections and arrays, and")        \
+    X(ROOM_PERCENT, "collection-waste.percent", 20, "percent of the heap, at least")
 
 enum {
 #define X(symbol, name, initial, meaning) THRESHOLD_##symbol,
@@ -125,6 +130,9 @@ int findings_look(const model *m, const findings_limits *limits, findings *resul
 void findings_free(findings *result);
 /* Takes out of `result` what `baseline` has too: the same rule at the same place. */
 void findings_subtract(findings *result, const findings *baseline);
+/* Moves all of `more` to `result`, as of the process `process` of its model. False: no memory, and
+ * `more` still has them. */
+bool findings_join(findings *result, findings *more, uint32_t process);
 /* How many are at least this severe. */
 size_t findings_count(const findings *list, findings_severity least);
 

@@ -6,6 +6,7 @@
 #define CLARINET_ANALYSIS_FINDINGS_RULE_H
 
 #include "analysis/findings.h"
+#include "analysis/heap.h"
 #include "analysis/profile.h"
 
 struct findings_context {
@@ -17,6 +18,8 @@ struct findings_context {
     double seconds;  /* recorded, never 0 */
     uint8_t *locked; /* by thread: 1 = part of a deadlock or behind one */
     bool stops_late; /* slow-suspension told of it */
+    heap *heap;      /* of the snapshot; NULL = not built yet, or there is none */
+    bool heap_failed;
 };
 
 static inline double findings_limit(const findings_context *c, int threshold)
@@ -85,5 +88,10 @@ void findings_rule_http(findings_context *c);
 void findings_rule_mode(findings_context *c);
 void findings_rule_pool(findings_context *c);
 void findings_rule_sync(findings_context *c);
+void findings_rule_strings(findings_context *c);
+void findings_rule_collections(findings_context *c);
+void findings_rule_stuck_tasks(findings_context *c);
+/* What the rules over a snapshot have built. */
+void findings_heap_free(findings_context *c);
 
 #endif

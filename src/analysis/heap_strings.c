@@ -166,3 +166,13 @@ void heap_duplicates_free(heap_duplicates *d)
     memory_free(d->items);
     memset(d, 0, sizeof *d);
 }
+
+void heap_string_holder_text(const heap *h, const heap_string_holder *holder, buffer *out)
+{
+    bool is_element = (holder->field & HEAP_ELEMENT) != 0;
+
+    buffer_append_text(out, heap_type_name(h, holder->type));
+    if ((holder->field & ~HEAP_ELEMENT) != 0)
+        buffer_append_char(out, '.');
+    heap_field_text(h, is_element ? holder->field & ~HEAP_ELEMENT : holder->field, out);
+}

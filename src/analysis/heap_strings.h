@@ -33,5 +33,7 @@ typedef struct {
 
 int heap_find_duplicates(const heap *h, size_t top, heap_duplicates *out, error *e);
 void heap_duplicates_free(heap_duplicates *d);
+/* "Shop.Order.name"; an array's name ends with [] already. */
+void heap_string_holder_text(const heap *h, const heap_string_holder *holder, buffer *out);
 
 #endif

@@ -22,6 +22,8 @@ const cli_verb CLI_VERBS[] = {
      "      --json[=FILE]       the same as -f json, for machines\n"
      "      --fail-on SEVERITY  exit 3 on findings from info, warning or critical on\n"
      "      --also NAME         profilers to run besides, as http; one or more\n"
+     "      --heap              a snapshot of the heap at the end: one full collection and a "
+     "pause\n"
      "      --baseline FILE     a recording: leave out what was found in it too\n"
      "      --thresholds FILE   lines 'name = number' instead of the built-in thresholds\n\n"
      "Findings are sorted by severity, each with its numbers, the stack that matters and what to\n"

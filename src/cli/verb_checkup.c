@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,10 +40,12 @@ typedef struct {
     const char *json_file;
     const char *baseline;
     const char *also; /* profilers besides; NULL = none */
+    bool heap;        /* a snapshot of the heap at the end */
     bool has_fail_on;
     findings_severity fail_on;
     char page[512];
     char recording[520];
+    char snapshot[530]; /* the heap's; "" = none was taken */
     buffer library;
     buffer typed;
     buffer looking; /* "cpu, wall, …" */
@@ -110,6 +113,9 @@ static int take_option(request *q, int option, const char *typed, error *e)
     case 'a':
         q->also = optarg;
         return 0;
+    case 'h':
+        q->heap = true;
+        return 0;
     case 't':
         return findings_limits_read(&q->limits, optarg, e);
     default:
@@ -128,6 +134,7 @@ static int parse(int argc, char **argv, request *q, error *e)
                                             {"baseline", required_argument, NULL, 'b'},
                                             {"thresholds", required_argument, NULL, 't'},
                                             {"also", required_argument, NULL, 'a'},
+                                            {"heap", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     int option;
     int code = 0;
@@ -152,6 +159,10 @@ static int parse(int argc, char **argv, request *q, error *e)
         error_set(e, ERROR_USAGE, "nobody to look at");
         return error_advise(e, "name a PID or a process (`clarinet ps`), or a command after --");
     }
+    if (q->heap && q->command != NULL) {
+        error_set(e, ERROR_USAGE, "--heap is for a process that runs, not for a command");
+        return error_advise(e, "start the command, then check its PID");
+    }
     return 0;
 }
 
@@ -164,16 +175,37 @@ static bool is_recording(const char *target)
            stat(target, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+/* What is there already, or is to be had in another way, is named. */
+static int add_more(request *q, error *e)
+{
+    const char *name = q->also;
+
+    for (size_t length; *name != '\0'; name += length + (name[length] == ',')) {
+        char one[64];
+
+        length = strcspn(name, ",");
+        snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : 0), name);
+        if (catalogue_selected_by_name(&q->selection, one) != NULL) {
+            error_set(e, ERROR_USAGE, "a checkup records %s in any case", one);
+            return error_advise(e, "--also is for others; it always has %s",
+                                buffer_text(&q->looking));
+        }
+        if (text_equal(one, "heap")) {
+            error_set(e, ERROR_USAGE, "a snapshot of the heap comes with --heap, not with --also");
+            return error_advise(e, "as in: clarinet checkup --heap PID");
+        }
+    }
+    buffer_format(&q->looking, ", %s", q->also);
+    return catalogue_add_list(&q->selection, q->also, e);
+}
+
 static int choose_profilers(request *q, error *e)
 {
     if (q->command == NULL && q->session.duration_ns == 0)
         q->session.duration_ns = STANDARD_SECONDS * UINT64_C(1000000000);
     if (session_select_low_cost(&q->selection, q->session.duration_ns, &q->looking, e) != 0)
         return e->code;
-    if (q->also == NULL)
-        return 0;
-    buffer_format(&q->looking, ", %s", q->also);
-    return catalogue_add_list(&q->selection, q->also, e);
+    return q->also == NULL ? 0 : add_more(q, e);
 }
 
 /* The page's name, and the recording's beside it. */
@@ -193,7 +225,8 @@ static void name_files(request *q, const char *name, int process_id)
 /* The earlier checkup must not be lost to this one. */
 static int check_files(const request *q, error *e)
 {
-    const char *const written[] = {q->recording, q->page, q->json_file};
+    const char *const written[] = {q->recording, q->page, q->json_file,
+                                   q->snapshot[0] == '\0' ? NULL : q->snapshot};
     int code = 0;
 
     for (size_t i = 0; i < sizeof written / sizeof *written && code == 0; i++)
@@ -201,9 +234,9 @@ static int check_files(const request *q, error *e)
     return code;
 }
 
-static int write_page(const request *q, const model *m, error *e)
+static int write_page(const request *q, const model *m, const findings *found, error *e)
 {
-    report_options options = {.limits = &q->limits};
+    report_options options = {.limits = &q->limits, .found = found};
     int descriptor = open(q->page, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     sink out;
     int code;
@@ -220,8 +253,49 @@ static int write_page(const request *q, const model *m, error *e)
     return code;
 }
 
+/* What a snapshot of the heap says comes to the rest, as of the process that both are of. */
+static int look_at_heap(const request *q, const char *file, const model *m, findings *found,
+                        error *e)
+{
+    const model_process *p;
+    findings more;
+    model heap;
+    uint32_t process = 0;
+    int code = model_load_path(file, 0, &heap, e);
+
+    if (code != 0)
+        return code;
+    p = heap.process_count == 0 ? NULL : &heap.processes[0];
+    if (p == NULL || p->heap == NULL || !p->heap->ended || p->heap->trouble != 0)
+        fprintf(stderr, "clarinet: the snapshot of the heap is not whole: %s\n",
+                p == NULL || p->heap == NULL || p->heap->trouble == 0
+                    ? "the program ended or was too busy"
+                    : model_text(&heap, p->heap->trouble));
+    for (uint32_t i = 0; p != NULL && i < m->process_count; i++)
+        if (m->processes[i].pid == p->pid)
+            process = i;
+    code = findings_look(&heap, &q->limits, &more, e);
+    model_free(&heap);
+    if (code == 0 && !findings_join(found, &more, process)) {
+        findings_free(&more);
+        code = error_set(e, ERROR_MEMORY, "no memory to look for problems");
+    }
+    return code;
+}
+
+/* "shop-heap.clarinet" for "shop.clarinet". */
+static void name_snapshot(const char *recording, char *out, size_t room)
+{
+    size_t length = strlen(recording);
+
+    if (text_ends_with(recording, ".clarinet"))
+        length -= strlen(".clarinet");
+    snprintf(out, room, "%.*s-heap.clarinet", (int)length, recording);
+}
+
 static int take_off_baseline(const request *q, findings *found, error *e)
 {
+    char snapshot[600];
     findings known;
     model before;
     int code;
@@ -232,11 +306,13 @@ static int take_off_baseline(const request *q, findings *found, error *e)
     if (code != 0)
         return code;
     code = findings_look(&before, &q->limits, &known, e);
+    name_snapshot(q->baseline, snapshot, sizeof snapshot);
+    if (code == 0 && q->snapshot[0] != '\0' && access(snapshot, R_OK) == 0)
+        code = look_at_heap(q, snapshot, &before, &known, e);
     model_free(&before);
-    if (code == 0) {
+    if (code == 0)
         findings_subtract(found, &known);
-        findings_free(&known);
-    }
+    findings_free(&known);
     return code;
 }
 
@@ -252,6 +328,7 @@ static int print(const request *q, const model *m, const findings *found, error 
         .colour = cli_has_colour(descriptor == STDOUT_FILENO ? stdout : stderr),
         .page = q->page[0] == '\0' ? NULL : q->page,
         .recording = q->recording,
+        .snapshot = q->snapshot[0] == '\0' ? NULL : q->snapshot,
     };
     sink out;
     int code;
@@ -281,10 +358,12 @@ static int judge(const request *q, int otherwise, error *e)
     if (code != 0)
         return cli_fail(e);
     code = findings_look(&m, &q->limits, &found, e);
+    if (code == 0 && q->snapshot[0] != '\0')
+        code = look_at_heap(q, q->snapshot, &m, &found, e);
+    if (code == 0 && q->page[0] != '\0')
+        code = write_page(q, &m, &found, e);
     if (code == 0)
         code = take_off_baseline(q, &found, e);
-    if (code == 0 && q->page[0] != '\0')
-        code = write_page(q, &m, e);
     if (is_terminal)
         fputs("\r\033[K", stderr);
     if (code == 0)
@@ -314,12 +393,53 @@ static int examine_file(request *q, error *e)
         error_set(e, ERROR_USAGE, "the file's name is too long");
     else if (q->session.duration_ns != 0)
         error_set(e, ERROR_USAGE, "%s is a recording: -d is for a process", q->target);
+    else if (q->heap)
+        error_set(e, ERROR_USAGE, "%s is a recording: --heap is for a process", q->target);
     else if (file_name_check_apart(q->recording, q->page, e) == 0 &&
              file_name_check_apart(q->recording, q->json_file, e) == 0 &&
              file_name_check_apart(q->baseline, q->page, e) == 0 &&
              file_name_check_apart(q->baseline, q->json_file, e) == 0)
         return judge(q, CLI_DONE, e);
     return cli_fail(e);
+}
+
+/* The snapshot's END has come. */
+static bool is_enough(void *context, const recording_chunk *chunk)
+{
+    (void)context;
+    return chunk->kind == RECORDING_HEAP && chunk->length > 0 &&
+           chunk->payload[0] == RECORDING_HEAP_END;
+}
+
+/* After the rest and into a file of its own: its collection and its pause are not the program's. A
+ * program that has ended meanwhile, or was let go by Ctrl-C, has none. */
+static void take_snapshot(request *q, const diagnostics_process *process, session_result *result)
+{
+    static catalogue_selection selection;
+    session_options session = q->session;
+    struct pollfd stop = {q->session.stop, POLLIN, 0};
+    error e;
+
+    error_clear(&e);
+    if (q->snapshot[0] == '\0')
+        return;
+    if (result->trouble.code != 0 || poll(&stop, 1, 0) > 0) {
+        q->snapshot[0] = '\0';
+        return;
+    }
+    session.selection = &selection;
+    session.file = q->snapshot;
+    session.duration_ns = 0;
+    session.enough = is_enough;
+    session.progress = NULL;
+    if (is_terminal)
+        cli_show_line("looking at the heap…");
+    if (catalogue_add(&selection, "heap", &e) == 0 &&
+        catalogue_set(&selection, "heap", "values", "on", &e) == 0 &&
+        session_record_process(&session, process, result, &e) == 0)
+        return;
+    result->trouble = e;
+    q->snapshot[0] = '\0';
 }
 
 static int examine_process(request *q, error *e)
@@ -331,11 +451,15 @@ static int examine_process(request *q, error *e)
     if (code != 0)
         return cli_fail(e);
     name_files(q, process.name, process.process_id);
+    if (q->heap)
+        name_snapshot(q->recording, q->snapshot, sizeof q->snapshot);
     code = check_files(q, e);
     if (code == 0 && is_terminal)
         cli_show_line("attaching to %s (%d)…", process.name, process.process_id);
     if (code == 0)
         code = session_record_process(&q->session, &process, &result, e);
+    if (code == 0)
+        take_snapshot(q, &process, &result);
     diagnostics_process_free(&process);
     if (code != 0) {
         if (is_terminal)

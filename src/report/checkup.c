@@ -191,6 +191,8 @@ int checkup_write_text(const checkup *c, sink *out, error *e)
         sink_format(out, "\nreport     %s\n", c->page);
     if (c->recording != NULL)
         sink_format(out, "recording  %s\n", c->recording);
+    if (c->snapshot != NULL)
+        sink_format(out, "heap       %s\n", c->snapshot);
     return sink_finish(out, e);
 }
 
@@ -333,6 +335,8 @@ int checkup_write_json(const checkup *c, sink *out, error *e)
     checkup_put_findings(c->m, c->list, NULL, &j);
     json_put_text(&j, "report", c->page == NULL ? "" : c->page);
     json_put_text(&j, "recording", c->recording == NULL ? "" : c->recording);
+    if (c->snapshot != NULL)
+        json_put_text(&j, "heap", c->snapshot);
     json_end_object(&j);
     sink_char(out, '\n');
     json_free(&j);

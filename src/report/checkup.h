@@ -17,6 +17,7 @@ typedef struct {
     bool colour;                   /* text only */
     const char *page;              /* file names to mention; NULL = none */
     const char *recording;
+    const char *snapshot; /* of the heap */
 } checkup;
 
 int checkup_write_text(const checkup *c, sink *out, error *e);

@@ -233,13 +233,13 @@ static void put_top(const model *m, const findings *found, const report_options 
 
 int data_write(const model *m, const report_options *options, json *j, error *e)
 {
-    findings found;
-    int code = findings_look(m, options->limits, &found, e);
+    findings found = {0};
+    int code = options->found != NULL ? 0 : findings_look(m, options->limits, &found, e);
 
     if (code != 0)
         return code;
     json_begin_object(j);
-    put_top(m, &found, options, j);
+    put_top(m, options->found != NULL ? options->found : &found, options, j);
     findings_free(&found);
     json_begin_array_at(j, "processes");
     for (size_t i = 0; i < m->process_count && code == 0; i++)

@@ -29,23 +29,12 @@ static void text_of(const heap *h, const heap_duplicate *d, size_t limit, buffer
         buffer_append_text(out, "…");
 }
 
-/* "Shop.Order.name"; an array's name ends with [] already. */
-static void append_holder(const heap *h, const heap_string_holder *holder, buffer *out)
-{
-    bool is_element = (holder->field & HEAP_ELEMENT) != 0;
-
-    buffer_append_text(out, heap_type_name(h, holder->type));
-    if ((holder->field & ~HEAP_ELEMENT) != 0)
-        buffer_append_char(out, '.');
-    heap_field_text(h, is_element ? holder->field & ~HEAP_ELEMENT : holder->field, out);
-}
-
 static void append_holders(const heap *h, const heap_duplicate *d, buffer *out)
 {
     for (size_t i = 0; i < HEAP_STRINGS_HOLDERS && d->holders[i].count != 0; i++) {
         if (i != 0)
             buffer_append_text(out, ", ");
-        append_holder(h, &d->holders[i], out);
+        heap_string_holder_text(h, &d->holders[i], out);
     }
 }
 
@@ -146,7 +135,7 @@ static void json_duplicate(const heap *h, const heap_duplicate *d, size_t limit,
     json_begin_array_at(j, "holders");
     for (size_t i = 0; i < HEAP_STRINGS_HOLDERS && d->holders[i].count != 0; i++) {
         buffer_clear(&text);
-        append_holder(h, &d->holders[i], &text);
+        heap_string_holder_text(h, &d->holders[i], &text);
         json_begin_object(j);
         json_put_text(j, "holder", buffer_text(&text));
         json_put_u64(j, "references", d->holders[i].count);

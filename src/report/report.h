@@ -23,6 +23,7 @@ typedef struct {
     bool no_source;       /* html: leave out source text found on this machine */
     size_t top;           /* entries of each ranking; 0 = the format's own number */
     const findings_limits *limits; /* html, md, json: of the findings; NULL = the defaults */
+    const findings *found;         /* html: what was found already; NULL = look */
 } report_options;
 
 typedef struct {

@@ -91,6 +91,37 @@ def test_its_healthy_twin_has_none(newest_runtime, sample, clarinet, name, optio
     assert set(ids(result)) <= LOAD, result
 
 
+@pytest.mark.parametrize("what, finding, place", [
+    ("strings", "duplicated-strings", "Keeper.Order.City"),
+    ("lists", "collection-waste", "System.Collections.Generic.List<Keeper.Line>"),
+    ("tasks", "stuck-tasks", "Keeper.Program.AskAsync"),
+])
+def test_a_snapshot_of_the_heap_has_its_finding_alone(newest_runtime, sample, clarinet, tmp_path,
+                                                      what, finding, place):
+    with sample("Keeper", "--what", what) as patient:
+        result = checkup(clarinet, patient.pid, "--heap", seconds=1)
+    found = [f for f in result["findings"] if f["id"] == finding]
+    assert found and found[0]["place"] == place, result
+    assert place in json.dumps(found[0]["evidence"]), found
+    assert found[0]["pid"] == patient.pid
+    assert found[0]["advice"] and found[0]["doc"] == f"docs/findings/{finding}.md"
+    assert set(ids(result)) <= {finding, *LOAD}, result
+    again = clarinet("checkup", "--json", result["heap"]).json
+    assert [f["statement"] for f in again["findings"] if f["id"] == finding] == [found[0]["statement"]]
+    with sample("Keeper", "--what", what, "--thrifty", 1) as patient:
+        result = checkup(clarinet, patient.pid, "--heap", seconds=1)
+    assert set(ids(result)) <= LOAD, result
+
+
+def test_what_is_recorded_in_any_case_is_named(clarinet):
+    done = clarinet("checkup", "--also", "http,cpu", "1")
+    assert done.code == 2 and "records cpu in any case" in done.err, done
+    done = clarinet("checkup", "--also", "heap", "1")
+    assert done.code == 2 and "--heap" in done.err, done
+    done = clarinet("checkup", "--heap", "--", "true")
+    assert done.code == 2 and "a process that runs" in done.err, done
+
+
 def test_a_deadlock_names_both_threads(runtime, sample, clarinet):
     with sample("Deadlock") as patient:
         found = checkup(clarinet, patient.pid)["findings"][0]
