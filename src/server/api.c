@@ -13,6 +13,7 @@
 #include "server/describe.h"
 #include "server/download.h"
 #include "server/guard.h"
+#include "server/metrics.h"
 #include "server/request.h"
 
 typedef struct {
@@ -113,6 +114,17 @@ static void get_processes(exchange *x)
     error_clear(&e);
     if (machine_list(x->a->here, &x->out->body, &e) != 0)
         fail(x, &e);
+}
+
+static void get_metrics(exchange *x)
+{
+    error e;
+
+    error_clear(&e);
+    if (metrics_write(x->a, &x->out->body, &e) != 0)
+        fail(x, &e);
+    else
+        x->out->type = METRICS_TYPE;
 }
 
 static void get_profilers(exchange *x)
@@ -337,6 +349,7 @@ static const route ROUTES[] = {
     {"GET", "/api/openapi.json", get_openapi, false},
     {"GET", "/api/version", get_version, false},
     {"GET", "/api/processes", get_processes, false},
+    {"GET", "/metrics", get_metrics, false},
     {"GET", "/api/profilers", get_profilers, false},
     {"GET", "/api/compare", get_compare, false},
     {"GET", "/api/sessions", get_sessions, false},
@@ -379,7 +392,7 @@ static const route *find_route(exchange *x)
     for (size_t i = 0; i < sizeof ROUTES / sizeof *ROUTES; i++) {
         const route *candidate = &ROUTES[i];
 
-        if (!text_starts_with(candidate->path, "/api/") && !x->a->web_ui)
+        if (!guard_is_api(candidate->path) && !x->a->web_ui)
             continue;
         if (!matches(candidate->path, x->r->path, x->id))
             continue;

@@ -141,14 +141,18 @@ static bool may_pass(const api *a, const http_request *r, reply *out)
     return false;
 }
 
+bool guard_is_api(const char *path)
+{
+    return text_starts_with(path, "/api/") || text_equal(path, "/metrics");
+}
+
 bool guard_admit(const api *a, const http_request *r, reply *out)
 {
     const char *site = http_header(r, "sec-fetch-site");
 
     if (!may_pass(a, r, out))
         return false;
-    if (a->rest_api || !text_starts_with(r->path, "/api/") ||
-        (site != NULL && text_equal(site, "same-origin")))
+    if (a->rest_api || !guard_is_api(r->path) || (site != NULL && text_equal(site, "same-origin")))
         return true;
     reply_error(out, 403, "the REST API is switched off", "it was begun with --no-rest-api");
     return false;

@@ -14,4 +14,7 @@ bool guard_may_start(void);
 /* Whether the server ends. */
 bool guard_is_ending(int descriptor);
 
+/* What --no-rest-api switches off, and --no-web-ui does not. */
+bool guard_is_api(const char *path);
+
 #endif

@@ -154,6 +154,15 @@ def test_a_session_from_start_to_report(runtime, sample, serve):
         assert {p["name"] for p in ended["profilers"]} >= {"cpu", "wall", "exceptions", "threads"}
         found = server.ask("GET", f"/api/sessions/{session}/findings").json
         assert "deadlock" in {f["id"] for f in found["findings"]}
+        metrics = server.ask("GET", "/metrics")
+        assert metrics.headers["Content-Type"].startswith("text/plain; version=0.0.4"), metrics
+        values = dict(line.rsplit(" ", 1) for line in metrics.body.decode().splitlines()
+                      if not line.startswith("#"))
+        assert values['clarinet_sessions{status="done"}'] == "1", values
+        assert int(values['clarinet_processes{attachable="true"}']) >= 1, values
+        for severity, count in ended["findings"].items():
+            key = f'clarinet_findings{{pid="{patient.pid}",name="SickShop",severity="{severity}"}}'
+            assert values[key] == str(count), (key, values)
         for form, begin in (("html", b"<!doctype html>"), ("md", b"# Findings"), ("json", b"{"),
                             ("pprof", b"\x1f\x8b"), ("speedscope", b"{")):
             report = server.ask("GET", f"/api/sessions/{session}/report?format={form}")
@@ -310,6 +319,7 @@ def test_who_may_ask(serve):
     server = serve()
     assert server.ask("GET", "/api/version", token=False).status == 401
     assert server.ask("GET", "/", token=False).status == 401
+    assert server.ask("GET", "/metrics", token=False).status == 401
     wrong = {"Authorization": f"Bearer {server.token[:-1]}x"}
     assert server.ask("GET", "/api/version", token=False, headers=wrong).status == 401
     assert server.ask("GET", "/api/version", headers={"Host": "evil.example"}).status == 421
@@ -338,10 +348,12 @@ def test_who_may_ask(serve):
 def test_ways_to_begin(serve, clarinet, tmp_path):
     only_api = serve("--no-web-ui")
     assert only_api.ask("GET", "/").status == 404
+    assert only_api.ask("GET", "/metrics").status == 200
     assert only_api.ask("GET", "/api/version").status == 200
     only_page = serve("--no-rest-api", env={"CLARINET_TOKEN": "abc"})
     assert only_page.token == "abc"
     assert only_page.ask("GET", "/api/version").status == 403
+    assert only_page.ask("GET", "/metrics").status == 403
     own = {"Sec-Fetch-Site": "same-origin"}
     assert only_page.ask("GET", "/api/version", headers=own).status == 200
     path = tmp_path / "s.sock"
