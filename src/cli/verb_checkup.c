@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "catalogue/catalogue.h"
 #include "cli/cli.h"
+#include "cli/input.h"
 #include "cli/file_name.h"
 #include "cli/library.h"
 #include "diagnostics/processes.h"
@@ -302,7 +303,7 @@ static int take_off_baseline(const request *q, findings *found, error *e)
 
     if (q->baseline == NULL)
         return 0;
-    code = model_load_path(q->baseline, 0, &before, e);
+    code = input_load(q->baseline, &before, e);
     if (code != 0)
         return code;
     code = findings_look(&before, &q->limits, &known, e);
@@ -353,7 +354,7 @@ static int judge(const request *q, int otherwise, error *e)
 {
     findings found = {0};
     model m;
-    int code = model_load_path(q->recording, 0, &m, e);
+    int code = input_load(q->recording, &m, e);
 
     if (code != 0)
         return cli_fail(e);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/input.h"
 #include "cli/file_name.h"
 #include "report/diff.h"
 
@@ -95,7 +96,7 @@ static int choose_format(const arguments *a, const diff_format **format, error *
 
 static int load(const char *path, model *m, error *e)
 {
-    int code = model_load_path(path, 0, m, e);
+    int code = input_load(path, m, e);
 
     if (code == 0 && m->cut[0] != '\0')
         fprintf(stderr, "clarinet: %s: %s\n", path, m->cut);

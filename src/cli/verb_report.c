@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/file_name.h"
+#include "cli/input.h"
 #include "report/report.h"
 
 typedef struct {
@@ -232,7 +233,7 @@ int verb_report(int argc, char **argv)
     model m;
 
     if (parse(argc, argv, &a, &e) != 0 || file_name_check_apart(a.file, a.out, &e) != 0 ||
-        choose_format(&a, &format, &e) != 0 || model_load_path(a.file, 0, &m, &e) != 0)
+        choose_format(&a, &format, &e) != 0 || input_load(a.file, &m, &e) != 0)
         return cli_fail(&e);
     print_warnings(&m);
     if (m.process_count == 0) {

@@ -122,7 +122,7 @@ static int take_trace(nettrace *parser, reader *r, error *e)
     trace->pointer_size = reader_u32(r);
     trace->process_id = reader_u32(r);
     trace->processors = reader_u32(r);
-    reader_u32(r); /* sampling rate the runtime intends */
+    trace->sampling_ns = reader_u32(r);
     if (reader_failed(r))
         return NEED_MORE;
     if ((trace->pointer_size != 4 && trace->pointer_size != 8) || trace->ticks_per_second == 0)

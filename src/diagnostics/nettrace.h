@@ -65,6 +65,7 @@ typedef struct {
     uint32_t process_id;       /* as the process sees itself */
     uint32_t processors;
     uint32_t pointer_size;  /* 4 or 8 */
+    uint32_t sampling_ns;   /* between two looks of the sample profiler, as intended */
     uint16_t start_time[8]; /* UTC: year, month, weekday, day, hour, minute, second, millisecond */
 } nettrace_trace;
 
@@ -76,6 +77,7 @@ typedef struct {
     uint32_t processor;
     const uint8_t *stack; /* stack_count addresses of pointer_size bytes, innermost first */
     size_t stack_count;
+    uint32_t stack_id;       /* of the same stack up to the next sequence point; 0 = none */
     const uint8_t *activity; /* 16 bytes each */
     const uint8_t *related_activity;
     const uint8_t *payload;

@@ -117,6 +117,7 @@ static int deliver(nettrace *parser, const event_header *h, const uint8_t *paylo
         return error_set(e, ERROR_MEMORY, "no memory for the event stream");
     if (h->stack != 0 && table_u64_get(&parser->stack_index, h->stack, &place)) {
         event.stack = parser->stacks.data + (place >> STACK_LENGTH_BITS);
+        event.stack_id = h->stack;
         event.stack_count = (place & ((1u << STACK_LENGTH_BITS) - 1)) / parser->trace.pointer_size;
     }
     if (parser->sink.event != NULL)

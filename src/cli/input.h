@@ -1,0 +1,11 @@
+/* input: the file that a verb looks at: a recording, or a file of events of the runtime, which is
+ * read as one. Private to src/cli. */
+#ifndef CLARINET_CLI_INPUT_H
+#define CLARINET_CLI_INPUT_H
+
+#include "analysis/model.h"
+
+/* As model_load_path. */
+int input_load(const char *path, model *m, error *e);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * import: a file of events (.nettrace, as dotnet-trace writes it) as a recording, so that every
+ * report works on it. Docs: docs/nettrace.md.
+ *
+ * Events are turned into rows as they come; code addresses become methods at the end, because the
+ * runtime names most of its methods last. Needs memory for the rows, the distinct stacks and the
+ * methods, not for the file. Every byte is hostile.
+ *
+ * Thread rules: one thread at a time.
+ */
+#ifndef CLARINET_DIAGNOSTICS_IMPORT_H
+#define CLARINET_DIAGNOSTICS_IMPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+typedef struct event_import event_import;
+
+/* Whether a file begins like an event stream; false also when it cannot be read. */
+bool import_is_event_file(const char *path);
+
+/* The whole file as a recording in *out. A file that is cut off or broken further on is used as far
+ * as it goes; then `cut` says so in one sentence, else it is "". */
+int import_file(const char *path, buffer *out, char *cut, size_t cut_size, error *e);
+
+/* The same in steps, for bytes from elsewhere. NULL when there is no memory. */
+event_import *import_create(void);
+int import_feed(event_import *i, const void *bytes, size_t length, error *e);
+bool import_is_whole(const event_import *i);
+/* Appends the recording; to be called once. */
+int import_finish(event_import *i, buffer *out, error *e);
+void import_free(event_import *i);
+
+#endif

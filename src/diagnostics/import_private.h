@@ -1,0 +1,154 @@
+/* import_private: shared by the files of the import of event files; see import.h. */
+#ifndef CLARINET_DIAGNOSTICS_IMPORT_PRIVATE_H
+#define CLARINET_DIAGNOSTICS_IMPORT_PRIVATE_H
+
+#include "base/reader.h"
+#include "base/table.h"
+#include "diagnostics/import.h"
+#include "diagnostics/nettrace.h"
+#include "recording/encode.h"
+
+/* Tables that are made; their ids in the recording are one more. */
+typedef enum {
+    IMPORT_CPU,
+    IMPORT_WALL,
+    IMPORT_EXCEPTIONS,
+    IMPORT_WAITS,
+    IMPORT_ALLOCATIONS,
+    IMPORT_COMPILATIONS,
+    IMPORT_COLLECTIONS,
+    IMPORT_PAUSES,
+    IMPORT_TABLES
+} import_table;
+
+/* Chunks of one kind, one after the other. */
+typedef struct {
+    buffer out;
+    size_t chunk;
+    bool is_open;
+} import_chunks;
+
+typedef struct {
+    recording_rows rows;
+    buffer out;
+    uint64_t count;
+    bool is_open;
+} import_rows;
+
+typedef struct {
+    uint64_t start;
+    uint64_t size;
+    uint32_t method;
+} import_code;
+
+/* Strings, methods, code and stacks; see import_names.c. */
+typedef struct {
+    table_text string_ids;
+    import_chunks strings;
+    table_u64 module_ids; /* the runtime's id → ours */
+    import_chunks modules;
+    uint32_t module_count;
+    table_u64 method_ids;
+    import_chunks methods;
+    uint32_t method_count;
+    import_code *code;
+    size_t code_count, code_capacity;
+    table_u64 address_ids; /* address → frame */
+    uint64_t *addresses;   /* of frame index + 1 */
+    size_t address_count, address_capacity;
+    table_u64 stack_ids; /* parent << 32 | frame → stack */
+    import_chunks stacks;
+    uint32_t stack_count;
+    buffer text; /* scratch, as the next two */
+    buffer method;
+    buffer spelled;
+    bool failed; /* no memory */
+} import_names;
+
+/* What is known of a thread. */
+typedef struct {
+    uint64_t sampled;    /* when last; 0 = never */
+    uint64_t wait_begin; /* of samples outside of managed code that are one row */
+    uint64_t wait_weight;
+    uint32_t wait_stack;
+    bool has_wait;
+    bool is_contended;
+    uint64_t contention_begin;
+    uint32_t contention_stack;
+    uint64_t contention_owner;
+} import_thread;
+
+/* A method whose compilation has begun. */
+typedef struct {
+    uint64_t thread;
+    uint64_t method;
+    uint64_t time;
+    uint64_t inside; /* of other compilations */
+    uint32_t il_size;
+} import_compiling;
+
+enum { IMPORT_COMPILING = 256 };
+
+/* An event of the collector, kept until all are there and can be put in order. */
+typedef struct {
+    uint64_t time;
+    uint64_t thread;
+    size_t offset; /* of its bytes in gc_bytes; also the order among equal times */
+    uint32_t length;
+    uint32_t id;
+    uint32_t stack;
+} import_gc_event;
+
+struct event_import {
+    nettrace *parser;
+    nettrace_trace trace;
+    bool has_trace;
+    bool failed; /* no memory */
+    import_names names;
+    import_rows tables[IMPORT_TABLES];
+    table_u64 stack_cache; /* the stream's stack id → ours, up to the next sequence point */
+    table_u64 thread_index;
+    import_thread *threads;
+    uint64_t *thread_ids;
+    size_t thread_count, thread_capacity;
+    import_compiling compiling[IMPORT_COMPILING];
+    size_t compiling_count;
+    bool saw_compiling;
+    import_gc_event *gc_events;
+    size_t gc_count, gc_capacity;
+    buffer gc_bytes;
+    uint64_t last_time;
+    uint64_t dropped;
+    char *command_line;
+    char *operating_system;
+    char *architecture;
+    char runtime_version[32];
+};
+
+/* The columns of all tables. */
+extern const recording_table IMPORT_TABLE[IMPORT_TABLES];
+
+void import_put_row(event_import *i, import_table table, const uint64_t *cells);
+
+/* Text of an event, UTF-16 up to its zero, as UTF-8 into *out, which is emptied first. */
+void import_read_text(reader *r, buffer *out);
+uint32_t import_string(import_names *n, const char *text, size_t length);
+/* Payloads of ModuleLoad and MethodLoadVerbose, and what the runtime tells of them at its end. */
+void import_take_module(import_names *n, reader payload);
+/* The second answers with our id of the method. */
+uint32_t import_take_method(import_names *n, reader payload);
+/* `count` addresses, innermost first. */
+uint32_t import_stack(import_names *n, const uint8_t *stack, size_t count, size_t pointer_size);
+/* Strings, modules, methods, frames and stacks into the recording. */
+void import_write_names(import_names *n, buffer *out);
+void import_free_names(import_names *n);
+
+/* Rows of looks that were to be put together with later ones. */
+void import_end_waits(event_import *i);
+
+/* Keeps an event of the collector. */
+void import_take_gc(event_import *i, const import_gc_event *event, const uint8_t *bytes);
+/* All of them in order: rows of collections and of pauses. */
+void import_write_gc(event_import *i);
+
+#endif

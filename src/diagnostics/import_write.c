@@ -1,0 +1,329 @@
+/* import_write: an imported event file as the bytes of a recording, and the file itself; see
+ * import.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "diagnostics/import_private.h"
+
+enum { PIECE = 1 << 20 };
+static const char MAGIC[] = "Nettrace";
+
+#define TIME                                                                                       \
+    {                                                                                              \
+        RECORDING_TIME, "time", ""                                                                 \
+    }
+#define THREAD                                                                                     \
+    {                                                                                              \
+        RECORDING_THREAD_ID, "thread", ""                                                          \
+    }
+#define STACK                                                                                      \
+    {                                                                                              \
+        RECORDING_STACK_ID, "stack", ""                                                            \
+    }
+#define WEIGHT                                                                                     \
+    {                                                                                              \
+        RECORDING_DURATION, "weight", ""                                                           \
+    }
+#define TEXT(n)                                                                                    \
+    {                                                                                              \
+        RECORDING_STRING_ID, n, ""                                                                 \
+    }
+#define NUMBER(n)                                                                                  \
+    {                                                                                              \
+        RECORDING_U64, n, ""                                                                       \
+    }
+#define BYTES(n)                                                                                   \
+    {                                                                                              \
+        RECORDING_U64, n, "bytes"                                                                  \
+    }
+#define LASTING(n)                                                                                 \
+    {                                                                                              \
+        RECORDING_DURATION, n, ""                                                                  \
+    }
+
+/* The same names and meanings as the profilers' own tables; docs/recording.md. */
+static const recording_column SAMPLES[] = {TIME, THREAD, STACK, WEIGHT, NUMBER("state")};
+static const recording_column EXCEPTIONS[] = {
+    TIME,
+    THREAD,
+    TEXT("type"),
+    TEXT("message"),
+    STACK,
+    {RECORDING_METHOD_ID, "caught_in", ""},
+    NUMBER("flags"),
+    NUMBER("count"),
+    TEXT("inner"),
+    NUMBER("row"),
+};
+static const recording_column WAITS[] = {
+    TIME,
+    THREAD,
+    STACK,
+    WEIGHT,
+    {RECORDING_THREAD_ID, "owner", ""},
+    TEXT("type"),
+    NUMBER("kind"),
+    NUMBER("flags"),
+    NUMBER("count"),
+};
+static const recording_column ALLOCATIONS[] = {
+    TIME, THREAD, STACK, TEXT("type"), BYTES("bytes"), BYTES("size"), NUMBER("kind"),
+};
+static const recording_column COMPILATIONS[] = {
+    TIME,
+    THREAD,
+    {RECORDING_METHOD_ID, "method", ""},
+    TEXT("name"),
+    WEIGHT,
+    NUMBER("tier"),
+    BYTES("il_size"),
+    BYTES("code_size"),
+};
+static const recording_column COLLECTIONS[] = {
+    TIME,
+    THREAD,
+    NUMBER("number"),
+    NUMBER("generation"),
+    NUMBER("reason"),
+    NUMBER("kind"),
+    LASTING("duration"),
+    LASTING("pause"),
+    LASTING("suspending"),
+    BYTES("gen0"),
+    BYTES("gen1"),
+    BYTES("gen2"),
+    BYTES("loh"),
+    BYTES("poh"),
+    BYTES("promoted"),
+    NUMBER("finalization_promoted"),
+    NUMBER("pinned"),
+    NUMBER("handles"),
+    NUMBER("compacting"),
+    {RECORDING_U64, "memory_load", "percent"},
+    STACK,
+};
+static const recording_column PAUSES[] = {
+    TIME,
+    THREAD,
+    STACK,
+    WEIGHT,
+    LASTING("suspending"),
+    NUMBER("reason"),
+    {RECORDING_THREAD_ID, "last_thread", ""},
+    LASTING("last_after"),
+};
+
+#define TABLE(name, profiler, columns)                                                             \
+    {                                                                                              \
+        name, profiler, columns, sizeof columns / sizeof *columns                                  \
+    }
+const recording_table IMPORT_TABLE[IMPORT_TABLES] = {
+    [IMPORT_CPU] = TABLE("samples", "cpu", SAMPLES),
+    [IMPORT_WALL] = TABLE("samples", "wall", SAMPLES),
+    [IMPORT_EXCEPTIONS] = TABLE("exceptions", "exceptions", EXCEPTIONS),
+    [IMPORT_WAITS] = TABLE("waits", "contention", WAITS),
+    [IMPORT_ALLOCATIONS] = TABLE("allocations", "allocations", ALLOCATIONS),
+    [IMPORT_COMPILATIONS] = TABLE("compilations", "jit", COMPILATIONS),
+    [IMPORT_COLLECTIONS] = TABLE("collections", "gc", COLLECTIONS),
+    [IMPORT_PAUSES] = TABLE("pauses", "pauses", PAUSES),
+};
+
+/* Days since 1970 of a day of the Gregorian calendar. */
+static int64_t days_of(int64_t year, int64_t month, int64_t day)
+{
+    int64_t shifted = year - (month <= 2);
+    int64_t era = shifted / 400;
+    int64_t of_era = shifted - era * 400;
+    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+static uint64_t unix_ns_of(const uint16_t time[8])
+{
+    int64_t seconds =
+        days_of(time[0], time[1], time[3]) * 86400 + time[4] * 3600 + time[5] * 60 + time[6];
+
+    if (time[0] < 1970 || time[0] > 2500 || time[1] == 0 || time[1] > 12)
+        return 0;
+    return (uint64_t)seconds * 1000000000 + (uint64_t)time[7] * 1000000;
+}
+
+/* The program's own file: what follows `dotnet` and its options, else the program itself. */
+static void put_name(buffer *out, const char *command_line)
+{
+    char word[256];
+    char name[256] = "";
+    const char *at = command_line;
+
+    while (*at != '\0') {
+        size_t length;
+        const char *slash;
+
+        at += strspn(at, " ");
+        length = strcspn(at, " ");
+        snprintf(word, sizeof word, "%.*s", (int)(length < 255 ? length : 255), at);
+        at += length;
+        slash = strrchr(word, '/');
+        if (name[0] == '\0' || text_ends_with(word, ".dll"))
+            snprintf(name, sizeof name, "%s", slash == NULL ? word : slash + 1);
+        if (text_ends_with(word, ".dll")) {
+            name[strlen(name) - 4] = '\0';
+            break;
+        }
+    }
+    if (name[0] != '\0')
+        recording_put_info(out, "name", name);
+}
+
+static void put_infos(const event_import *i, buffer *out)
+{
+    size_t chunk = recording_begin_chunk(out, RECORDING_INFO, 0);
+    char number[32];
+
+    snprintf(number, sizeof number, "%u", i->trace.process_id);
+    recording_put_info(out, "pid", number);
+    snprintf(number, sizeof number, "%u", i->trace.processors);
+    recording_put_info(out, "cpus", number);
+    snprintf(number, sizeof number, "%llu", (unsigned long long)unix_ns_of(i->trace.start_time));
+    recording_put_info(out, "origin_unix_ns", number);
+    recording_put_info(out, "attach", "attach");
+    if (i->runtime_version[0] != '\0')
+        recording_put_info(out, "runtime_version", i->runtime_version);
+    if (i->architecture != NULL)
+        recording_put_info(out, "architecture", i->architecture);
+    if (i->operating_system != NULL)
+        recording_put_info(out, "os", i->operating_system);
+    if (i->command_line != NULL) {
+        recording_put_info(out, "command_line", i->command_line);
+        put_name(out, i->command_line);
+    }
+    recording_end_chunk(out, chunk);
+}
+
+static void put_table(event_import *i, import_table table, buffer *out)
+{
+    import_rows *t = &i->tables[table];
+    const char *profiler = IMPORT_TABLE[table].profiler;
+    size_t chunk;
+
+    if (t->is_open)
+        recording_rows_end(&t->rows);
+    t->is_open = false;
+    i->failed = i->failed || buffer_failed(&t->out);
+    /* without their begins no compilation has a length, and a report of them would mislead */
+    if (t->count == 0 || (table == IMPORT_COMPILATIONS && !i->saw_compiling))
+        return;
+    chunk = recording_begin_chunk(out, RECORDING_TABLE, 0);
+    recording_put_table(out, (uint64_t)table + 1, &IMPORT_TABLE[table]);
+    recording_end_chunk(out, chunk);
+    buffer_append(out, t->out.data, t->out.length);
+    buffer_free(&t->out);
+    chunk = recording_begin_chunk(out, RECORDING_PROFILER, 0);
+    recording_put_profiler(out, profiler, RECORDING_STARTED, 0, "", NULL, 0);
+    recording_put_profiler(out, profiler, RECORDING_STOPPED, i->last_time, "", NULL, 0);
+    recording_end_chunk(out, chunk);
+}
+
+int import_finish(event_import *i, buffer *out, error *e)
+{
+    size_t chunk;
+
+    if (!i->has_trace)
+        return error_set(e, ERROR_CORRUPT, "the file of events breaks off before its first event");
+    import_end_waits(i);
+    import_write_gc(i);
+    recording_put_file_header(out);
+    put_infos(i, out);
+    import_write_names(&i->names, out);
+    for (int table = 0; table < IMPORT_TABLES; table++)
+        put_table(i, (import_table)table, out);
+    if (i->dropped != 0) {
+        chunk = recording_begin_chunk(out, RECORDING_LOSS, 0);
+        recording_put_loss(out, "events", "the program's room for events was full", i->dropped);
+        recording_end_chunk(out, chunk);
+    }
+    chunk = recording_begin_chunk(out, RECORDING_END, 0);
+    recording_put_end(out, "stopped", i->last_time);
+    recording_end_chunk(out, chunk);
+    if (i->failed || i->names.failed || buffer_failed(out))
+        return error_set(e, ERROR_MEMORY, "no memory for the events of the file");
+    return 0;
+}
+
+bool import_is_event_file(const char *path)
+{
+    char head[sizeof MAGIC - 1];
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t got;
+
+    if (descriptor < 0)
+        return false;
+    /* pread: what cannot be read twice, a pipe, is no file of events */
+    got = pread(descriptor, head, sizeof head, 0);
+    close(descriptor);
+    return got == (ssize_t)sizeof head && memcmp(head, MAGIC, sizeof head) == 0;
+}
+
+/* Reads to the end or to where the stream is broken: *broken then says how. */
+static int feed_all(event_import *i, int descriptor, const char *path, uint64_t *position,
+                    error *broken, error *e)
+{
+    uint8_t *piece = memory_allocate(PIECE);
+    int code = 0;
+
+    if (piece == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory to read %s", path);
+    while (code == 0) {
+        ssize_t got = read(descriptor, piece, PIECE);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            code = error_set_errno(e, ERROR_IO, errno, "cannot read %s", path);
+        if (got <= 0)
+            break;
+        *position += (uint64_t)got;
+        if (import_feed(i, piece, (size_t)got, broken) != 0)
+            break;
+    }
+    memory_free(piece);
+    if (code == 0 && broken->code == ERROR_MEMORY)
+        *e = *broken;
+    return code == 0 && broken->code == ERROR_MEMORY ? ERROR_MEMORY : code;
+}
+
+int import_file(const char *path, buffer *out, char *cut, size_t cut_size, error *e)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    event_import *i = import_create();
+    error broken = {0};
+    uint64_t position = 0;
+    int code;
+
+    cut[0] = '\0';
+    if (descriptor < 0)
+        code = error_set_errno(e, ERROR_IO, errno, "cannot read %s", path);
+    else if (i == NULL)
+        code = error_set(e, ERROR_MEMORY, "no memory to read %s", path);
+    else
+        code = feed_all(i, descriptor, path, &position, &broken, e);
+    if (descriptor >= 0)
+        close(descriptor);
+    if (code == 0 && broken.code != 0 && !i->has_trace) {
+        *e = broken;
+        code = broken.code;
+    }
+    if (code == 0 && !import_is_whole(i))
+        snprintf(cut, cut_size, "the file of events breaks off%s%.80s; it is used up to there",
+                 broken.code == 0 ? "" : ": ", broken.code == 0 ? "" : broken.message);
+    if (code == 0)
+        code = import_finish(i, out, e);
+    import_free(i);
+    return code;
+}
