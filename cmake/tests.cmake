@@ -24,6 +24,21 @@ add_executable(make_recording ${PROJECT_SOURCE_DIR}/tests/support/make_recording
 target_link_libraries(make_recording PRIVATE test_support)
 set_target_properties(make_recording PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
+# The agent of an older version, for the tests of a tool that meets one: only the files that know
+# the protocol's number are other ones.
+if(agent_sources)
+  set(older_files "/(agent/(agent|client|lifecycle)|control/control)\\.c")
+  set(older_sources ${agent_sources} ${control_sources})
+  list(FILTER older_sources INCLUDE REGEX "${older_files}$")
+  target_library(clarinet_agent_older clarinet)
+  target_sources(clarinet_agent_older PRIVATE ${older_sources}
+    "$<FILTER:$<TARGET_OBJECTS:clarinet_agent>,EXCLUDE,${older_files}\\.o$>")
+  target_compile_options(clarinet_agent_older PRIVATE -UCLARINET_VERSION
+    -DCLARINET_VERSION="0.0.7" -DCLARINET_PROTOCOL=1)
+  set_target_properties(clarinet_agent_older PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/older)
+endif()
+
 # What the sanitizer builds build, and nothing else.
 add_custom_target(unit_tests)
 foreach(file ${unit_tests})

@@ -19,8 +19,13 @@
 #include "base/reader.h"
 #include "catalogue/catalogue.h"
 
+/* docs/agent-protocol.md says what each number brought. A test builds an agent of an older one. */
+#ifndef CLARINET_PROTOCOL
+#define CLARINET_PROTOCOL 2
+#endif
+
 enum {
-    CONTROL_PROTOCOL = 2, /* docs/agent-protocol.md says what each number brought */
+    CONTROL_PROTOCOL = CLARINET_PROTOCOL,
     CONTROL_TOKEN_SIZE = 32,
     CONTROL_VERSION_SIZE = 32,
     CONTROL_MAXIMUM_COMMAND = 256 << 10, /* bytes of one message to the agent */

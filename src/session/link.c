@@ -223,7 +223,9 @@ int link_check_welcome(const control_welcome *welcome, error *e)
               "clarinet (%s) speaks %u",
               welcome->version, (unsigned)welcome->protocol, CLARINET_VERSION,
               (unsigned)CONTROL_PROTOCOL);
-    return error_advise(e, "use clarinet %s for this process, or restart the process",
+    return error_advise(e,
+                        "wait until its session has ended; if it stays, use clarinet %s for this "
+                        "process, or restart the process",
                         welcome->version);
 }
 

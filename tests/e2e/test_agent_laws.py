@@ -142,7 +142,7 @@ def test_law_7_many_rounds_leave_nothing_behind(newest_runtime, sample, clarinet
 def test_law_7_nobody_connects_and_the_agent_leaves(runtime, sample, clarinet_program):
     """The tool dies between attaching and connecting."""
     with sample("Healthy") as patient:
-        attach_by_hand(patient.pid, clarinet_program)
+        attach_by_hand(patient.pid, library(clarinet_program))
         wait_until(lambda: own_threads(patient.pid))
         wait_until(lambda: not own_threads(patient.pid) and not is_mapped(patient.pid))
         assert not folders(patient.pid)
@@ -152,18 +152,18 @@ def test_law_7_nobody_connects_and_the_agent_leaves(runtime, sample, clarinet_pr
 # ---- strangers at the door -------------------------------------------------------------------------
 
 
-def attach_by_hand(pid, clarinet_program, token=bytes(32)):
+def attach_by_hand(pid, agent, token=bytes(32), clsid=CLSID, protocol=PROTOCOL):
     """What the tool does, without the tool: folder, library, attach command. Returns the folder."""
     start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     folder = Path(f"/tmp/clarinet-{os.geteuid()}-{pid}-{start}")
     folder.mkdir(mode=0o700)
-    shutil.copy(library(clarinet_program), folder / "libclarinet-hand.so")
+    shutil.copy(agent, folder / "libclarinet-hand.so")
     text = str(folder / "libclarinet-hand.so") + "\0"
     name = b"libclarinet-hand.so"
-    data = struct.pack("<I", PROTOCOL) + token
+    data = struct.pack("<I", protocol) + token
     for part in (str(folder).encode(), name):
         data += bytes([len(part)]) + part
-    payload = struct.pack("<I", 5000) + CLSID + struct.pack("<I", len(text))
+    payload = struct.pack("<I", 5000) + clsid + struct.pack("<I", len(text))
     payload += text.encode("utf-16-le") + struct.pack("<I", len(data)) + data
     message = b"DOTNET_IPC_V1\0" + struct.pack("<HBBH", 20 + len(payload), 3, 1, 0) + payload
     port = next(Path("/tmp").glob(f"dotnet-diagnostic-{pid}-*-socket"))
@@ -187,7 +187,7 @@ def test_hostile_words_end_the_connection_not_the_target(runtime, sample, clarin
     token = os.urandom(32)
     hello = struct.pack("<I", PROTOCOL) + token + b"\x011"
     with sample("ExceptionStorm", "--rate", 20) as patient:
-        folder = attach_by_hand(patient.pid, clarinet_program, token)
+        folder = attach_by_hand(patient.pid, library(clarinet_program), token)
         keep = connect(folder)
         keep.sendall(chunk(0x8001, hello, zlib.crc32))
         assert keep.recv(100)[:2] == b"\x81\x80"  # welcome
@@ -225,6 +225,37 @@ def test_hostile_words_end_the_connection_not_the_target(runtime, sample, clarin
         assert len(own_threads(patient.pid)) == 1
         keep.close()
         wait_until(lambda: not is_mapped(patient.pid))
+    assert patient.process.returncode == 0, patient
+
+
+def test_an_agent_of_an_older_version_is_named_and_left_alone(newest_runtime, sample, clarinet,
+                                                              clarinet_program):
+    import zlib
+
+    old = clarinet_program.parent / "tests/older/libclarinet.so"
+    token = os.urandom(32)
+    with sample("ExceptionStorm", "--rate", 20) as patient:
+        folder = attach_by_hand(patient.pid, old, token, protocol=PROTOCOL - 1)
+        session = connect(folder)
+        hello = struct.pack("<I", PROTOCOL - 1) + token + b"\x050.0.7"
+        session.sendall(chunk(0x8001, hello, zlib.crc32))
+        welcome = session.recv(100)
+        assert welcome[16:20] == struct.pack("<I", PROTOCOL - 1), welcome
+        for words in (["record", "-p", "exceptions", "-d", "1s"], ["threads"],
+                      ["checkup", "-d", "1s"], ["heap"]):
+            done = clarinet(*words, patient.pid)
+            assert done.code == 1, done
+            assert "an agent of clarinet 0.0.7 is loaded in the process" in done.err, done
+            assert f"speaks protocol {PROTOCOL - 1}, this clarinet" in done.err, done
+            assert "wait until its session has ended" in done.err, done
+            assert not list(clarinet.folder.glob("*.clarinet")), done
+        assert clarinet("ps").code == 0
+        session.sendall(chunk(0x8005, b"", zlib.crc32))
+        assert session.recv(100)[:2] == b"\x85\x80"  # pong: its session goes on
+        session.close()
+        wait_until(lambda: not is_mapped(patient.pid))
+        done = clarinet("record", "-p", "exceptions", "-d", "300ms", "-o", "o.clarinet", patient.pid)
+        assert done.code == 0, done
     assert patient.process.returncode == 0, patient
 
 
