@@ -319,7 +319,7 @@ void cli_show_line(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    room = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79;
+    room = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col - 1u : 79;
     /* a column for each character; the bytes 10xxxxxx go on with one */
     while (line[end] != '\0' && (((unsigned char)line[end] & 0xc0) == 0x80 || room-- != 0))
         end++;
