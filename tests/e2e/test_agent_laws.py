@@ -241,7 +241,7 @@ def test_an_agent_of_an_older_version_is_named_and_left_alone(newest_runtime, sa
         session.sendall(chunk(0x8001, hello, zlib.crc32))
         welcome = session.recv(100)
         assert welcome[16:20] == struct.pack("<I", PROTOCOL - 1), welcome
-        for words in (["record", "-p", "exceptions", "-d", "1s"], ["threads"],
+        for words in (["record", "-p", "exceptions", "-d", "1s"], ["tasks"],
                       ["checkup", "-d", "1s"], ["heap"]):
             done = clarinet(*words, patient.pid)
             assert done.code == 1, done
