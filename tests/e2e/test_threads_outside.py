@@ -1,8 +1,16 @@
 """clarinet threads on processes that do not cooperate: looked at from outside, and left as they were."""
+import os
 import re
 import signal
+from pathlib import Path
+
+import pytest
 
 from conftest import state_of, wait_until
+
+YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
+MAY_TRACE = os.geteuid() == 0 or not YAMA.exists() or YAMA.read_text().strip() == "0"
+pytestmark = pytest.mark.skipif(not MAY_TRACE, reason="this system lets nobody but root look into processes")
 
 # Takes a process as a debugger does, and lets it run.
 DEBUGGER = r"""
