@@ -33,4 +33,20 @@ static inline bool array_reserve(void *items, size_t *capacity, size_t needed, s
     return true;
 }
 
+/* Gives back the room of items that did not come; the array may move. */
+static inline void array_trim(void *items, size_t *capacity, size_t count, size_t size)
+{
+    void *old;
+    void *less;
+
+    if (count == 0 || count >= *capacity)
+        return;
+    memcpy(&old, items, sizeof old);
+    less = memory_resize(old, count * size);
+    if (less == NULL)
+        return;
+    memcpy(items, &less, sizeof less);
+    *capacity = count;
+}
+
 #endif

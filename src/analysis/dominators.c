@@ -73,6 +73,8 @@ int dominators_compute(const dominators_graph *graph, dominators *result, error 
     if (code == 0)
         code = reverse_edges(&w, e);
     if (code == 0) {
+        memory_free(w.number);
+        w.number = NULL;
         w.label = take(w.reached, sizeof(uint32_t), e);
         w.semi = take(w.reached, sizeof(uint32_t), e);
         w.stack = take(w.reached, sizeof(uint32_t), e);

@@ -309,9 +309,11 @@ static bool find_holders(heap *h)
 
 static int analyse(heap *h, error *e)
 {
-    dominators_graph graph;
-    int code;
+    dominators_graph graph = {h->nodes, h->first, h->targets};
+    int code = dominators_compute(&graph, &h->tree, e); /* takes the most memory: goes first */
 
+    if (code != 0)
+        return code;
     h->type = memory_allocate_array(h->nodes, sizeof *h->type);
     h->own = memory_allocate_array(h->nodes, sizeof *h->own);
     h->retained = memory_allocate_array(h->nodes, sizeof *h->retained);
@@ -319,10 +321,6 @@ static int analyse(heap *h, error *e)
     if (h->type == NULL || h->own == NULL || h->retained == NULL || h->towards_root == NULL)
         return no_memory(e);
     fill_objects(h);
-    graph = (dominators_graph){h->nodes, h->first, h->targets};
-    code = dominators_compute(&graph, &h->tree, e);
-    if (code != 0)
-        return code;
     dominators_retained(&h->tree, h->own, h->retained);
     code = dominators_shortest(&graph, NULL, h->towards_root, e);
     if (code != 0)

@@ -283,6 +283,19 @@ static bool load_roots(model *m, model_heap *h, reader *r)
     return true;
 }
 
+/* Nothing more comes: of tens of millions of objects, the room for others is worth much. */
+static void trim(model_heap *h)
+{
+    array_trim(&h->addresses, &h->address_capacity, h->object_count, sizeof *h->addresses);
+    array_trim(&h->shape_of, &h->shape_of_capacity, h->object_count, sizeof *h->shape_of);
+    array_trim(&h->sizes, &h->size_capacity, h->object_count, sizeof *h->sizes);
+    array_trim(&h->first, &h->first_capacity, h->object_count, sizeof *h->first);
+    array_trim(&h->generations, &h->generation_capacity, h->object_count, sizeof *h->generations);
+    array_trim(&h->targets, &h->target_capacity, h->target_count, sizeof *h->targets);
+    array_trim(&h->places, &h->place_capacity, h->target_count, sizeof *h->places);
+    array_trim(&h->strings, &h->string_capacity, h->string_count, sizeof *h->strings);
+}
+
 static bool load_end(model *m, model_heap *h, reader *r)
 {
     uint64_t status = reader_varint(r);
@@ -302,6 +315,7 @@ static bool load_end(model *m, model_heap *h, reader *r)
     }
     h->ended = true;
     h->trouble = 0;
+    trim(h);
     if (status == 0 && h->objects_said == h->object_count && h->references_said == h->target_count)
         return true;
     if (status == 0)
