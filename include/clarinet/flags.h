@@ -438,6 +438,7 @@ enum {
     miAggressiveInlining = 0x100,
     miNoOptimization = 0x40,
     miAggressiveOptimization = 0x200,
+    miAsync = 0x2000,
     miUserMask = 0x13fc,
     miMaxMethodImplVal = 0xffff,
 };

@@ -6,7 +6,7 @@ static const struct {
     uint8_t element;
     const char *full, *plain;
 } PRIMITIVES[] = {
-    {CIL_TYPE_VOID, "System.Void", "void"},
+    {CIL_TYPE_VOID, "void", "void"},
     {CIL_TYPE_BOOLEAN, "System.Boolean", "bool"},
     {CIL_TYPE_CHAR, "System.Char", "char"},
     {CIL_TYPE_I1, "System.SByte", "sbyte"},

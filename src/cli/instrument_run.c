@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "analysis/flow.h"
+#include "analysis/trace.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
@@ -290,6 +291,35 @@ static int send_spans(const request *q, const model *m, const flow *f, error *e)
     return code;
 }
 
+/* Methods that are named but have no spans: their number, and the first with its reason. */
+static int tell_left_alone(const model *m, error *e)
+{
+    static const char STATE[] = "left alone";
+    trace_results results;
+    const trace_result *first = NULL;
+    size_t count = 0;
+    int code = trace_analyse(m, &results, e);
+
+    if (code != 0)
+        return code;
+    for (size_t n = 0; n < results.count; n++) {
+        const trace_result *r = &results.items[n];
+
+        if (r->kind == TRACE_KIND_ASYNC || !text_starts_with(model_text(m, r->state), STATE))
+            continue;
+        if (first == NULL)
+            first = r;
+        count++;
+    }
+    if (first != NULL)
+        fprintf(stderr, "clarinet: %zu method%s named and %s no spans; %s%s, %s\n", count,
+                count == 1 ? " is" : "s are", count == 1 ? "has" : "have",
+                count == 1 ? "" : "the first is ", model_text(m, first->name),
+                model_text(m, first->state));
+    trace_results_free(&results);
+    return 0;
+}
+
 static int deliver(const request *q, uint64_t lost, error *e)
 {
     model m;
@@ -307,6 +337,8 @@ static int deliver(const request *q, uint64_t lost, error *e)
         if (lost != 0)
             fprintf(stderr, "clarinet: %llu calls were too many at once and are not among them\n",
                     (unsigned long long)lost);
+        if (code == 0)
+            code = tell_left_alone(&m, e);
         flow_free(&f);
     }
     model_free(&m);

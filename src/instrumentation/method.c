@@ -223,6 +223,8 @@ const char *method_refusal(const method_facts *f)
         return "it has a special name (property, event, operator or type initialiser)";
     if ((f->flags & (mdPinvokeImpl | mdUnmanagedExport)) != 0)
         return "it calls or is called by unmanaged code";
+    if ((f->impl_flags & miAsync) != 0) /* its code leaves the value, not the task it promises */
+        return "the runtime makes it asynchronous, so its code returns something else than it says";
     if ((f->type_flags & tdLayoutMask) == tdSequentialLayout)
         return "its type has sequential layout";
     if (f->is_value_type && cil_signature_has_this(f->signature.convention))

@@ -87,6 +87,8 @@ static int read_method(trace_rewriting *w, mdMethodDef token, cil_check_method *
 
     if (!CLR_OK(hr))
         return refused(e, "the method's signature", hr);
+    if ((w->method.impl_flags & miAsync) != 0) /* its code leaves the value, not the task */
+        return error_set(e, ERROR_UNSUPPORTED, "the runtime makes the method asynchronous");
     hr = clr_info_get_il_function_body(w->info, w->module->module, token, &body, &size);
     if (!CLR_OK(hr) || body == NULL)
         return error_set(e, ERROR_UNSUPPORTED, "the method has no CIL");

@@ -111,6 +111,23 @@ def test_type_parameters_that_may_be_ref_structs(instrument_home, newest_runtime
     assert len(enters) == 11
 
 
+def test_methods_that_the_runtime_makes_asynchronous_are_left_alone(instrument_home, newest_runtime, clarinet):
+    home = instrument_home
+    switch = {"DOTNET_RuntimeAsync": "1"}
+    home.extension("all.xml", extension(("Newest", "Newest.Awaiting", "*")))
+    bare = home.run_bare(newest_runtime, "Newest", **switch)
+    assert "number !8" in bare.stdout, bare
+    same(home.run(newest_runtime, "Newest", **switch), bare)
+    assert [line.split(" | ")[0] for line in home.reported() if line.startswith("enter ")] == [
+        "enter [Newest]Newest.Awaiting.Run()"]
+    assert len([line for line in home.log() if "is left alone: the runtime makes it asynchronous" in line]) == 3
+    spans = clarinet("instrument", "run", "--otlp", "spans.json", "--home", home.folder, "--",
+                     *home.command(newest_runtime, "Newest"), env=switch)
+    assert spans.code == bare.returncode and spans.out == bare.stdout, spans
+    assert "1 span in spans.json" in spans.err and "3 methods are named and have no spans" in spans.err, spans
+    assert "left alone: the runtime makes the method asynchronous" in spans.err, spans
+
+
 def test_without_a_managed_agent_the_sets_with_a_shim_still_work(shapes_home, newest_runtime):
     home = shapes_home
     points = (home.folder / "extensions/shapes.xml").read_text()

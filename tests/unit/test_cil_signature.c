@@ -87,7 +87,7 @@ static void reads_and_writes_types(void **state)
         {"\x10\x01\x02\x01\x13\x00\x1E\x01", 8, "!0,!!1", "!0, !!1"},
         {"\x00\x01\x01\x15\x11\x05\x02\x08\x0E", 9, "T1`1[System.Int32,System.String]",
          "T1<int, string>"},
-        {"\x00\x02\x01\x0F\x01\x10\x08", 7, "System.Void*,System.Int32&", "void*, int&"},
+        {"\x00\x02\x01\x0F\x01\x10\x08", 7, "void*,System.Int32&", "void*, int&"},
         {"\x00\x01\x1F\x05\x10\x20\x09\x08\x1F\x05\x10\x08", 12, "System.Int32&", "int&"},
         {"\x00\x01\x01\x1B\x00\x02\x08\x0E\x1C", 9, "(System.Int32)(System.String,System.Object)",
          "(int)(string, object)"},
