@@ -8,7 +8,6 @@
 
 #include "base/buffer.h"
 #include "cli/library.h"
-#include "diagnostics/processes.h"
 
 int take_temporary(const char *verb, char *file, size_t room, error *e)
 {
@@ -26,26 +25,34 @@ int take_temporary(const char *verb, char *file, size_t room, error *e)
     return 0;
 }
 
-int take_from_process(session_options *session, const char *target, error *e)
+int take_look(session_options *session, const diagnostics_process *process, error *e)
 {
-    diagnostics_process process;
     session_result result;
     buffer library = BUFFER_EMPTY;
     int code = library_find(LIBRARY_AGENT, &library, e);
 
-    if (code == 0)
-        code = diagnostics_find_process(target, &process, e);
     if (code == 0) {
         session->library = buffer_text(&library);
-        code = session_record_process(session, &process, &result, e);
-        if (code == 0 && result.trouble.code != 0) {
-            *e = result.trouble;
-            code = e->code;
-        }
+        code = session_record_process(session, process, &result, e);
         session->library = NULL;
-        diagnostics_process_free(&process);
+    }
+    if (code == 0 && result.trouble.code != 0) {
+        *e = result.trouble;
+        code = e->code;
     }
     buffer_free(&library);
+    return code;
+}
+
+int take_look_at(session_options *session, const char *target, error *e)
+{
+    diagnostics_process process;
+    int code = diagnostics_find_process(target, &process, e);
+
+    if (code != 0)
+        return code;
+    code = take_look(session, &process, e);
+    diagnostics_process_free(&process);
     return code;
 }
 

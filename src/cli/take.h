@@ -12,16 +12,19 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "diagnostics/processes.h"
 #include "session/session.h"
 
 /* Makes an empty temporary recording for a verb, in $TMPDIR or /tmp, and writes its path to `file`.
  * The caller deletes it. */
 int take_temporary(const char *verb, char *file, size_t room, error *e);
 
-/* Finds the process (a PID or a name), records it as `session` says with the agent that stands
- * beside the tool. Trouble in the middle of a session is an error here: half of a look shows
- * nothing. session->library is set for the time of the call. */
-int take_from_process(session_options *session, const char *target, error *e);
+/* Records a process as `session` says, with the agent that stands beside the tool. Trouble in the
+ * middle of a session is an error here: half of a look shows nothing. session->library is set for
+ * the time of the call. */
+int take_look(session_options *session, const diagnostics_process *process, error *e);
+/* The same for a process named by the user: a PID or a name. */
+int take_look_at(session_options *session, const char *target, error *e);
 
 /* For session_options.enough of a heap snapshot: its last chunk has come. */
 bool take_whole_snapshot(void *context, const recording_chunk *chunk);

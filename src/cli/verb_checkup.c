@@ -24,6 +24,7 @@
 #include "cli/input.h"
 #include "cli/file_name.h"
 #include "cli/library.h"
+#include "cli/take.h"
 #include "diagnostics/processes.h"
 #include "report/checkup.h"
 #include "session/low_cost.h"
@@ -404,14 +405,6 @@ static int examine_file(request *q, error *e)
     return cli_fail(e);
 }
 
-/* The snapshot's END has come. */
-static bool is_enough(void *context, const recording_chunk *chunk)
-{
-    (void)context;
-    return chunk->kind == RECORDING_HEAP && chunk->length > 0 &&
-           chunk->payload[0] == RECORDING_HEAP_END;
-}
-
 /* After the rest and into a file of its own: its collection and its pause are not the program's. A
  * program that has ended meanwhile, or was let go by Ctrl-C, has none. */
 static void take_snapshot(request *q, const diagnostics_process *process, session_result *result)
@@ -431,7 +424,7 @@ static void take_snapshot(request *q, const diagnostics_process *process, sessio
     session.selection = &selection;
     session.file = q->snapshot;
     session.duration_ns = 0;
-    session.enough = is_enough;
+    session.enough = take_whole_snapshot;
     session.progress = NULL;
     if (is_terminal)
         cli_show_line("looking at the heap…");

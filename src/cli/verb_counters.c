@@ -150,7 +150,7 @@ static int record(request *q, const char *file, error *e)
     session.progress = on_progress;
     session.enough = on_chunk;
     session.context = q;
-    return take_from_process(&session, q->target, e);
+    return take_look_at(&session, q->target, e);
 }
 
 static int show_at_end(request *q, error *e)

@@ -373,7 +373,7 @@ static int take(request *q, size_t number, error *e)
 {
     int code = choose_file(q, number, e);
 
-    return code == 0 ? take_from_process(&q->session, q->names[0], e) : code;
+    return code == 0 ? take_look_at(&q->session, q->names[0], e) : code;
 }
 
 static void forget_file(const request *q)

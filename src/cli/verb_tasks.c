@@ -150,11 +150,11 @@ static int take(const options *o, const char *file, bool is_kept, error *e)
     session.command = "clarinet tasks";
     session.stop = cli_open_stop_descriptor(NULL);
     session.enough = take_whole_snapshot;
-    return take_from_process(&session, o->target, e);
+    return take_look_at(&session, o->target, e);
 }
 
 /* One look through a file that is kept only where the user named it. */
-static int take_look(const options *o, const char *kept, look *l, error *e)
+static int look_through_file(const options *o, const char *kept, look *l, error *e)
 {
     char temporary[512];
     int code = kept != NULL ? 0 : take_temporary("tasks", temporary, sizeof temporary, e);
@@ -178,17 +178,17 @@ static int look_and_show(const options *o, look *now, look *before, error *e)
     if (o->apart_ns != 0) {
         /* Objects that have been through two collections stay where they are: the first one is that
          * of a look which nothing else is done with. */
-        code = take_look(o, NULL, before, e);
+        code = look_through_file(o, NULL, before, e);
         if (code == 0) {
             look_free(before);
-            code = take_look(o, NULL, before, e);
+            code = look_through_file(o, NULL, before, e);
         }
         if (code != 0)
             return code;
         stop = (struct pollfd){cli_open_stop_descriptor(NULL), POLLIN, 0};
         poll(&stop, 1, (int)(o->apart_ns / 1000000));
     }
-    code = take_look(o, o->file, now, e);
+    code = look_through_file(o, o->file, now, e);
     if (code == 0 && o->apart_ns != 0)
         tasks_compare(&now->tasks, &before->tasks);
     if (o->apart_ns != 0)

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "catalogue/catalogue.h"
 #include "cli/cli.h"
-#include "cli/library.h"
+#include "cli/take.h"
 #include "cli/threads_show.h"
 #include "diagnostics/processes.h"
 #include "report/json.h"
@@ -35,34 +35,24 @@ typedef struct {
 
 /* ---- the look ---- */
 
-static int take_inside(const diagnostics_process *process, const char *file, error *e)
+static int look_inside(const options *o, const diagnostics_process *process, const char *file,
+                       error *e)
 {
     static catalogue_selection selection;
-    session_options session;
-    session_result result;
-    buffer library = BUFFER_EMPTY;
+    session_options session = {0};
     int code;
 
-    memset(&session, 0, sizeof session);
     memset(&selection, 0, sizeof selection);
     code = catalogue_add(&selection, "threads", e);
-    if (code == 0)
-        code = library_find(LIBRARY_AGENT, &library, e);
-    if (code == 0) {
-        session.selection = &selection;
-        session.library = buffer_text(&library);
-        session.file = file;
-        session.command = "clarinet threads";
-        session.duration_ns = LOOK_NS;
-        session.stop = -1;
-        code = session_record_process(&session, process, &result, e);
-        if (code == 0 && result.trouble.code != 0) {
-            *e = result.trouble;
-            code = e->code;
-        }
-    }
-    buffer_free(&library);
-    return code;
+    if (code != 0)
+        return code;
+    session.selection = &selection;
+    session.file = file;
+    session.short_lived = o->file == NULL;
+    session.command = "clarinet threads";
+    session.duration_ns = LOOK_NS;
+    session.stop = -1;
+    return take_look(&session, process, e);
 }
 
 /* The runtime could be suspended, and the look is in the file. */
@@ -86,7 +76,7 @@ static bool may_look_from_outside(int code)
            code == ERROR_UNSUPPORTED || code == ERROR_NOT_FOUND;
 }
 
-static int take_look(const options *o, const char *file, error *e)
+static int look_into_file(const options *o, const char *file, error *e)
 {
     diagnostics_process process;
     char reason[sizeof e->message] = "as was asked for with --outside";
@@ -95,7 +85,7 @@ static int take_look(const options *o, const char *file, error *e)
     if (code != 0)
         return code;
     if (!o->outside && process.attachable) {
-        code = take_inside(&process, file, e);
+        code = look_inside(o, &process, file, e);
         if (code == 0)
             code = check_look(file, e);
         snprintf(reason, sizeof reason, "%s", e->message);
@@ -232,20 +222,13 @@ static int parse(int argc, char **argv, options *o, error *e)
 /* One look into a file, which is then shown. */
 static int look_once(const options *o, error *e)
 {
-    char temporary[] = "/tmp/clarinet-threads-XXXXXX";
-    const char *file = o->file;
-    int descriptor, code;
+    char temporary[512];
+    const char *file = o->file != NULL ? o->file : temporary;
+    int code = o->file != NULL ? 0 : take_temporary("threads", temporary, sizeof temporary, e);
 
-    if (file == NULL) {
-        descriptor = mkstemp(temporary);
-        if (descriptor < 0) {
-            error_set(e, ERROR_IO, "no temporary file can be made in /tmp");
-            return error_advise(e, "name a file with -o");
-        }
-        close(descriptor);
-        file = temporary;
-    }
-    code = take_look(o, file, e);
+    if (code != 0)
+        return code;
+    code = look_into_file(o, file, e);
     if (code == 0)
         code = show(o, file, false, e);
     if (o->file == NULL)

@@ -166,7 +166,8 @@ def attach_by_hand(pid, agent, token=bytes(32), clsid=CLSID, protocol=PROTOCOL):
     payload = struct.pack("<I", 5000) + clsid + struct.pack("<I", len(text))
     payload += text.encode("utf-16-le") + struct.pack("<I", len(data)) + data
     message = b"DOTNET_IPC_V1\0" + struct.pack("<HBBH", 20 + len(payload), 3, 1, 0) + payload
-    port = next(Path("/tmp").glob(f"dotnet-diagnostic-{pid}-*-socket"))
+    # with its start time: a killed process of the same number leaves its socket behind
+    port = Path(f"/tmp/dotnet-diagnostic-{pid}-{start}-socket")
     with socket.socket(socket.AF_UNIX) as s:
         s.connect(str(port))
         s.sendall(message)
