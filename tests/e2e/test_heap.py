@@ -177,7 +177,7 @@ def test_a_killed_tool_does_no_harm(sample, clarinet, runtime, delay):
 def test_a_tool_killed_in_a_quick_look(sample, clarinet, runtime, tmp_path):
     """In the middle of the walk: nothing of it is seen in the program, and the next look works."""
     if runtime.name == "8.0":
-        return
+        pytest.skip("8.0 has no quick look")
     file = tmp_path / "killed.clarinet"
     with sample("LeakyCache", "--entries", 400000) as patient:
         process = clarinet.start("heap", "--quick", "-o", file, patient.pid)
