@@ -239,7 +239,7 @@ static void clean_up(request *q)
         buffer_format(&file, "%s/points", q->folder);
         unlink(buffer_text(&file));
         unlink(buffer_text(&q->recording));
-        rmdir(q->folder);
+        rmdir(q->folder); /* only if it is empty */
     }
     buffer_free(&file);
     buffer_free(&q->recording);
@@ -251,18 +251,33 @@ static void clean_up(request *q)
 
 /* ---- the spans ---- */
 
-static int write_file(const request *q, const model *m, const flow *f, error *e)
+/* Before the program is started: a file that cannot be written shall not cost a run. */
+static int check_destination(const request *q, error *e)
 {
-    bool to_stdout = strcmp(q->destination, "-") == 0;
-    int descriptor = to_stdout
-                         ? STDOUT_FILENO
-                         : open(q->destination, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int descriptor;
+
+    if (q->by_http || strcmp(q->destination, "-") == 0)
+        return 0;
+    descriptor = open(q->destination, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) {
+        error_set_errno(e, ERROR_IO, errno, "%s cannot be written", q->destination);
+        return error_advise(e, "name a file in a folder that exists; the program was not started");
+    }
+    close(descriptor);
+    return 0;
+}
+
+static int write_file(const char *destination, const model *m, const flow *f, error *e)
+{
+    bool to_stdout = strcmp(destination, "-") == 0;
+    int descriptor = to_stdout ? STDOUT_FILENO
+                               : open(destination, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     size_t next = 0;
     sink out;
     int code;
 
     if (descriptor < 0)
-        return error_set_errno(e, ERROR_IO, errno, "%s cannot be written", q->destination);
+        return error_set_errno(e, ERROR_IO, errno, "%s cannot be written", destination);
     sink_init(&out, descriptor);
     do {
         otlp_flow_write(m, f, &next, &out);
@@ -271,7 +286,7 @@ static int write_file(const request *q, const model *m, const flow *f, error *e)
     code = sink_finish(&out, e);
     sink_free(&out);
     if (!to_stdout && close(descriptor) != 0 && code == 0)
-        code = error_set_errno(e, ERROR_IO, errno, "%s cannot be written", q->destination);
+        code = error_set_errno(e, ERROR_IO, errno, "%s cannot be written", destination);
     return code;
 }
 
@@ -289,6 +304,22 @@ static int send_spans(const request *q, const model *m, const flow *f, error *e)
         sink_free(&out);
     }
     return code;
+}
+
+/* Spans that did not reach their destination are kept where there is room, to be sent by hand. */
+static void keep_spans(const request *q, const model *m, const flow *f)
+{
+    buffer file = BUFFER_EMPTY;
+    error ignored;
+
+    error_clear(&ignored);
+    buffer_format(&file, "%s/spans.json", q->folder);
+    if (write_file(buffer_text(&file), m, f, &ignored) == 0)
+        fprintf(stderr, "clarinet: the spans are kept in %s (OTLP/JSON, one request a line)\n",
+                buffer_text(&file));
+    else
+        unlink(buffer_text(&file));
+    buffer_free(&file);
 }
 
 /* Methods that are named but have no spans: their number, and the first with its reason. */
@@ -330,10 +361,12 @@ static int deliver(const request *q, uint64_t lost, error *e)
         return code;
     code = flow_find(&m, &f, e);
     if (code == 0) {
-        code = q->by_http ? send_spans(q, &m, &f, e) : write_file(q, &m, &f, e);
+        code = q->by_http ? send_spans(q, &m, &f, e) : write_file(q->destination, &m, &f, e);
         if (code == 0)
             fprintf(stderr, "clarinet: %zu span%s %s %s\n", f.count, f.count == 1 ? "" : "s",
                     q->by_http ? "sent to" : "in", q->destination);
+        else
+            keep_spans(q, &m, &f);
         if (lost != 0)
             fprintf(stderr, "clarinet: %llu calls were too many at once and are not among them\n",
                     (unsigned long long)lost);
@@ -382,6 +415,8 @@ int instrument_run(int argc, char **argv, const home_files *files, const variabl
         code = q.point_files != 0 ? read_files(&q, &e) : read_home(&q, &e);
     if (code == 0)
         code = make_patterns(&q, &e);
+    if (code == 0)
+        code = check_destination(&q, &e);
     if (code == 0)
         code = prepare(&q, &e);
     for (int i = 0; i < argc; i++)

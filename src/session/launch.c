@@ -7,10 +7,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -196,9 +198,11 @@ static int spawn(char *const *command, const environment *v, pid_t *child, error
 
 static bool has_exited(pid_t child, int *exit_code)
 {
-    int status;
+    int status = 0;
+    pid_t ended = waitpid(child, &status, WNOHANG);
 
-    if (waitpid(child, &status, WNOHANG) != child)
+    /* no such child: the kernel reaps for us (SIGCHLD is ignored), and nobody knows the code */
+    if (ended != child && !(ended < 0 && errno == ECHILD))
         return false;
     *exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return true;
@@ -230,6 +234,37 @@ static bool has_connected(void *context, int process_id)
     return recorder_knows(context, process_id);
 }
 
+/*
+ * A command's options->stop is a signalfd. TERM and HUP are for the program, as without us: in a
+ * container we may be the first process, which alone is told to end. The terminal's own reach the
+ * program anyhow. Ctrl-C is for the recording.
+ */
+static bool pass_on(const recorder *r)
+{
+    struct signalfd_siginfo info;
+
+    if (read(r->options->stop, &info, sizeof info) != (ssize_t)sizeof info ||
+        (info.ssi_signo != SIGTERM && info.ssi_signo != SIGHUP))
+        return false;
+    if (info.ssi_code <= 0)
+        kill(r->command, (int)info.ssi_signo);
+    return true;
+}
+
+/* The recording is over, the program is not: its exit code is ours. */
+static int wait_for_command(const recorder *r, int watched)
+{
+    struct pollfd polled[2] = {{watched, POLLIN, 0}, {r->options->stop, POLLIN, 0}};
+    int exit_code = 0;
+
+    while (!has_exited(r->command, &exit_code)) {
+        poll(polled, 2, watched >= 0 ? -1 : 100);
+        if (polled[1].revents != 0)
+            pass_on(r);
+    }
+    return exit_code;
+}
+
 /* Records until all processes of the command have ended or the recording has. */
 static void record(recorder *r, const environment *v, pid_t child, int *exit_code)
 {
@@ -256,16 +291,10 @@ static void record(recorder *r, const environment *v, pid_t child, int *exit_cod
         }
     }
     recorder_finish_listening(r);
+    if (running)
+        *exit_code = wait_for_command(r, watched);
     if (watched >= 0)
         close(watched);
-    /* the recording is over, the program may not be: its exit code is ours */
-    if (running) {
-        int status = 0;
-
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-        }
-        *exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    }
 }
 
 static void note_nothing(const session_options *options, char *const *command,
@@ -317,6 +346,8 @@ int session_record_command(const session_options *options, char *const *command,
             build_environment(&v, &p, r->token, main_place, options->sdk || means_sdk(command), e);
     if (code == 0)
         code = spawn(command, &v, &child, e);
+    r->command = child;
+    r->pass_on = pass_on;
     if (code == 0)
         record(r, &v, child, &exit_code);
     free_environment(&v);

@@ -586,7 +586,7 @@ void recorder_round(recorder *r, int extra)
         if (polled[1].revents != 0)
             while (accept_peer(r)) {
             }
-        if (polled[0].revents != 0)
+        if (polled[0].revents != 0 && (r->pass_on == NULL || !r->pass_on(r)))
             recorder_stop(r, "stopped");
     }
     keep_time(r);

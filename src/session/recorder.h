@@ -40,7 +40,7 @@ typedef struct {
     symbolizer *symbols;
 } peer;
 
-typedef struct {
+typedef struct recorder {
     const session_options *options;
     session_result *result;
     recording_writer *writer;
@@ -60,6 +60,9 @@ typedef struct {
     uint64_t next_status_ns;
     bool stopping;
     const char *reason; /* why everything stops */
+    /* A command's: options->stop can be read; true when that is not for the recording. */
+    bool (*pass_on)(const struct recorder *r);
+    int command; /* its process id */
 } recorder;
 
 /* Makes the file with the recording's own information. NULL on failure, with *e. */

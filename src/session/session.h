@@ -37,7 +37,9 @@ typedef struct {
     uint64_t duration_ns; /* 0 = until the target ends, or until stopped */
     bool sdk;             /* a command's: the .NET SDK's own processes too */
     bool short_lived;     /* read once and deleted: packing it would be a waste of time */
-    int stop;             /* a descriptor; readable = stop and keep all; -1 = none */
+    /* A descriptor; readable = stop and keep all; -1 = none. Of a command's a signalfd: TERM and
+     * HUP are passed on to the command, and the recording ends with it. */
+    int stop;
     /* Called a few times a second; may be NULL. */
     void (*progress)(void *context, const session_progress *progress);
     /* Called for every chunk of an agent; true: nothing more is wanted, stop. May be NULL. */

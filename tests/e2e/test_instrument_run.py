@@ -6,8 +6,11 @@ tree of spans, whatever thread its parts ran on.
 import collections
 import http.server
 import json
+import re
+import shutil
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -189,6 +192,9 @@ def test_a_collector_that_refuses_is_named_and_the_exit_code_stays(
     done = clarinet("instrument", "run", "--otlp", url, "--points", points, "--",
                     *newest_runtime.command(flow_program), timeout=PATIENCE)
     assert done.code == 3 and "refused the spans" in done.err and "503" in done.err, done
+    kept = Path(re.search(r"the spans are kept in (\S+)", done.err)[1])
+    check_tree(spans_of(json.loads(kept.read_text())))
+    shutil.rmtree(kept.parent)
 
 
 @pytest.mark.parametrize("words, says", [
@@ -203,3 +209,9 @@ def test_what_run_refuses_before_it_starts_anything(clarinet, words, says):
     done = clarinet("instrument", "run", *words, env={"CORECLR_NEW_RELIC_HOME": ""})
     assert done.code != 0 and says in done.err, done
     assert not (clarinet.folder / "out.json").exists()
+
+
+def test_a_file_that_cannot_be_written_does_not_cost_a_run(clarinet, points):
+    done = clarinet("instrument", "run", "--otlp", "no/folder.json", "--points", points, "--", "touch", "started")
+    assert done.code == 1 and "no/folder.json cannot be written" in done.err, done
+    assert "the program was not started" in done.err and not (clarinet.folder / "started").exists(), done

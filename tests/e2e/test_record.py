@@ -327,6 +327,31 @@ def test_the_exit_code_of_the_command_is_passed_through(newest_runtime, clarinet
     assert done.code == 128 + signal.SIGTERM, done
 
 
+def test_a_signal_to_end_is_passed_on_to_the_command(clarinet):
+    """As the first process of a container the tool alone is told to end."""
+    script = 'trap "exit 5" TERM; touch ready; while :; do sleep 0.05; done'
+    tool = clarinet.start("record", "-p", "exceptions", "-o", "out.clarinet", "--", "sh", "-c", script)
+    wait_until(lambda: (clarinet.folder / "ready").exists())
+    tool.send_signal(signal.SIGTERM)
+    tool.communicate(timeout=PATIENCE)
+    assert tool.returncode == 5
+
+
+def test_a_signal_to_end_is_passed_on_after_the_recording(newest_runtime, sample_command, clarinet):
+    tool = clarinet.start("record", "-p", "exceptions", "-d", "200ms", "-o", "out.clarinet", "--",
+                          *sample_command("ExceptionStorm", "--seconds", 600, "--rate", 20))
+    wait_until(lambda: is_whole(clarinet, clarinet.folder / "out.clarinet"))
+    tool.send_signal(signal.SIGTERM)
+    tool.communicate(timeout=PATIENCE)
+    assert tool.returncode == 128 + signal.SIGTERM
+
+
+def is_whole(clarinet, file):
+    """Its only process has its end: the tool only waits for the command now."""
+    done = clarinet("report", file, "-f", "json")
+    return done.code == 0 and done.json["processes"] and "no end" not in (done.json.get("cut") or "")
+
+
 def test_ctrl_c_stops_early_and_keeps_all(runtime, sample, clarinet):
     with sample("ExceptionStorm", "--rate", 100) as patient:
         tool = clarinet.start("record", "-p", "exceptions", "-d", "600s", "-o", "out.clarinet",
