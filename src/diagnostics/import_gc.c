@@ -9,25 +9,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "clr/gc_events.h"
 #include "diagnostics/import_private.h"
 
-enum {
-    EVENT_START = 1,
-    EVENT_END = 2,
-    EVENT_RESTART_END = 3,
-    EVENT_HEAP_STATS = 4,
-    EVENT_SUSPEND_END = 8,
-    EVENT_SUSPEND_BEGIN = 9,
-    EVENT_TRIGGERED = 35,
-    EVENT_GLOBAL_HISTORY = 205,
-    MECHANISM_COMPACTION = 2,
-    KIND_BACKGROUND = 1,
-    UNDER_WAY = 4,
-    MOST_BYTES = 256,
-    REASON_INDUCED = 1,
-    REASON_INDUCED_NOT_FORCED = 7,
-    REASON_INDUCED_COMPACTING = 10,
-};
+enum { UNDER_WAY = 4, MOST_BYTES = 256 };
 
 enum {
     TIME,
@@ -76,10 +61,10 @@ void import_take_gc(event_import *i, const import_gc_event *event, const uint8_t
 {
     import_gc_event kept = *event;
 
-    if (kept.id != EVENT_START && kept.id != EVENT_END && kept.id != EVENT_RESTART_END &&
-        kept.id != EVENT_HEAP_STATS && kept.id != EVENT_SUSPEND_END &&
-        kept.id != EVENT_SUSPEND_BEGIN && kept.id != EVENT_TRIGGERED &&
-        kept.id != EVENT_GLOBAL_HISTORY)
+    if (kept.id != GC_EVENT_START && kept.id != GC_EVENT_END && kept.id != GC_EVENT_RESTART_END &&
+        kept.id != GC_EVENT_HEAP_STATS && kept.id != GC_EVENT_SUSPEND_END &&
+        kept.id != GC_EVENT_SUSPEND_BEGIN && kept.id != GC_EVENT_TRIGGERED &&
+        kept.id != GC_EVENT_GLOBAL_HISTORY)
         return;
     if (i->gc_count == i->gc_capacity) {
         size_t wish = i->gc_capacity * 2 + 256;
@@ -122,7 +107,7 @@ static collection *find_background(state *s)
     for (size_t k = 0; k < UNDER_WAY; k++) {
         collection *c = &s->under_way[k];
 
-        if (c->is_used && !c->has_ended && c->cells[KIND] == KIND_BACKGROUND)
+        if (c->is_used && !c->has_ended && c->cells[KIND] == GC_KIND_BACKGROUND)
             return c;
     }
     return NULL;
@@ -143,8 +128,7 @@ static void on_start(state *s, const import_gc_event *event, reader *r)
     c->cells[GENERATION] = reader_u32(r);
     c->cells[REASON] = reader_u32(r);
     c->cells[KIND] = reader_u32(r);
-    if (c->cells[REASON] == REASON_INDUCED || c->cells[REASON] == REASON_INDUCED_NOT_FORCED ||
-        c->cells[REASON] == REASON_INDUCED_COMPACTING)
+    if (gc_reason_is_induced(c->cells[REASON]))
         c->cells[STACK] = s->asked_stack;
     s->asked_stack = 0;
     s->newest = c;
@@ -187,7 +171,7 @@ static void on_history(state *s, reader *r)
     reader_skip(r, 8 + 4 * 4); /* budget, heaps, generation, reason */
     if (s->newest == NULL)
         return;
-    s->newest->cells[COMPACTING] = (reader_u32(r) & MECHANISM_COMPACTION) != 0;
+    s->newest->cells[COMPACTING] = (reader_u32(r) & GC_MECHANISM_COMPACTION) != 0;
     reader_u16(r);
     reader_u32(r); /* pause mode */
     s->newest->cells[MEMORY_LOAD] = reader_u32(r);
@@ -242,29 +226,29 @@ static void on_restart(state *s, const import_gc_event *event)
 static void take(state *s, const import_gc_event *event, reader r)
 {
     switch (event->id) {
-    case EVENT_TRIGGERED:
+    case GC_EVENT_TRIGGERED:
         s->asked_stack = event->stack;
         break;
-    case EVENT_SUSPEND_BEGIN:
+    case GC_EVENT_SUSPEND_BEGIN:
         s->is_suspended = true;
         s->suspend_begin = event->time;
         s->suspend_end = 0;
         s->suspend_thread = event->thread;
         s->suspend_reason = reader_u32(&r);
         break;
-    case EVENT_SUSPEND_END:
+    case GC_EVENT_SUSPEND_END:
         s->suspend_end = event->time;
         break;
-    case EVENT_START:
+    case GC_EVENT_START:
         on_start(s, event, &r);
         break;
-    case EVENT_END:
+    case GC_EVENT_END:
         on_end(s, event, &r);
         break;
-    case EVENT_HEAP_STATS:
+    case GC_EVENT_HEAP_STATS:
         on_heap_stats(s, &r);
         break;
-    case EVENT_GLOBAL_HISTORY:
+    case GC_EVENT_GLOBAL_HISTORY:
         on_history(s, &r);
         break;
     default:

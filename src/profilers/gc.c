@@ -13,6 +13,7 @@
 #include "agent/agent.h"
 #include "agent/snapshot.h"
 #include "base/memory.h"
+#include "clr/gc_events.h"
 #include "base/os.h"
 
 enum {
@@ -25,24 +26,6 @@ enum {
     MOST_FRAMES = 64,
     UNDER_WAY = 4, /* one blocking and one background collection, and those not yet written */
     PENDING = 16,
-    REASON_INDUCED = 1,
-    REASON_INDUCED_NOT_FORCED = 7,
-    REASON_INDUCED_COMPACTING = 10,
-    KIND_BACKGROUND = 1,
-};
-
-/* Ids of the runtime's events. */
-enum {
-    EVENT_START = 1,
-    EVENT_END = 2,
-    EVENT_RESTART_END = 3,
-    EVENT_HEAP_STATS = 4,
-    EVENT_SUSPEND_END = 8,
-    EVENT_SUSPEND_BEGIN = 9,
-    EVENT_TRIGGERED = 35,
-    EVENT_HEAP_HISTORY = 204,
-    EVENT_GLOBAL_HISTORY = 205,
-    MECHANISM_COMPACTION = 2, /* bit of GlobalMechanisms */
 };
 
 enum {
@@ -152,22 +135,17 @@ static state *state_of(agent *a)
 
 static bool is_wanted(uint32_t id)
 {
-    return id == EVENT_START || id == EVENT_END || id == EVENT_RESTART_END ||
-           id == EVENT_HEAP_STATS || id == EVENT_SUSPEND_END || id == EVENT_SUSPEND_BEGIN ||
-           id == EVENT_TRIGGERED || id == EVENT_HEAP_HISTORY || id == EVENT_GLOBAL_HISTORY;
-}
-
-static bool is_induced(uint64_t reason)
-{
-    return reason == REASON_INDUCED || reason == REASON_INDUCED_NOT_FORCED ||
-           reason == REASON_INDUCED_COMPACTING;
+    return id == GC_EVENT_START || id == GC_EVENT_END || id == GC_EVENT_RESTART_END ||
+           id == GC_EVENT_HEAP_STATS || id == GC_EVENT_SUSPEND_END ||
+           id == GC_EVENT_SUSPEND_BEGIN || id == GC_EVENT_TRIGGERED ||
+           id == GC_EVENT_HEAP_HISTORY || id == GC_EVENT_GLOBAL_HISTORY;
 }
 
 static bool is_asked_for(const events_event *event)
 {
     reader r = event->data;
 
-    return event->id == EVENT_TRIGGERED && is_induced(reader_u32(&r));
+    return event->id == GC_EVENT_TRIGGERED && gc_reason_is_induced(reader_u32(&r));
 }
 
 static void on_event(agent *a, const events_event *event)
@@ -217,7 +195,7 @@ static collection *find_background(state *s)
     for (size_t i = 0; i < UNDER_WAY; i++) {
         collection *c = &s->under_way[i];
 
-        if (c->is_used && !c->has_ended && c->cells[KIND] == KIND_BACKGROUND)
+        if (c->is_used && !c->has_ended && c->cells[KIND] == GC_KIND_BACKGROUND)
             return c;
     }
     return NULL;
@@ -282,7 +260,7 @@ static void on_start(agent *a, state *s, const gc_event *event, reader *r)
     c->cells[GENERATION] = reader_u32(r);
     c->cells[REASON] = reader_u32(r);
     c->cells[KIND] = reader_u32(r);
-    if (is_induced(c->cells[REASON]))
+    if (gc_reason_is_induced(c->cells[REASON]))
         c->cells[STACK] = take_pending(s, event->thread);
     s->newest = c;
 }
@@ -331,7 +309,7 @@ static void on_history(state *s, reader *r)
     reader_u32(r); /* reason */
     if (s->newest == NULL)
         return;
-    s->newest->cells[COMPACTING] = (reader_u32(r) & MECHANISM_COMPACTION) != 0;
+    s->newest->cells[COMPACTING] = (reader_u32(r) & GC_MECHANISM_COMPACTION) != 0;
     reader_u16(r);
     reader_u32(r); /* pause mode */
     s->newest->cells[MEMORY_LOAD] = reader_u32(r);
@@ -426,33 +404,33 @@ static void take_record(agent *a, unsigned kind, const void *payload, size_t len
     (void)kind;
     (void)length;
     switch (event->id) {
-    case EVENT_TRIGGERED:
+    case GC_EVENT_TRIGGERED:
         if (event->frames != 0)
             put_pending(s, event->thread,
                         names_stack_of(&a->names, (const uintptr_t *)(const void *)(bytes + padded),
                                        event->frames, true, event->cut != 0));
         break;
-    case EVENT_SUSPEND_BEGIN:
+    case GC_EVENT_SUSPEND_BEGIN:
         s->is_suspended = true;
         s->suspend_begin = event->time;
         s->suspend_end = 0;
         break;
-    case EVENT_SUSPEND_END:
+    case GC_EVENT_SUSPEND_END:
         s->suspend_end = event->time;
         break;
-    case EVENT_START:
+    case GC_EVENT_START:
         on_start(a, s, event, &r);
         break;
-    case EVENT_END:
+    case GC_EVENT_END:
         on_end(a, s, event, &r);
         break;
-    case EVENT_HEAP_STATS:
+    case GC_EVENT_HEAP_STATS:
         on_heap_stats(s, &r);
         break;
-    case EVENT_HEAP_HISTORY:
+    case GC_EVENT_HEAP_HISTORY:
         on_heap_history(s, &r);
         break;
-    case EVENT_GLOBAL_HISTORY:
+    case GC_EVENT_GLOBAL_HISTORY:
         on_history(s, &r);
         break;
     default:

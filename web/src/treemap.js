@@ -100,6 +100,25 @@ function worstRatio(largest, smallest, sum, side) {
     return Math.max((side * side * largest) / s, s / Math.max(1e-9, side * side * smallest));
 }
 
+/**
+ * A treemap of a view that says of a node {name, facts, more}: what is shown at the pointer and said.
+ * @param {{choose: (node: number) => void, facts: (node: number) => {name: string, facts: string, more: string}}} view
+ */
+export function treemapOf(view) {
+    return new Treemap({
+        chosen: (node) => view.choose(node),
+        describe: (node) => {
+            const { name, facts, more } = view.facts(node);
+            return [
+                el('div', { class: 'tip-name', text: name }),
+                el('div', { text: facts }),
+                el('div', { class: 'muted', text: more }),
+            ];
+        },
+        say: (node) => Object.values(view.facts(node)).join(', '),
+    });
+}
+
 export class Treemap {
     /** @param {{chosen: (node: number) => void, describe: (node: number) => Node[], say: (node: number) => string}} owner */
     constructor(owner) {

@@ -5,7 +5,7 @@ import { breakable, choice, el, fill } from './dom.js';
 import { bytes, percent, shortNumber } from './format.js';
 import { bar, grid } from './grid.js';
 import { hashText, seriesColour, themeColours } from './colors.js';
-import { Treemap } from './treemap.js';
+import { treemapOf } from './treemap.js';
 
 export class HeapView {
     constructor() {
@@ -13,18 +13,7 @@ export class HeapView {
         this.way = 0;
         this.memories = new Map();
         this.path = el('nav', { class: 'path', 'aria-label': 'Path in the map' });
-        this.treemap = new Treemap({
-            chosen: (node) => this.choose(node),
-            describe: (node) => {
-                const { name, facts, more } = this.facts(node);
-                return [
-                    el('div', { class: 'tip-name', text: name }),
-                    el('div', { text: facts }),
-                    el('div', { class: 'muted', text: more }),
-                ];
-            },
-            say: (node) => Object.values(this.facts(node)).join(', '),
-        });
+        this.treemap = treemapOf(this);
         this.element = el('div', { class: 'view view-heap' });
     }
 

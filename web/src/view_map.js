@@ -3,7 +3,7 @@
 import { el, fill } from './dom.js';
 import { percent, typeAndMethod, weight } from './format.js';
 import { moduleColours, themeColours } from './colors.js';
-import { Treemap } from './treemap.js';
+import { treemapOf } from './treemap.js';
 import { PairTable } from './pairs.js';
 import { CATEGORY_NAMES } from './model.js';
 
@@ -13,18 +13,7 @@ export class MapView {
         this.app = app;
         this.root = 0;
         this.path = el('nav', { class: 'path', 'aria-label': 'Path in the map' });
-        this.treemap = new Treemap({
-            chosen: (node) => this.choose(node),
-            describe: (node) => {
-                const { name, facts, more } = this.facts(node);
-                return [
-                    el('div', { class: 'tip-name', text: name }),
-                    el('div', { text: facts }),
-                    el('div', { class: 'muted', text: more }),
-                ];
-            },
-            say: (node) => Object.values(this.facts(node)).join(', '),
-        });
+        this.treemap = treemapOf(this);
         this.element = el(
             'div',
             { class: 'view view-map' },
