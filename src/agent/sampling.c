@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
+#include "recording/tables.h"
 
 enum { LIST_EVERY_MS = 1000 };
 
@@ -27,11 +28,7 @@ struct sampling {
 
 static const unsigned ENGINE_OF[SAMPLING_KINDS] = {ENGINE_INDEX_cpu, ENGINE_INDEX_wall};
 
-const recording_column SAMPLING_COLUMNS[SAMPLING_COLUMN_COUNT] = {
-    {RECORDING_TIME, "time", ""},      {RECORDING_THREAD_ID, "thread", ""},
-    {RECORDING_STACK_ID, "stack", ""}, {RECORDING_DURATION, "weight", ""},
-    {RECORDING_U64, "state", ""},
-};
+const recording_column SAMPLING_COLUMNS[SAMPLING_COLUMN_COUNT] = {TABLES_SAMPLES(TABLES_COLUMN)};
 
 const char *const SAMPLING_LOSS_NAMES[SAMPLING_LOSSES] = {
 #define X(name, text) text,

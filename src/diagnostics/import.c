@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "clarinet/names.h"
 #include "diagnostics/import_private.h"
+#include "recording/tables.h"
 
 enum {
     CHUNK = 1 << 20,
@@ -154,7 +155,7 @@ static uint32_t read_string(event_import *i, reader *r)
 
 static void take_exception(event_import *i, const nettrace_event *event, uint64_t time, reader *r)
 {
-    enum { TIME, THREAD, TYPE, MESSAGE, STACK, CAUGHT_IN, FLAGS, COUNT, INNER, ROW, COLUMNS };
+    enum { TABLES_EXCEPTIONS(TABLES_CELL) COLUMNS };
     uint64_t cells[COLUMNS] = {[TIME] = time, [THREAD] = event->thread_id, [COUNT] = 1};
     buffer *text = &i->names.text;
 
@@ -172,7 +173,7 @@ static void take_exception(event_import *i, const nettrace_event *event, uint64_
 
 static void take_allocation(event_import *i, const nettrace_event *event, uint64_t time, reader *r)
 {
-    enum { TIME, THREAD, STACK, TYPE, BYTES, SIZE, KIND, COLUMNS };
+    enum { TABLES_ALLOCATIONS(TABLES_CELL) COLUMNS };
     uint64_t cells[COLUMNS] = {[TIME] = time, [THREAD] = event->thread_id, [KIND] = KIND_TICK};
 
     reader_u32(r); /* amount, in 32 bits */
@@ -195,7 +196,7 @@ static void take_allocation(event_import *i, const nettrace_event *event, uint64
 
 static void take_contention(event_import *i, const nettrace_event *event, uint64_t time, reader *r)
 {
-    enum { TIME, THREAD, STACK, WEIGHT, OWNER, TYPE, KIND, FLAGS, COUNT, COLUMNS };
+    enum { TABLES_WAITS(TABLES_CELL) COLUMNS };
     import_thread *thread = thread_of(i, event->thread_id);
     bool is_native = reader_u8(r) != 0; /* a lock of the runtime's own */
 
@@ -236,7 +237,7 @@ static void take_compiling(event_import *i, const nettrace_event *event, uint64_
 
 static void take_compiled(event_import *i, const nettrace_event *event, uint64_t time, reader *r)
 {
-    enum { TIME, THREAD, METHOD, NAME, WEIGHT, TIER, IL_SIZE, CODE_SIZE, COLUMNS };
+    enum { TABLES_COMPILATIONS(TABLES_CELL) COLUMNS };
     uint64_t cells[COLUMNS] = {[TIME] = time, [THREAD] = event->thread_id};
     uint64_t length = 0;
     uint64_t method;

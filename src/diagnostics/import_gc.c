@@ -11,33 +11,11 @@
 #include "base/memory.h"
 #include "clr/gc_events.h"
 #include "diagnostics/import_private.h"
+#include "recording/tables.h"
 
 enum { UNDER_WAY = 4, MOST_BYTES = 256 };
 
-enum {
-    TIME,
-    THREAD,
-    NUMBER,
-    GENERATION,
-    REASON,
-    KIND,
-    DURATION,
-    PAUSE,
-    SUSPENDING,
-    GEN0,
-    GEN1,
-    GEN2,
-    LOH,
-    POH,
-    PROMOTED,
-    FINALIZED,
-    PINNED,
-    HANDLES,
-    COMPACTING,
-    MEMORY_LOAD,
-    STACK,
-    COLUMNS
-};
+enum { TABLES_COLLECTIONS(TABLES_CELL) COLUMNS };
 
 typedef struct {
     bool is_used;

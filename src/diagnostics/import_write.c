@@ -9,114 +9,18 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "diagnostics/import_private.h"
+#include "recording/tables.h"
 
 enum { PIECE = 1 << 20 };
 static const char MAGIC[] = "Nettrace";
 
-#define TIME                                                                                       \
-    {                                                                                              \
-        RECORDING_TIME, "time", ""                                                                 \
-    }
-#define THREAD                                                                                     \
-    {                                                                                              \
-        RECORDING_THREAD_ID, "thread", ""                                                          \
-    }
-#define STACK                                                                                      \
-    {                                                                                              \
-        RECORDING_STACK_ID, "stack", ""                                                            \
-    }
-#define WEIGHT                                                                                     \
-    {                                                                                              \
-        RECORDING_DURATION, "weight", ""                                                           \
-    }
-#define TEXT(n)                                                                                    \
-    {                                                                                              \
-        RECORDING_STRING_ID, n, ""                                                                 \
-    }
-#define NUMBER(n)                                                                                  \
-    {                                                                                              \
-        RECORDING_U64, n, ""                                                                       \
-    }
-#define BYTES(n)                                                                                   \
-    {                                                                                              \
-        RECORDING_U64, n, "bytes"                                                                  \
-    }
-#define LASTING(n)                                                                                 \
-    {                                                                                              \
-        RECORDING_DURATION, n, ""                                                                  \
-    }
-
-/* The same names and meanings as the profilers' own tables; docs/recording.md. */
-static const recording_column SAMPLES[] = {TIME, THREAD, STACK, WEIGHT, NUMBER("state")};
-static const recording_column EXCEPTIONS[] = {
-    TIME,
-    THREAD,
-    TEXT("type"),
-    TEXT("message"),
-    STACK,
-    {RECORDING_METHOD_ID, "caught_in", ""},
-    NUMBER("flags"),
-    NUMBER("count"),
-    TEXT("inner"),
-    NUMBER("row"),
-};
-static const recording_column WAITS[] = {
-    TIME,
-    THREAD,
-    STACK,
-    WEIGHT,
-    {RECORDING_THREAD_ID, "owner", ""},
-    TEXT("type"),
-    NUMBER("kind"),
-    NUMBER("flags"),
-    NUMBER("count"),
-};
-static const recording_column ALLOCATIONS[] = {
-    TIME, THREAD, STACK, TEXT("type"), BYTES("bytes"), BYTES("size"), NUMBER("kind"),
-};
-static const recording_column COMPILATIONS[] = {
-    TIME,
-    THREAD,
-    {RECORDING_METHOD_ID, "method", ""},
-    TEXT("name"),
-    WEIGHT,
-    NUMBER("tier"),
-    BYTES("il_size"),
-    BYTES("code_size"),
-};
-static const recording_column COLLECTIONS[] = {
-    TIME,
-    THREAD,
-    NUMBER("number"),
-    NUMBER("generation"),
-    NUMBER("reason"),
-    NUMBER("kind"),
-    LASTING("duration"),
-    LASTING("pause"),
-    LASTING("suspending"),
-    BYTES("gen0"),
-    BYTES("gen1"),
-    BYTES("gen2"),
-    BYTES("loh"),
-    BYTES("poh"),
-    BYTES("promoted"),
-    NUMBER("finalization_promoted"),
-    NUMBER("pinned"),
-    NUMBER("handles"),
-    NUMBER("compacting"),
-    {RECORDING_U64, "memory_load", "percent"},
-    STACK,
-};
-static const recording_column PAUSES[] = {
-    TIME,
-    THREAD,
-    STACK,
-    WEIGHT,
-    LASTING("suspending"),
-    NUMBER("reason"),
-    {RECORDING_THREAD_ID, "last_thread", ""},
-    LASTING("last_after"),
-};
+static const recording_column SAMPLES[] = {TABLES_SAMPLES(TABLES_COLUMN)};
+static const recording_column EXCEPTIONS[] = {TABLES_EXCEPTIONS(TABLES_COLUMN)};
+static const recording_column WAITS[] = {TABLES_WAITS(TABLES_COLUMN)};
+static const recording_column ALLOCATIONS[] = {TABLES_ALLOCATIONS(TABLES_COLUMN)};
+static const recording_column COMPILATIONS[] = {TABLES_COMPILATIONS(TABLES_COLUMN)};
+static const recording_column COLLECTIONS[] = {TABLES_COLLECTIONS(TABLES_COLUMN)};
+static const recording_column PAUSES[] = {TABLES_PAUSES(TABLES_COLUMN)};
 
 #define TABLE(name, profiler, columns)                                                             \
     {                                                                                              \

@@ -17,6 +17,7 @@
 #include "agent/snapshot.h"
 #include "base/memory.h"
 #include "base/os.h"
+#include "recording/tables.h"
 
 enum {
     SELF = ENGINE_INDEX_allocations,
@@ -33,14 +34,9 @@ enum {
 };
 #define MEAN_DISTANCE 102400.0
 
-enum { TIME, THREAD, STACK, TYPE, BYTES, SIZE, KIND, COLUMNS };
+enum { TABLES_ALLOCATIONS(TABLES_CELL) COLUMNS };
 
-static const recording_column ALLOCATION_COLUMNS[COLUMNS] = {
-    [TIME] = {RECORDING_TIME, "time", ""},       [THREAD] = {RECORDING_THREAD_ID, "thread", ""},
-    [STACK] = {RECORDING_STACK_ID, "stack", ""}, [TYPE] = {RECORDING_STRING_ID, "type", ""},
-    [BYTES] = {RECORDING_U64, "bytes", "bytes"}, [SIZE] = {RECORDING_U64, "size", "bytes"},
-    [KIND] = {RECORDING_U64, "kind", ""},
-};
+static const recording_column ALLOCATION_COLUMNS[COLUMNS] = {TABLES_ALLOCATIONS(TABLES_COLUMN)};
 static const recording_table TABLES[] = {
     {"allocations", "allocations", ALLOCATION_COLUMNS, COLUMNS}};
 static const char *const LOSSES[] = {"ring full", "stack not available"};

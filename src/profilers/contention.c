@@ -24,6 +24,7 @@
 #include "agent/tally.h"
 #include "base/memory.h"
 #include "base/os.h"
+#include "recording/tables.h"
 
 enum {
     SELF = ENGINE_INDEX_contention,
@@ -53,15 +54,9 @@ enum {
     LARGEST_HANDLE = 1 << 30,
 };
 
-enum { TIME, THREAD, STACK, WEIGHT, OWNER, TYPE, KIND, FLAGS, COUNT, COLUMNS };
+enum { TABLES_WAITS(TABLES_CELL) COLUMNS };
 
-static const recording_column WAIT_COLUMNS[COLUMNS] = {
-    [TIME] = {RECORDING_TIME, "time", ""},        [THREAD] = {RECORDING_THREAD_ID, "thread", ""},
-    [STACK] = {RECORDING_STACK_ID, "stack", ""},  [WEIGHT] = {RECORDING_DURATION, "weight", ""},
-    [OWNER] = {RECORDING_THREAD_ID, "owner", ""}, [TYPE] = {RECORDING_STRING_ID, "type", ""},
-    [KIND] = {RECORDING_U64, "kind", ""},         [FLAGS] = {RECORDING_U64, "flags", ""},
-    [COUNT] = {RECORDING_U64, "count", ""},
-};
+static const recording_column WAIT_COLUMNS[COLUMNS] = {TABLES_WAITS(TABLES_COLUMN)};
 static const recording_table TABLES[] = {{"waits", "contention", WAIT_COLUMNS, COLUMNS}};
 static const char *const LOSSES[] = {
     "ring full",

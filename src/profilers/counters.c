@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
+#include "recording/tables.h"
 
 enum {
     SELF = ENGINE_INDEX_counters,
@@ -28,18 +29,9 @@ enum {
 };
 #define NO_KEYWORDS (UINT64_C(1) << 40)
 
-enum { TIME, PROVIDER, NAME, TITLE, UNIT, KIND, INTERVAL, VALUE, COLUMNS };
+enum { TABLES_COUNTERS(TABLES_CELL) COLUMNS };
 
-static const recording_column COUNTER_COLUMNS[COLUMNS] = {
-    [TIME] = {RECORDING_TIME, "time", ""},
-    [PROVIDER] = {RECORDING_STRING_ID, "provider", ""},
-    [NAME] = {RECORDING_STRING_ID, "name", ""},
-    [TITLE] = {RECORDING_STRING_ID, "title", ""},
-    [UNIT] = {RECORDING_STRING_ID, "unit", ""},
-    [KIND] = {RECORDING_U64, "kind", ""},
-    [INTERVAL] = {RECORDING_U64, "interval", "ns"},
-    [VALUE] = {RECORDING_F64, "value", ""},
-};
+static const recording_column COUNTER_COLUMNS[COLUMNS] = {TABLES_COUNTERS(TABLES_COLUMN)};
 static const recording_table TABLES[] = {{"counters", "counters", COUNTER_COLUMNS, COLUMNS}};
 static const char *const LOSSES[] = {"ring full", "value too long", "value not understood"};
 static const events_wish WISHES[] = {

@@ -12,6 +12,7 @@
 #include "clarinet/names.h"
 #include "profilers/exception_stack.h"
 #include "profilers/exceptions_private.h"
+#include "recording/tables.h"
 
 enum {
     HELD = 4096,
@@ -26,15 +27,10 @@ enum {
     FLAGS_ENDED = FLAG_CAUGHT | FLAG_UNCAUGHT | FLAG_RUNTIME,
 };
 
-enum { TIME, THREAD, TYPE, MESSAGE, STACK, CAUGHT_IN, FLAGS, COUNT, INNER_TEXT, ROW };
+enum { TABLES_EXCEPTIONS(TABLES_CELL) };
 
 static const recording_column EXCEPTION_COLUMNS[EXCEPTIONS_COLUMNS] = {
-    {RECORDING_TIME, "time", ""},       {RECORDING_THREAD_ID, "thread", ""},
-    {RECORDING_STRING_ID, "type", ""},  {RECORDING_STRING_ID, "message", ""},
-    {RECORDING_STACK_ID, "stack", ""},  {RECORDING_METHOD_ID, "caught_in", ""},
-    {RECORDING_U64, "flags", ""},       {RECORDING_U64, "count", ""},
-    {RECORDING_STRING_ID, "inner", ""}, {RECORDING_U64, "row", ""},
-};
+    TABLES_EXCEPTIONS(TABLES_COLUMN)};
 const recording_table EXCEPTIONS_TABLE = {"exceptions", "exceptions", EXCEPTION_COLUMNS,
                                           EXCEPTIONS_COLUMNS};
 
@@ -247,7 +243,7 @@ static void take_thrown(agent *a, exceptions_state *s, const exception_thrown *r
     text_append_utf16(&message, units, record->units);
     row->cells[MESSAGE] = intern(a, &message);
     buffer_free(&message);
-    row->cells[INNER_TEXT] = inner_of(a, s, record, units + record->units);
+    row->cells[INNER] = inner_of(a, s, record, units + record->units);
 }
 
 /* The method that catches, by an address in it: that is safe to ask for, the function's id is not

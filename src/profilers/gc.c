@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "clr/gc_events.h"
 #include "base/os.h"
+#include "recording/tables.h"
 
 enum {
     SELF = ENGINE_INDEX_gc,
@@ -28,60 +29,9 @@ enum {
     PENDING = 16,
 };
 
-enum {
-    TIME,
-    THREAD,
-    NUMBER,
-    GENERATION,
-    REASON,
-    KIND,
-    DURATION,
-    PAUSE,
-    SUSPENDING,
-    GEN0,
-    GEN1,
-    GEN2,
-    LOH,
-    POH,
-    PROMOTED,
-    FINALIZED,
-    PINNED,
-    HANDLES,
-    COMPACTING,
-    MEMORY_LOAD,
-    STACK,
-    ALLOCATED,
-    COLLECTED,
-    FREE,
-    COLUMNS
-};
+enum { TABLES_COLLECTIONS(TABLES_CELL) COLUMNS };
 
-static const recording_column GC_COLUMNS[COLUMNS] = {
-    [TIME] = {RECORDING_TIME, "time", ""},
-    [THREAD] = {RECORDING_THREAD_ID, "thread", ""},
-    [NUMBER] = {RECORDING_U64, "number", ""},
-    [GENERATION] = {RECORDING_U64, "generation", ""},
-    [REASON] = {RECORDING_U64, "reason", ""},
-    [KIND] = {RECORDING_U64, "kind", ""},
-    [DURATION] = {RECORDING_DURATION, "duration", ""},
-    [PAUSE] = {RECORDING_DURATION, "pause", ""},
-    [SUSPENDING] = {RECORDING_DURATION, "suspending", ""},
-    [GEN0] = {RECORDING_U64, "gen0", "bytes"},
-    [GEN1] = {RECORDING_U64, "gen1", "bytes"},
-    [GEN2] = {RECORDING_U64, "gen2", "bytes"},
-    [LOH] = {RECORDING_U64, "loh", "bytes"},
-    [POH] = {RECORDING_U64, "poh", "bytes"},
-    [PROMOTED] = {RECORDING_U64, "promoted", "bytes"},
-    [FINALIZED] = {RECORDING_U64, "finalization_promoted", ""},
-    [PINNED] = {RECORDING_U64, "pinned", ""},
-    [HANDLES] = {RECORDING_U64, "handles", ""},
-    [COMPACTING] = {RECORDING_U64, "compacting", ""},
-    [MEMORY_LOAD] = {RECORDING_U64, "memory_load", "percent"},
-    [STACK] = {RECORDING_STACK_ID, "stack", ""},
-    [ALLOCATED] = {RECORDING_U64, "allocated", "bytes"},
-    [COLLECTED] = {RECORDING_U64, "collected_size", "bytes"},
-    [FREE] = {RECORDING_U64, "free", "bytes"},
-};
+static const recording_column GC_COLUMNS[COLUMNS] = {TABLES_COLLECTIONS(TABLES_COLUMN)};
 static const recording_table TABLES[] = {{"collections", "gc", GC_COLUMNS, COLUMNS}};
 static const char *const LOSSES[] = {
     "ring full",

@@ -18,6 +18,7 @@
 #include "base/os.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "recording/tables.h"
 
 enum {
     SELF = ENGINE_INDEX_http,
@@ -47,15 +48,9 @@ enum {
 typedef enum { RECORD_START, RECORD_STOP, RECORD_FAILED, RECORD_STATUS } record_kind;
 
 enum { STATE_DONE, STATE_FAILED, STATE_RUNNING };
-enum { TIME, THREAD, KIND, NAME, STATUS, WEIGHT, STATE, INSIDE, ERROR, ID, COLUMNS };
+enum { TABLES_REQUESTS(TABLES_CELL) COLUMNS };
 
-static const recording_column COLUMN_LIST[COLUMNS] = {
-    [TIME] = {RECORDING_TIME, "time", ""},        [THREAD] = {RECORDING_THREAD_ID, "thread", ""},
-    [KIND] = {RECORDING_U64, "kind", ""},         [NAME] = {RECORDING_STRING_ID, "name", ""},
-    [STATUS] = {RECORDING_U64, "status", ""},     [WEIGHT] = {RECORDING_DURATION, "weight", "ns"},
-    [STATE] = {RECORDING_U64, "state", ""},       [INSIDE] = {RECORDING_STRING_ID, "inside", ""},
-    [ERROR] = {RECORDING_STRING_ID, "error", ""}, [ID] = {RECORDING_U64, "id", ""},
-};
+static const recording_column COLUMN_LIST[COLUMNS] = {TABLES_REQUESTS(TABLES_COLUMN)};
 static const recording_table TABLES[] = {{"requests", "http", COLUMN_LIST, COLUMNS}};
 static const char *const LOSSES[] = {"ring full", "too many at once", "begun before the recording",
                                      "without an activity"};

@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
+#include "recording/tables.h"
 
 enum {
     SELF = ENGINE_INDEX_jit,
@@ -34,18 +35,9 @@ enum {
     UNDER_WAY = 256,
 };
 
-enum { TIME, THREAD, METHOD, NAME, WEIGHT, TIER, IL_SIZE, CODE_SIZE, COLUMNS };
+enum { TABLES_COMPILATIONS(TABLES_CELL) COLUMNS };
 
-static const recording_column COMPILATION_COLUMNS[COLUMNS] = {
-    [TIME] = {RECORDING_TIME, "time", ""},
-    [THREAD] = {RECORDING_THREAD_ID, "thread", ""},
-    [METHOD] = {RECORDING_METHOD_ID, "method", ""},
-    [NAME] = {RECORDING_STRING_ID, "name", ""},
-    [WEIGHT] = {RECORDING_DURATION, "weight", ""},
-    [TIER] = {RECORDING_U64, "tier", ""},
-    [IL_SIZE] = {RECORDING_U64, "il_size", "bytes"},
-    [CODE_SIZE] = {RECORDING_U64, "code_size", "bytes"},
-};
+static const recording_column COMPILATION_COLUMNS[COLUMNS] = {TABLES_COMPILATIONS(TABLES_COLUMN)};
 static const recording_table TABLES[] = {{"compilations", "jit", COMPILATION_COLUMNS, COLUMNS}};
 static const char *const LOSSES[] = {"ring full", "compilation not timed: its begin was not seen"};
 static const events_wish WISHES[] = {{EVENTS_RUNTIME, EVENTS_KEYWORD_JIT, 5, NULL}};

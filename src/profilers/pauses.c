@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "stackwalk/peek.h"
+#include "recording/tables.h"
 
 enum {
     SELF = ENGINE_INDEX_pauses,
@@ -28,18 +29,9 @@ enum {
     HELD_NS = 300000000,
 };
 
-enum { TIME, THREAD, STACK, WEIGHT, SUSPENDING, REASON, LAST_THREAD, LAST_AFTER, COLUMNS };
+enum { TABLES_PAUSES(TABLES_CELL) COLUMNS };
 
-static const recording_column PAUSE_COLUMNS[COLUMNS] = {
-    [TIME] = {RECORDING_TIME, "time", ""},
-    [THREAD] = {RECORDING_THREAD_ID, "thread", ""},
-    [STACK] = {RECORDING_STACK_ID, "stack", ""},
-    [WEIGHT] = {RECORDING_DURATION, "weight", ""},
-    [SUSPENDING] = {RECORDING_DURATION, "suspending", ""},
-    [REASON] = {RECORDING_U64, "reason", ""},
-    [LAST_THREAD] = {RECORDING_THREAD_ID, "last_thread", ""},
-    [LAST_AFTER] = {RECORDING_DURATION, "last_after", ""},
-};
+static const recording_column PAUSE_COLUMNS[COLUMNS] = {TABLES_PAUSES(TABLES_COLUMN)};
 static const recording_table TABLES[] = {{"pauses", "pauses", PAUSE_COLUMNS, COLUMNS}};
 static const char *const LOSSES[] = {"ring full"};
 

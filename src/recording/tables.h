@@ -1,0 +1,129 @@
+/*
+ * tables: the columns of the tables that more than one writer fills: the profilers in the target,
+ * and the import of the runtime's event stream outside of it. docs/recording.md says what they
+ * mean. Columns are only ever added, at the end.
+ *
+ * A list is used twice by who writes rows, for the places of the cells and for the definition:
+ *
+ *     enum { TABLES_WAITS(TABLES_CELL) COLUMNS };
+ *     static const recording_column WAIT_COLUMNS[COLUMNS] = {TABLES_WAITS(TABLES_COLUMN)};
+ *
+ * Constant; any thread.
+ */
+#ifndef CLARINET_RECORDING_TABLES_H
+#define CLARINET_RECORDING_TABLES_H
+
+#include "recording/encode.h"
+
+#define TABLES_CELL(cell, type, name, unit)   cell,
+#define TABLES_COLUMN(cell, type, name, unit) {type, name, unit},
+
+/* X(cell, type, name, unit) */
+#define TABLES_SAMPLES(X)                                                                          \
+    X(TIME, RECORDING_TIME, "time", "")                                                            \
+    X(THREAD, RECORDING_THREAD_ID, "thread", "")                                                   \
+    X(STACK, RECORDING_STACK_ID, "stack", "")                                                      \
+    X(WEIGHT, RECORDING_DURATION, "weight", "")                                                    \
+    X(STATE, RECORDING_U64, "state", "")
+
+#define TABLES_EXCEPTIONS(X)                                                                       \
+    X(TIME, RECORDING_TIME, "time", "")                                                            \
+    X(THREAD, RECORDING_THREAD_ID, "thread", "")                                                   \
+    X(TYPE, RECORDING_STRING_ID, "type", "")                                                       \
+    X(MESSAGE, RECORDING_STRING_ID, "message", "")                                                 \
+    X(STACK, RECORDING_STACK_ID, "stack", "")                                                      \
+    X(CAUGHT_IN, RECORDING_METHOD_ID, "caught_in", "")                                             \
+    X(FLAGS, RECORDING_U64, "flags", "")                                                           \
+    X(COUNT, RECORDING_U64, "count", "")                                                           \
+    X(INNER, RECORDING_STRING_ID, "inner", "")                                                     \
+    X(ROW, RECORDING_U64, "row", "")
+
+#define TABLES_WAITS(X)                                                                            \
+    X(TIME, RECORDING_TIME, "time", "")                                                            \
+    X(THREAD, RECORDING_THREAD_ID, "thread", "")                                                   \
+    X(STACK, RECORDING_STACK_ID, "stack", "")                                                      \
+    X(WEIGHT, RECORDING_DURATION, "weight", "")                                                    \
+    X(OWNER, RECORDING_THREAD_ID, "owner", "")                                                     \
+    X(TYPE, RECORDING_STRING_ID, "type", "")                                                       \
+    X(KIND, RECORDING_U64, "kind", "")                                                             \
+    X(FLAGS, RECORDING_U64, "flags", "")                                                           \
+    X(COUNT, RECORDING_U64, "count", "")
+
+#define TABLES_ALLOCATIONS(X)                                                                      \
+    X(TIME, RECORDING_TIME, "time", "")                                                            \
+    X(THREAD, RECORDING_THREAD_ID, "thread", "")                                                   \
+    X(STACK, RECORDING_STACK_ID, "stack", "")                                                      \
+    X(TYPE, RECORDING_STRING_ID, "type", "")                                                       \
+    X(BYTES, RECORDING_U64, "bytes", "bytes")                                                      \
+    X(SIZE, RECORDING_U64, "size", "bytes")                                                        \
+    X(KIND, RECORDING_U64, "kind", "")
+
+#define TABLES_COMPILATIONS(X)                                                                     \
+    X(TIME, RECORDING_TIME, "time", "")                                                            \
+    X(THREAD, RECORDING_THREAD_ID, "thread", "")                                                   \
+    X(METHOD, RECORDING_METHOD_ID, "method", "")                                                   \
+    X(NAME, RECORDING_STRING_ID, "name", "")                                                       \
+    X(WEIGHT, RECORDING_DURATION, "weight", "")                                                    \
+    X(TIER, RECORDING_U64, "tier", "")                                                             \
+    X(IL_SIZE, RECORDING_U64, "il_size", "bytes")                                                  \
+    X(CODE_SIZE, RECORDING_U64, "code_size", "bytes")
+
+#define TABLES_COLLECTIONS(X)                                                                      \
+    X(TIME, RECORDING_TIME, "time", "")                                                            \
+    X(THREAD, RECORDING_THREAD_ID, "thread", "")                                                   \
+    X(NUMBER, RECORDING_U64, "number", "")                                                         \
+    X(GENERATION, RECORDING_U64, "generation", "")                                                 \
+    X(REASON, RECORDING_U64, "reason", "")                                                         \
+    X(KIND, RECORDING_U64, "kind", "")                                                             \
+    X(DURATION, RECORDING_DURATION, "duration", "")                                                \
+    X(PAUSE, RECORDING_DURATION, "pause", "")                                                      \
+    X(SUSPENDING, RECORDING_DURATION, "suspending", "")                                            \
+    X(GEN0, RECORDING_U64, "gen0", "bytes")                                                        \
+    X(GEN1, RECORDING_U64, "gen1", "bytes")                                                        \
+    X(GEN2, RECORDING_U64, "gen2", "bytes")                                                        \
+    X(LOH, RECORDING_U64, "loh", "bytes")                                                          \
+    X(POH, RECORDING_U64, "poh", "bytes")                                                          \
+    X(PROMOTED, RECORDING_U64, "promoted", "bytes")                                                \
+    X(FINALIZED, RECORDING_U64, "finalization_promoted", "")                                       \
+    X(PINNED, RECORDING_U64, "pinned", "")                                                         \
+    X(HANDLES, RECORDING_U64, "handles", "")                                                       \
+    X(COMPACTING, RECORDING_U64, "compacting", "")                                                 \
+    X(MEMORY_LOAD, RECORDING_U64, "memory_load", "percent")                                        \
+    X(STACK, RECORDING_STACK_ID, "stack", "")                                                      \
+    X(ALLOCATED, RECORDING_U64, "allocated", "bytes")                                              \
+    X(COLLECTED, RECORDING_U64, "collected_size", "bytes")                                         \
+    X(FREE, RECORDING_U64, "free", "bytes")
+
+#define TABLES_PAUSES(X)                                                                           \
+    X(TIME, RECORDING_TIME, "time", "")                                                            \
+    X(THREAD, RECORDING_THREAD_ID, "thread", "")                                                   \
+    X(STACK, RECORDING_STACK_ID, "stack", "")                                                      \
+    X(WEIGHT, RECORDING_DURATION, "weight", "")                                                    \
+    X(SUSPENDING, RECORDING_DURATION, "suspending", "")                                            \
+    X(REASON, RECORDING_U64, "reason", "")                                                         \
+    X(LAST_THREAD, RECORDING_THREAD_ID, "last_thread", "")                                         \
+    X(LAST_AFTER, RECORDING_DURATION, "last_after", "")
+
+#define TABLES_REQUESTS(X)                                                                         \
+    X(TIME, RECORDING_TIME, "time", "")                                                            \
+    X(THREAD, RECORDING_THREAD_ID, "thread", "")                                                   \
+    X(KIND, RECORDING_U64, "kind", "")                                                             \
+    X(NAME, RECORDING_STRING_ID, "name", "")                                                       \
+    X(STATUS, RECORDING_U64, "status", "")                                                         \
+    X(WEIGHT, RECORDING_DURATION, "weight", "ns")                                                  \
+    X(STATE, RECORDING_U64, "state", "")                                                           \
+    X(INSIDE, RECORDING_STRING_ID, "inside", "")                                                   \
+    X(ERROR, RECORDING_STRING_ID, "error", "")                                                     \
+    X(ID, RECORDING_U64, "id", "")
+
+#define TABLES_COUNTERS(X)                                                                         \
+    X(TIME, RECORDING_TIME, "time", "")                                                            \
+    X(PROVIDER, RECORDING_STRING_ID, "provider", "")                                               \
+    X(NAME, RECORDING_STRING_ID, "name", "")                                                       \
+    X(TITLE, RECORDING_STRING_ID, "title", "")                                                     \
+    X(UNIT, RECORDING_STRING_ID, "unit", "")                                                       \
+    X(KIND, RECORDING_U64, "kind", "")                                                             \
+    X(INTERVAL, RECORDING_U64, "interval", "ns")                                                   \
+    X(VALUE, RECORDING_F64, "value", "")
+
+#endif
