@@ -29,6 +29,8 @@ enum {
     AGENT_TICK_MS = 100,         /* rounds of the own thread while something records */
     AGENT_LONGEST_TICK_MS = 500, /* … while every engine can wait */
     AGENT_SOON_MS = 5,           /* from a first event to its round */
+    AGENT_SOON_ROUNDS = 10,      /* … so often in a second */
+    AGENT_STORM_MS = 50,         /* … and this long after that */
     AGENT_GRACE_MS = 2000,       /* for the tool to say hello, to start, to take the last records */
     AGENT_ALONE_MS = 1500, /* for the tool to connect; with the runtime's detaching under 2 s */
     AGENT_FIRST_SLAB = 16 << 10,
@@ -103,7 +105,9 @@ struct agent {
     atomic_bool waking;
     atomic_bool has_news; /* woken by agent_wake, not by a ring that fills */
     atomic_bool news_told;
-    uint64_t soon_ns;    /* a round before the next tick; 0 = none */
+    uint64_t soon_ns;       /* a round before the next tick; 0 = none */
+    uint64_t news_since_ns; /* rounds for news are counted by the second */
+    unsigned news_rounds;
     atomic_int hurries;  /* rounds asked for by agent_hurry */
     atomic_int hurried;  /* and made */
     atomic_uint unloads; /* modules that went */

@@ -388,13 +388,17 @@ void sampling_threads_judge_again(void)
     lock_give(&sampling_state.guard);
 }
 
-/* Called on the thread that ends. */
+/* Called on the thread that ends, or on the finalizer's for one that has ended before: that one is
+ * found by the next listing. */
 void sampling_on_thread_destroyed(agent *a, ThreadID thread)
 {
-    sampling_thread *t = sampling_thread_at(os_thread_id(), SAMPLING_FIND);
+    uint32_t os_thread = 0;
+    sampling_thread *t;
 
-    (void)a;
-    (void)thread;
+    if (clr_info_get_thread_info(&a->info, thread, &os_thread) == S_OK && os_thread != 0 &&
+        (int)os_thread != os_thread_id())
+        return;
+    t = sampling_thread_at(os_thread_id(), SAMPLING_FIND);
     if (t == NULL)
         return;
     atomic_store(&t->lifetime_ns, os_thread_cpu_ns());

@@ -85,15 +85,28 @@ static int time_to_sleep(const agent *a, uint64_t now)
     return wait;
 }
 
+/* A round costs about the same however much there is to take. So news that go on and on wait longer
+ * than the first ones. */
+static unsigned time_of_news(agent *a, uint64_t now)
+{
+    if (now - a->news_since_ns >= 1000000000u) {
+        a->news_since_ns = now;
+        a->news_rounds = 0;
+    }
+    return ++a->news_rounds <= AGENT_SOON_ROUNDS ? AGENT_SOON_MS : AGENT_STORM_MS;
+}
+
 /* Somebody woke us: a ring that fills is emptied now; a first event may wait a moment for what
  * belongs to it. */
 static void heed_wake(agent *a)
 {
+    uint64_t now = os_monotonic_ns();
+
     if (atomic_load(&a->hurries) != atomic_load(&a->hurried) || atomic_load(&a->events.waking) ||
         !atomic_exchange(&a->has_news, false))
         agent_round(a, false);
     else if (a->soon_ns == 0)
-        a->soon_ns = os_monotonic_ns() + (uint64_t)AGENT_SOON_MS * 1000000;
+        a->soon_ns = now + (uint64_t)time_of_news(a, now) * 1000000;
 }
 
 static void sleep_and_serve(agent *a)

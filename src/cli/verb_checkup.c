@@ -205,7 +205,7 @@ static int choose_profilers(request *q, error *e)
 {
     if (q->command == NULL && q->session.duration_ns == 0)
         q->session.duration_ns = STANDARD_SECONDS * UINT64_C(1000000000);
-    if (session_select_low_cost(&q->selection, q->session.duration_ns, &q->looking, e) != 0)
+    if (session_select_low_cost(&q->selection, &q->looking, e) != 0)
         return e->code;
     return q->also == NULL ? 0 : add_more(q, e);
 }
@@ -448,6 +448,8 @@ static int examine_process(request *q, error *e)
     if (q->heap)
         name_snapshot(q->recording, q->snapshot, sizeof q->snapshot);
     code = check_files(q, e);
+    if (code == 0)
+        code = session_pace_low_cost(&q->selection, process.process_id, q->session.duration_ns, e);
     if (code == 0 && is_terminal)
         cli_show_line("attaching to %s (%d)…", process.name, process.process_id);
     if (code == 0)
@@ -469,7 +471,9 @@ static int examine_command(request *q, error *e)
     session_result result;
 
     name_files(q, q->command[0], os_process_id());
-    if (check_files(q, e) != 0 || session_record_command(&q->session, q->command, &result, e) != 0)
+    if (check_files(q, e) != 0 ||
+        session_pace_low_cost(&q->selection, 0, q->session.duration_ns, e) != 0 ||
+        session_record_command(&q->session, q->command, &result, e) != 0)
         return cli_fail(e);
     tell_trouble(&result);
     if (!result.total.started)

@@ -194,8 +194,11 @@ static int take(session_request *q, json_t *root, error *e)
         take_profiler(q, item, e);
     if (code == 0)
         code = take_duration(q, json_object_get(root, "duration"), e);
-    if (code == 0 && q->selection->count == 0) /* nothing chosen: a checkup */
-        code = session_select_low_cost(q->selection, q->duration_ns, NULL, e);
+    if (code == 0 && q->selection->count == 0) { /* nothing chosen: a checkup */
+        code = session_select_low_cost(q->selection, NULL, e);
+        if (code == 0)
+            code = session_pace_low_cost(q->selection, q->process_id, q->duration_ns, e);
+    }
     if (code == 0) {
         q->tags = request_tags(json_object_get(root, "tags"), e);
         code = q->tags == NULL ? e->code : 0;
