@@ -8,7 +8,10 @@
 // steps each), unhandled (in Main), unhandled-thread, guarded and guarded-thread (unhandled too, but
 // the outermost method has a catch that does not fit), replacing (unhandled, thrown by a finally
 // block on the way of another one to its catch). open: 39 exceptions whose fate is not known
-// yet when the program ends the way --by says: fail-fast or overflow, when stdin is closed. Prints "TYPE thrown=N rethrown=0" for the part gone.
+// yet when the program ends the way --by says: fail-fast or overflow, when stdin is closed. In
+// Ends.cs: twice (replaced more than once), nested (replaced on the way to nobody), remade and departed (--types methods that go
+// when they have thrown), last (five, and the program dies by fail-fast or kill), exit (unhandled,
+// and a handler ends the program with 7). Prints "TYPE thrown=N rethrown=0" for the part gone.
 using System;
 using System.Linq.Expressions;
 using System.Reflection;
@@ -43,6 +46,18 @@ namespace Fates
                 CatchPastLeavingFilter();
             if (parts.Contains(",dynamic,"))
                 Made.Run();
+            if (parts.Contains(",twice,"))
+                Ends.RunTwice();
+            if (parts.Contains(",nested,"))
+                Ends.RunNested();
+            if (parts.Contains(",remade,"))
+                Ends.RunMade(patient.Number("types", 100));
+            if (parts.Contains(",departed,"))
+                Ends.RunUnloaded(patient.Number("types", 20));
+            if (parts.Contains(",last,"))
+                Ends.RunLast(patient.Text("by", "fail-fast"));
+            if (parts.Contains(",exit,"))
+                Ends.RunExit(ThrowUnhandled);
             if (parts.Contains(",open,"))
                 Open.Run(39, patient.Text("by", "fail-fast"));
             if (parts.Contains(",gone,"))

@@ -28,9 +28,11 @@ enum {
     AGENT_RING_SIZE = 1 << 20,
     AGENT_TICK_MS = 100,         /* rounds of the own thread while something records */
     AGENT_LONGEST_TICK_MS = 500, /* … while every engine can wait */
-    AGENT_SOON_MS = 5,           /* from a first event to its round */
-    AGENT_SOON_ROUNDS = 10,      /* … so often in a second */
-    AGENT_STORM_MS = 50,         /* … and this long after that */
+    AGENT_NEWS_ROUNDS = 10,      /* events have their round at once, so often in a second */
+    AGENT_SOON_MS = 5,           /* after that as often this long after them */
+    AGENT_STORM_MS = 50,         /* and then this long */
+    AGENT_UNLOAD_MS = 1000,      /* an assembly waits so long for its methods to be named */
+    AGENT_FORGET_MS = 1000,      /* between two times that names of gone methods are forgotten */
     AGENT_GRACE_MS = 2000,       /* for the tool to say hello, to start, to take the last records */
     AGENT_ALONE_MS = 1500, /* for the tool to connect; with the runtime's detaching under 2 s */
     AGENT_FIRST_SLAB = 16 << 10,
@@ -112,7 +114,9 @@ struct agent {
     atomic_int hurried;  /* and made */
     atomic_uint unloads; /* modules that went */
     unsigned unloads_met;
-    atomic_uint tick; /* counts rounds; callbacks refill their allowances by it */
+    atomic_bool made_went; /* a method made at run time */
+    uint64_t forgot_ns;    /* when the names of such were forgotten */
+    atomic_uint tick;      /* counts rounds; callbacks refill their allowances by it */
     ring events;
     events pipe;
     names names;

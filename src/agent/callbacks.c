@@ -183,10 +183,21 @@ static void on_module_unload_started(void *context, ModuleID module)
     agent *a = context;
 
     (void)module;
+    /* what was thrown in it is named while it can be */
+    if (agent_is_active(a, ENGINE_INDEX_exceptions) && ring_fill(&a->events) != 0)
+        agent_hurry(a, AGENT_UNLOAD_MS);
     atomic_fetch_add(&a->unloads, 1);
     for (unsigned i = 0; i < ENGINE_COUNT; i++)
         if (ENGINES[i]->on_module_unloading != NULL && agent_is_active(a, i))
             ENGINES[i]->on_module_unloading(a);
+}
+
+static void on_dynamic_method_unloaded(void *context, FunctionID function)
+{
+    agent *a = context;
+
+    (void)function;
+    atomic_store_explicit(&a->made_went, true, memory_order_relaxed);
 }
 
 static HRESULT on_rejit_parameters(void *context, ModuleID module, mdMethodDef method,
@@ -233,6 +244,7 @@ const clr_profiler_callbacks AGENT_CALLBACKS = {
     .thread_name_changed = on_thread_named,
     .module_load_finished = on_module_load_finished,
     .module_unload_started = on_module_unload_started,
+    .dynamic_method_unloaded = on_dynamic_method_unloaded,
     .get_rejit_parameters = on_rejit_parameters,
     .rejit_error = on_rejit_error,
     .garbage_collection_started = on_collection_started,

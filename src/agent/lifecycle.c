@@ -66,10 +66,12 @@ void agent_hurry(agent *a, unsigned milliseconds)
         return;
     while ((done = atomic_load(&a->hurried)) - ticket < 0) {
         uint64_t now = os_monotonic_ns();
-        struct timespec left = {0, now >= end ? 0 : (long)(end - now)};
+        struct timespec left;
 
         if (now >= end)
             return;
+        left.tv_sec = (time_t)((end - now) / 1000000000);
+        left.tv_nsec = (long)((end - now) % 1000000000);
         lock_wait(&a->hurried, done, &left);
     }
 }
@@ -136,8 +138,10 @@ int agent_apply_mask(agent *a, error *e)
         }
     }
     /* Whoever names code must hear when it goes: its addresses may be another's next. */
-    if (low != 0 || high != 0)
+    if (low != 0 || high != 0) {
         low |= COR_PRF_MONITOR_MODULE_LOADS;
+        high |= COR_PRF_HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS;
+    }
     /* Without this flag nothing that was recompiled could be taken back; once set, it stays. */
     low |= a->mask_low & COR_PRF_ENABLE_REJIT;
     if (atomic_load(&a->mask_deferred) || atomic_load(&a->phase) != AGENT_RUNNING)
@@ -243,6 +247,7 @@ int agent_start_client(agent *a, client *c, error *e)
         put_profiler(c, &c->selection->items[i], RECORDING_STARTED,
                      started->note != NULL ? started->note(a) : "");
     }
+    agent_enter_runtime(a); /* now, not when the first record waits for it */
     control_put_plain(&c->out.pending, CONTROL_STARTED);
     c->state = CLIENT_RECORDING;
     a->next_tick_ns = os_monotonic_ns() + (uint64_t)AGENT_TICK_MS * 1000000;
@@ -271,11 +276,20 @@ void agent_stop_client(agent *a, client *c)
         put_profiler(c, &c->selection->items[i], RECORDING_STOPPED, "");
 }
 
-/* A module has gone: others may get its ids and its addresses. What was named stays named. */
+/* A module has gone: others may get its ids and its addresses. What was named stays named. Some
+ * programs make methods all the time: theirs are forgotten now and then only. */
 static void forget_unloaded(agent *a)
 {
-    unsigned unloads = atomic_load(&a->unloads);
+    uint64_t now = os_monotonic_ns();
+    unsigned unloads;
 
+    if (atomic_load_explicit(&a->made_went, memory_order_relaxed) &&
+        now - a->forgot_ns > (uint64_t)AGENT_FORGET_MS * 1000000) {
+        atomic_store(&a->made_went, false);
+        atomic_fetch_add(&a->unloads, 1);
+        a->forgot_ns = now;
+    }
+    unloads = atomic_load(&a->unloads);
     if (unloads == a->unloads_met)
         return;
     a->unloads_met = unloads;

@@ -218,6 +218,27 @@ uint32_t names_frame_synthetic(names *n, const char *text)
     return frame.a == 0 ? 0 : frame_by_key(n, 1ull << 62 | frame.a, &frame);
 }
 
+void names_set_made(names *n, uintptr_t inside, const char *name, const char *parameters)
+{
+    names_method made = {.flags = RECORDING_METHOD_DYNAMIC};
+    uint64_t *method;
+
+    if (name == NULL) {
+        table_u64_put(&n->address_ids, inside, 0);
+        return;
+    }
+    made.name = names_intern_text(n, name);
+    made.parameters = parameters[0] == '\0' ? 0 : names_intern_text(n, parameters);
+    /* no FunctionID is as large */
+    method =
+        table_u64_at(&n->method_ids, 1ull << 63 | (uint64_t)made.name << 32 | made.parameters, 0);
+    if (method == NULL)
+        return;
+    if (*method == 0)
+        *method = names_add_method(n, &made);
+    table_u64_put(&n->address_ids, inside, names_frame_managed(n, (uint32_t)*method, 0));
+}
+
 uint32_t names_stack_on(names *n, uint32_t parent, uint32_t frame)
 {
     names_stack stack = {parent, frame};

@@ -96,6 +96,9 @@ uint32_t names_of_token(names *n, ModuleID module, mdMethodDef token);
 /* The same without asking the runtime: 0 when the function was not met yet. For ids that may have
  * become invalid since they were seen. */
 uint32_t names_known_function(const names *n, FunctionID function);
+/* Names the code around an address itself: a method made at run time, which may be gone by now.
+ * `name` NULL takes that back. */
+void names_set_made(names *n, uintptr_t inside, const char *name, const char *parameters);
 /* The type's name as a string id. */
 uint32_t names_of_class(names *n, ClassID class_id);
 

@@ -118,7 +118,7 @@ uint32_t names_frame_at(names *n, uintptr_t address, bool caller, uintptr_t call
     uint64_t known;
     uint32_t frame;
 
-    if (table_u64_get(&n->address_ids, (uint64_t)inside, &known))
+    if (table_u64_get(&n->address_ids, (uint64_t)inside, &known) && known != 0)
         return (uint32_t)known;
     if (n->address_ids.count >= MAXIMUM_ADDRESSES)
         table_u64_free(&n->address_ids);

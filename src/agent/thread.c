@@ -85,19 +85,20 @@ static int time_to_sleep(const agent *a, uint64_t now)
     return wait;
 }
 
-/* A round costs about the same however much there is to take. So news that go on and on wait longer
- * than the first ones. */
+/* How long news wait: the first ones not at all, as the program may die the next moment. A round
+ * costs about the same however much there is to take, so those that go on and on wait longer. */
 static unsigned time_of_news(agent *a, uint64_t now)
 {
     if (now - a->news_since_ns >= 1000000000u) {
         a->news_since_ns = now;
         a->news_rounds = 0;
     }
-    return ++a->news_rounds <= AGENT_SOON_ROUNDS ? AGENT_SOON_MS : AGENT_STORM_MS;
+    if (++a->news_rounds <= AGENT_NEWS_ROUNDS)
+        return 0;
+    return a->news_rounds <= 2 * AGENT_NEWS_ROUNDS ? AGENT_SOON_MS : AGENT_STORM_MS;
 }
 
-/* Somebody woke us: a ring that fills is emptied now; a first event may wait a moment for what
- * belongs to it. */
+/* Somebody woke us: a ring that fills is emptied now. */
 static void heed_wake(agent *a)
 {
     uint64_t now = os_monotonic_ns();

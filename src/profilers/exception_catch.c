@@ -88,6 +88,7 @@ void catch_push(exception_catch *c, catch_thread *t, uint64_t number, uintptr_t 
     atomic_store_explicit(&entry->searched_through, false, memory_order_relaxed);
     atomic_store_explicit(&entry->found, false, memory_order_relaxed);
     atomic_store_explicit(&entry->ended, false, memory_order_relaxed);
+    atomic_store_explicit(&entry->uncaught, false, memory_order_relaxed);
     atomic_store_explicit(&entry->doubtful, false, memory_order_relaxed);
     set_depth(c, t, depth);
 }

@@ -33,6 +33,7 @@ typedef struct {
     atomic_bool searched_through; /* the search has entered the last frame */
     atomic_bool found;            /* a catcher was found: it is on its way there */
     atomic_bool ended;
+    atomic_bool uncaught; /* and how: nobody catches it */
     atomic_bool doubtful;
 } catch_entry;
 

@@ -128,7 +128,7 @@ static void insert(snapshot *s, size_t at, uintptr_t address)
     s->addresses[at] = address;
 }
 
-bool exception_correct_stack(const clr_info *info, snapshot *s, uintptr_t top)
+bool exception_correct_stack(const clr_info *info, snapshot *s, uintptr_t top, exception_made *made)
 {
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
     bool leaf_is_call = exception_follows_call(s->addresses[0]);
@@ -155,6 +155,10 @@ bool exception_correct_stack(const clr_info *info, snapshot *s, uintptr_t top)
             s->addresses[at++] = address;
         } else if (function != 0 && is_made(info, function)) {
             insert(s, at, address);
+            if (made->count < EXCEPTION_MADE) {
+                made->frames[made->count] = at;
+                made->functions[made->count++] = function;
+            }
             if (at++ == 0)
                 leaf_is_call = exception_follows_call(address);
         } else {

@@ -30,6 +30,7 @@ enum {
     MESSAGE_UNITS = 512,
     INNER_UNITS = 256,
     CLASS_NAME = 1024,
+    MADE_NAMES = 1024,
     HURRY_MS = 2000,  /* a program that dies waits so long for its last row */
     DOUBT_TICKS = 30, /* after so many a doubtful one is taken for replaced */
     MEETINGS = 4,     /* so often a class is met that is forgotten each time */
@@ -175,14 +176,29 @@ static void put_contents(exception_thrown *record, const contents *c, WCHAR *uni
 
 /* Whether the leaf is a call. */
 static bool walk(agent *a, exceptions_state *s, uintptr_t thread, uint32_t os_thread,
-                 snapshot *stack)
+                 snapshot *stack, exception_made *made)
 {
     uintptr_t top = os_thread == (uint32_t)os_process_id()
                         ? atomic_load_explicit(&s->main_stack_top, memory_order_relaxed)
                         : thread;
 
     snapshot_walk(&a->info, stack);
-    return stack->count != 0 && exception_correct_stack(&a->info, stack, top);
+    return stack->count != 0 && exception_correct_stack(&a->info, stack, top, made);
+}
+
+/* The names of the stack's methods that were made at run time: later they may be gone. */
+static void name_made(agent *a, const exception_made *made, buffer *text)
+{
+    for (size_t i = 0; i < made->count; i++) {
+        char memory[MADE_NAMES / 4];
+        buffer parameters;
+
+        buffer_fix(&parameters, memory, sizeof memory);
+        clr_append_function(&a->info, made->functions[i], 0, text, &parameters, NULL);
+        buffer_append(text, "", 1);
+        buffer_append(text, parameters.data, parameters.length);
+        buffer_append(text, "", 1);
+    }
 }
 
 /* The latest ones of which nothing more is to be heard. */
@@ -207,18 +223,27 @@ static bool record_thrown(agent *a, exceptions_state *s, uintptr_t thread, Class
                       .capacity = atomic_load_explicit(&s->depth, memory_order_relaxed)};
     uint32_t os_thread = (uint32_t)os_thread_id();
     catch_thread *place;
+    exception_made made = {.count = 0};
+    char names_memory[MADE_NAMES];
+    buffer made_names;
     size_t length;
     exception_thrown *record;
     bool leaf_is_call;
+    WCHAR *units;
     contents c;
 
     if (ring_fill(&a->events) > AGENT_RING_SIZE / 4 * 3) {
         agent_lose(a, EXCEPTIONS_SELF, EXCEPTIONS_LOSS_RING, 1);
         return false;
     }
-    leaf_is_call = walk(a, s, thread, os_thread, &stack);
+    leaf_is_call = walk(a, s, thread, os_thread, &stack, &made);
     read_contents(a, s, class_id, object, &c);
-    length = sizeof *record + stack.count * sizeof *addresses + c.units * sizeof(WCHAR);
+    buffer_fix(&made_names, names_memory, sizeof names_memory);
+    name_made(a, &made, &made_names);
+    if (buffer_failed(&made_names))
+        made.count = made_names.length = 0; /* their texts are not whole */
+    length = sizeof *record + stack.count * sizeof *addresses + c.units * sizeof(WCHAR) +
+             made_names.length;
     record = agent_reserve(a, EXCEPTIONS_SELF, length);
     if (record == NULL)
         return false;
@@ -230,7 +255,13 @@ static bool record_thrown(agent *a, exceptions_state *s, uintptr_t thread, Class
     record->is_cut = stack.cut;
     record->leaf_is_call = leaf_is_call;
     memcpy(record + 1, addresses, stack.count * sizeof *addresses);
-    put_contents(record, &c, (WCHAR *)((uintptr_t *)(record + 1) + stack.count));
+    units = (WCHAR *)((uintptr_t *)(record + 1) + stack.count);
+    put_contents(record, &c, units);
+    record->made_count = (uint8_t)made.count;
+    record->made_length = (uint32_t)made_names.length;
+    for (size_t i = 0; i < made.count; i++)
+        record->made_frames[i] = (uint16_t)made.frames[i];
+    memcpy(units + c.units, made_names.data, made_names.length);
     place = catch_find_or_make(&s->catch, thread, atomic_load(&a->tick));
     if (place != NULL) {
         drop_old(a, s, place);
@@ -341,6 +372,7 @@ static void end_uncaught(agent *a, catch_entry *entry)
     uint64_t number = atomic_load(&entry->number);
 
     atomic_store(&entry->ended, true);
+    atomic_store(&entry->uncaught, true);
     if (number == 0)
         return;
     put_end(a, EXCEPTIONS_RECORD_UNCAUGHT, number, 0);
@@ -364,10 +396,12 @@ static void on_search_enter(agent *a, FunctionID function)
     if (left != 1)
         return;
     atomic_store(&entry->outermost, 0); /* once is enough */
-    if (exception_may_be_caught_in(&a->info, function))
-        atomic_store(&entry->searched_through, true); /* known when the search leaves it */
-    else
+    if (!exception_may_be_caught_in(&a->info, function)) {
         end_uncaught(a, entry);
+        return;
+    }
+    atomic_store(&entry->searched_through, true); /* known when the search leaves it */
+    put_end(a, EXCEPTIONS_RECORD_SEARCHED, atomic_load(&entry->number), 0);
 }
 
 /* The latest exception, when no catcher was found for it and nothing told yet. */
@@ -390,16 +424,31 @@ static void on_search_leave(agent *a)
         end_uncaught(a, entry);
 }
 
+/* The finally blocks on the way of one that nobody catches: what one of them throws takes its
+ * place, and the program may go on. */
+static void go_on_uncaught(catch_thread *place)
+{
+    catch_entry *entry = place == NULL ? NULL : catch_top(place);
+
+    if (entry == NULL || !atomic_exchange(&entry->uncaught, false))
+        return;
+    atomic_store(&entry->found, true);
+    atomic_store(&entry->ended, false);
+}
+
 /* Later runtimes unwind it, when they have told the program's handlers and printed it. */
 static void on_unwind(agent *a)
 {
     catch_thread *place;
     catch_entry *entry = without_catcher(a, &place);
 
-    if (entry == NULL)
+    if (entry == NULL) {
+        go_on_uncaught(place);
         return;
+    }
     if (atomic_load(&entry->searched_through) && !catch_is_in_filter(place)) {
         end_uncaught(a, entry);
+        go_on_uncaught(place);
         return;
     }
     atomic_store(&entry->ended, true);

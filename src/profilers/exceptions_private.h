@@ -14,6 +14,7 @@
 #include "profilers/exception_catch.h"
 #include "profilers/exception_classes.h"
 #include "profilers/exception_object.h"
+#include "profilers/exception_stack.h"
 
 enum {
     EXCEPTIONS_SELF = ENGINE_INDEX_exceptions,
@@ -25,10 +26,11 @@ enum {
     EXCEPTIONS_RECORD_CAUGHT,
     EXCEPTIONS_RECORD_UNCAUGHT,
     EXCEPTIONS_RECORD_CLASS,
-    EXCEPTIONS_RECORD_FOUND,   /* a catcher; it is not entered yet */
-    EXCEPTIONS_RECORD_DOUBT,   /* one that was thrown on its way to the catcher is caught */
-    EXCEPTIONS_RECORD_GOES_ON, /* it is on its way all the same */
-    EXCEPTIONS_RECORD_RUNTIME, /* the runtime itself took it */
+    EXCEPTIONS_RECORD_FOUND,    /* a catcher; it is not entered yet */
+    EXCEPTIONS_RECORD_DOUBT,    /* one that was thrown on its way to the catcher is caught */
+    EXCEPTIONS_RECORD_GOES_ON,  /* it is on its way all the same */
+    EXCEPTIONS_RECORD_RUNTIME,  /* the runtime itself took it */
+    EXCEPTIONS_RECORD_SEARCHED, /* the search for a catcher has reached the last frame */
     EXCEPTIONS_COLUMNS = 10,
     EXCEPTIONS_MOST_FRAMES = 512, /* the catalogue's limit of `depth` */
     EXCEPTION_INNER = 4,          /* inner exceptions that are kept */
@@ -39,7 +41,9 @@ typedef struct {
     uint32_t units;
 } exception_inner_part;
 
-/* A record in the ring; `frames` frames and the units of all messages follow, outer first. */
+/* A record in the ring; `frames` frames follow, then the units of all messages, outer first, then
+ * name and parameters of the methods made at run time, each with a 0 behind it: such a method may
+ * be gone, and another in its place, when the record is taken. */
 typedef struct {
     uint64_t number;
     uint64_t time;
@@ -51,6 +55,9 @@ typedef struct {
     bool is_cut; /* the stack */
     bool message_is_cut;
     bool leaf_is_call;
+    uint8_t made_count;
+    uint16_t made_frames[EXCEPTION_MADE];
+    uint32_t made_length; /* bytes of their texts */
     exception_inner_part inner[EXCEPTION_INNER];
 } exception_thrown;
 
@@ -74,8 +81,9 @@ typedef struct {
     uint64_t cells[EXCEPTIONS_COLUMNS];
     uint64_t doubted; /* since when it may have been replaced; 0 = not */
     uint32_t catcher; /* method that was found; 0 = none, or not known */
+    uint64_t sent;    /* the flags it was sent with, and 1 << 63; 0 = not sent */
     bool is_found;    /* a catcher is */
-    bool sent;
+    bool is_searched; /* the search went to the end */
 } exception_row;
 
 typedef struct {

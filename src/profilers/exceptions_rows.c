@@ -24,8 +24,10 @@ enum {
     FLAG_REPLACED = 8, /* another one was thrown on its way to the catcher */
     FLAG_RUNTIME = 16, /* the runtime itself takes it */
     FLAG_CUT = 32,     /* the message goes on */
-    FLAGS_ENDED = FLAG_CAUGHT | FLAG_UNCAUGHT | FLAG_RUNTIME,
+    FLAGS_ENDED = FLAG_CAUGHT | FLAG_RUNTIME,
 };
+
+#define SENT ((uint64_t)1 << 63)
 
 enum { TABLES_EXCEPTIONS(TABLES_CELL) };
 
@@ -118,10 +120,27 @@ static uint32_t type_of(const exceptions_state *s, const exception_class *class)
     return name->generation == class->generation ? name->string : 0;
 }
 
-static uint32_t stack_of(agent *a, exceptions_state *s, const exception_thrown *record,
-                         const uintptr_t *addresses)
+/* The frames of methods made at run time, as they were named at the throw. `named` = no: they are
+ * forgotten again. */
+static void name_made(agent *a, const exception_thrown *record, const uintptr_t *addresses,
+                      const char *text, bool named)
 {
-    uint64_t hash = table_hash_bytes(addresses, record->frames * sizeof *addresses);
+    for (size_t i = 0; i < record->made_count; i++) {
+        size_t frame = record->made_frames[i];
+        uintptr_t inside = addresses[frame] - (frame != 0 || record->leaf_is_call ? 1 : 0);
+        const char *parameters = text + strlen(text) + 1;
+
+        names_set_made(&a->names, inside, named ? text : NULL, parameters);
+        text = parameters + strlen(parameters) + 1;
+    }
+}
+
+static uint32_t stack_of(agent *a, exceptions_state *s, const exception_thrown *record,
+                         const uintptr_t *addresses, const char *made)
+{
+    uint64_t hash = table_hash_bytes(addresses, record->frames * sizeof *addresses) ^
+                    table_hash_bytes(made, record->made_length);
+    size_t before = a->names.stacks.count;
     uint64_t known;
     uint32_t stack;
 
@@ -140,10 +159,12 @@ static uint32_t stack_of(agent *a, exceptions_state *s, const exception_thrown *
         agent_lose(a, EXCEPTIONS_SELF, EXCEPTIONS_LOSS_DISTINCT, 1);
         return 0;
     }
+    name_made(a, record, addresses, made, true);
     stack =
         names_stack_of(&a->names, addresses, record->frames, record->leaf_is_call, record->is_cut);
+    name_made(a, record, addresses, made, false);
     table_u64_put(&s->stacks, hash, stack);
-    s->kept++;
+    s->kept += a->names.stacks.count != before; /* not when it was only forgotten */
     return stack;
 }
 
@@ -184,9 +205,21 @@ static uint32_t inner_of(agent *a, const exceptions_state *s, const exception_th
 static void emit(agent *a, exception_row *row)
 {
     agent_row(a, EXCEPTIONS_SELF, 0, row->cells);
-    if (row->sent)
+    if (row->sent != 0)
         agent_count_rows(a, EXCEPTIONS_SELF, -1);
-    row->sent = true;
+    row->sent = row->cells[FLAGS] | SENT;
+}
+
+/* It was replaced, and so were those that the one before it had replaced. */
+static void replace(exceptions_state *s, exception_row *row)
+{
+    for (exception_row *other = s->held; other <= row; other++) {
+        if (other != row && (!other->is_found || other->cells[THREAD] != row->cells[THREAD] ||
+                             (other->cells[FLAGS] & FLAGS_ENDED) != 0))
+            continue;
+        other->cells[FLAGS] = (other->cells[FLAGS] & ~(uint64_t)FLAG_UNCAUGHT) | FLAG_REPLACED;
+        other->doubted = 0;
+    }
 }
 
 /* Writes the rows that have come to their end, and each other one once, as it is. Those that were
@@ -198,22 +231,22 @@ static void emit_held(agent *a, exceptions_state *s, uint64_t until, bool last)
 
     /* one that nobody catches ends the program: there is no later round */
     for (size_t i = 0; i < s->held_count && !last; i++)
-        last = (s->held[i].cells[FLAGS] & FLAG_UNCAUGHT) != 0;
+        last = (s->held[i].cells[FLAGS] & ~s->held[i].sent & FLAG_UNCAUGHT) != 0;
     for (size_t i = 0; i < s->held_count; i++) {
         exception_row *row = &s->held[i];
-        bool ended = (row->cells[FLAGS] & FLAGS_ENDED) != 0;
-        bool replaced =
-            row->doubted != 0 && (last || now - row->doubted > (uint64_t)DOUBT_MS * 1000000);
 
-        if (replaced) {
-            row->cells[FLAGS] |= FLAG_REPLACED;
-            row->doubted = 0;
-        }
-        if (ended || replaced || !row->sent)
-            emit(a, row);
-        if (!ended && row->cells[TIME] >= until)
-            s->held[kept++] = *row;
+        if (row->doubted != 0 && (last || now - row->doubted > (uint64_t)DOUBT_MS * 1000000))
+            replace(s, row);
     }
+    for (size_t i = 0; i < s->held_count; i++) {
+        exception_row *row = &s->held[i];
+
+        if (row->sent != (row->cells[FLAGS] | SENT))
+            emit(a, row);
+    }
+    for (size_t i = 0; i < s->held_count; i++)
+        if ((s->held[i].cells[FLAGS] & FLAGS_ENDED) == 0 && s->held[i].cells[TIME] >= until)
+            s->held[kept++] = s->held[i];
     s->held_count = kept;
 }
 
@@ -222,6 +255,7 @@ static void take_thrown(agent *a, exceptions_state *s, const exception_thrown *r
 {
     const uintptr_t *addresses = (const uintptr_t *)(record + 1);
     const WCHAR *units = (const WCHAR *)(const void *)(addresses + record->frames);
+    size_t all_units = record->units;
     buffer message = BUFFER_EMPTY;
     exception_row *row;
 
@@ -231,13 +265,15 @@ static void take_thrown(agent *a, exceptions_state *s, const exception_thrown *r
         emit_held(a, s, s->held[HELD / 2].cells[TIME], false);
     if (s->held_count == HELD)
         emit_held(a, s, UINT64_MAX, false);
+    for (size_t i = 0; i < record->inner_count; i++)
+        all_units += record->inner[i].units;
     row = &s->held[s->held_count++];
     memset(row, 0, sizeof *row);
     row->cells[ROW] = record->number;
     row->cells[TIME] = record->time;
     row->cells[THREAD] = record->thread;
     row->cells[TYPE] = type_of(s, &record->class);
-    row->cells[STACK] = stack_of(a, s, record, addresses);
+    row->cells[STACK] = stack_of(a, s, record, addresses, (const char *)(units + all_units));
     row->cells[COUNT] = 1;
     row->cells[FLAGS] = record->message_is_cut ? FLAG_CUT : 0;
     text_append_utf16(&message, units, record->units);
@@ -259,11 +295,13 @@ static uint32_t catching_method(agent *a, const exception_end *record)
     return frame != NULL && frame->kind == RECORDING_FRAME_MANAGED ? frame->a : 0;
 }
 
-/* Those on their way to a catcher were replaced by one of their thread that nobody catches. */
+/* Those on their way to a catcher, or to the program's end, were replaced by one of their thread
+ * that nobody catches. */
 static void doubt_others(exceptions_state *s, const exception_row *uncaught)
 {
     for (size_t i = 0; i < s->held_count; i++)
-        if (&s->held[i] != uncaught && s->held[i].is_found &&
+        if (&s->held[i] != uncaught &&
+            (s->held[i].is_found || (s->held[i].cells[FLAGS] & FLAG_UNCAUGHT) != 0) &&
             s->held[i].cells[THREAD] == uncaught->cells[THREAD] &&
             (s->held[i].cells[FLAGS] & FLAGS_ENDED) == 0)
             s->held[i].doubted = 1;
@@ -293,6 +331,9 @@ static void take_end(agent *a, exceptions_state *s, unsigned kind, const excepti
         break;
     case EXCEPTIONS_RECORD_RUNTIME:
         row->cells[FLAGS] |= FLAG_RUNTIME;
+        break;
+    case EXCEPTIONS_RECORD_SEARCHED:
+        row->is_searched = true;
         break;
     default:
         row->doubted = kind == EXCEPTIONS_RECORD_DOUBT ? os_monotonic_ns() : 0;
@@ -344,6 +385,11 @@ void exceptions_drain(agent *a, bool last)
     uint64_t unnamed;
 
     s->drained = now;
+    /* the program's own handler of what nobody catches may end it in order */
+    for (size_t i = 0; i < s->held_count && last && atomic_load(&a->phase) == AGENT_ENDING; i++)
+        if (s->held[i].is_searched && !s->held[i].is_found &&
+            (s->held[i].cells[FLAGS] & (FLAGS_ENDED | FLAG_REPLACED)) == 0)
+            s->held[i].cells[FLAGS] |= FLAG_UNCAUGHT;
     emit_held(a, s, now < hold ? 0 : now - hold, last);
     for (uint32_t i = 0; i < EXCEPTION_CLASSES; i++) {
         exception_class class = {i, 0};
