@@ -160,8 +160,8 @@ static void fill_objects(heap *h)
 
 const char *heap_generation_name(uint32_t generation)
 {
-    static const char *const NAMES[MODEL_HEAP_GENERATIONS] = {"gen0",  "gen1",   "gen2",
-                                                              "large", "pinned", "frozen"};
+    static const char *const NAMES[MODEL_HEAP_GENERATIONS] = {"gen0",   "gen1",   "gen2",   "large",
+                                                              "pinned", "frozen", "unknown"};
 
     return generation < MODEL_HEAP_GENERATIONS ? NAMES[generation] : "";
 }
@@ -180,6 +180,8 @@ heap_field heap_field_at(const heap *h, uint32_t node, uint32_t place)
         table_u64_get(&h->fields, number << 32 | inside, &name);
         return HEAP_ELEMENT | (uint32_t)name;
     }
+    if ((class->flags & RECORDING_TYPE_ARRAY) != 0) /* told from outside */
+        return HEAP_ELEMENT;
     table_u64_get(&h->fields, number << 32 | place, &name);
     return (uint32_t)name;
 }

@@ -1,6 +1,8 @@
 /* model_heap: see model_heap.h. */
 #include "analysis/model_heap.h"
 
+#include <stdlib.h>
+
 #include "analysis/model_load.h"
 
 void model_heap_free(model_heap *heap)
@@ -22,6 +24,7 @@ void model_heap_free(model_heap *heap)
     memory_free(heap->first);
     memory_free(heap->targets);
     memory_free(heap->roots);
+    memory_free(heap->ranges);
     memory_free(heap);
 }
 
@@ -283,6 +286,59 @@ static bool load_roots(model *m, model_heap *h, reader *r)
     return true;
 }
 
+static bool load_ranges(model *m, model_heap *h, reader *r)
+{
+    while (!reader_at_end(r)) {
+        uint64_t generation = reader_varint(r), start = reader_varint(r), length = reader_varint(r);
+
+        if (reader_failed(r) || generation >= MODEL_HEAP_NOT_KNOWN || start + length < start)
+            continue;
+        if (!MODEL_GROW(m, h->ranges, h->range_count, h->range_capacity))
+            return false;
+        h->ranges[h->range_count++] =
+            (model_heap_range){start, start + length, (uint8_t)generation};
+    }
+    return true;
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const model_heap_range *x = a, *y = b;
+
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Objects mostly come by rising addresses: the range of the one before is tried first. */
+static void apply_ranges(model_heap *h)
+{
+    size_t at = 0;
+
+    if (h->range_count == 0)
+        return;
+    qsort(h->ranges, h->range_count, sizeof *h->ranges, compare_ranges);
+    for (size_t i = 0; i < h->object_count; i++) {
+        uint64_t address = h->addresses[i];
+        size_t high = h->range_count, low = 0;
+
+        if (h->generations[i] != MODEL_HEAP_NOT_KNOWN)
+            continue;
+        if (address < h->ranges[at].start || address >= h->ranges[at].end) {
+            while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (h->ranges[middle].start <= address)
+                    low = middle + 1;
+                else
+                    high = middle;
+            }
+            if (low == 0 || address >= h->ranges[low - 1].end)
+                continue;
+            at = low - 1;
+        }
+        h->generations[i] = h->ranges[at].generation;
+    }
+}
+
 /* Nothing more comes: of tens of millions of objects, the room for others is worth much. */
 static void trim(model_heap *h)
 {
@@ -316,6 +372,7 @@ static bool load_end(model *m, model_heap *h, reader *r)
     h->ended = true;
     h->trouble = 0;
     trim(h);
+    apply_ranges(h);
     if (status == 0 && h->objects_said == h->object_count && h->references_said == h->target_count)
         return true;
     if (status == 0)
@@ -339,6 +396,7 @@ bool model_load_heap(model *m, model_process *p, reader *r)
     if (attempt != h->attempt) {
         h->attempt = attempt;
         h->object_count = h->target_count = h->root_count = 0;
+        h->range_count = 0;
         h->shape_count = h->shape_place_count = h->string_count = h->text_count = 0;
         h->content_count = 0;
         h->valued_count = h->value_count = 0;
@@ -352,6 +410,8 @@ bool model_load_heap(model *m, model_process *p, reader *r)
         return load_objects(m, h, r);
     case RECORDING_HEAP_ROOTS:
         return load_roots(m, h, r);
+    case RECORDING_HEAP_RANGES:
+        return load_ranges(m, h, r);
     case RECORDING_HEAP_END:
         return load_end(m, h, r);
     default:

@@ -48,7 +48,14 @@ typedef struct {
 } model_heap_valued;
 
 #define MODEL_HEAP_NOT_COMPARED UINT32_MAX
-enum { MODEL_HEAP_GENERATIONS = 6 }; /* 0 to 2, large, pinned, frozen */
+/* 0 to 2, large, pinned, frozen, not known */
+enum { MODEL_HEAP_NOT_KNOWN = 6, MODEL_HEAP_GENERATIONS };
+
+/* Addresses of one generation. */
+typedef struct {
+    uint64_t start, end;
+    uint8_t generation;
+} model_heap_range;
 
 typedef struct model_heap {
     uint64_t attempt; /* the walk that is kept: the last one */
@@ -78,6 +85,8 @@ typedef struct model_heap {
     size_t text_count, text_capacity;
     model_heap_valued *valued; /* by object */
     size_t valued_count, valued_capacity;
+    model_heap_range *ranges; /* for objects that do not say their generation */
+    size_t range_count, range_capacity;
     uint32_t *values; /* words of 4 bytes */
     size_t value_count, value_capacity;
     /* as END says */

@@ -1,5 +1,5 @@
-/* input: the file that a verb looks at: a recording, or a file of events of the runtime, which is
- * read as one. Private to src/cli. */
+/* input: the file that a verb looks at: a recording, a file of events of the runtime (.nettrace) or
+ * of its heap (.gcdump), which are read as one. Private to src/cli. */
 #ifndef CLARINET_CLI_INPUT_H
 #define CLARINET_CLI_INPUT_H
 

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "catalogue/catalogue.h"
 #include "cli/cli.h"
+#include "cli/input.h"
 #include "cli/take.h"
 #include "report/heap_report.h"
 #include "report/report.h"
@@ -237,7 +238,7 @@ static int parse(int argc, char **argv, request *q, error *e)
 static int load(const char *path, model *m, heap *h, error *e)
 {
     const model_process *p;
-    int code = model_load_path(path, 0, m, e);
+    int code = input_load(path, m, e);
 
     if (code != 0)
         return code;

@@ -25,6 +25,7 @@
 #include "agent/heap_walk.h"
 #include "base/memory.h"
 #include "base/os.h"
+#include "recording/tables.h"
 
 enum {
     SELF = ENGINE_INDEX_heap,
@@ -56,16 +57,8 @@ typedef struct {
     uint64_t session_ns; /* how long the runtime took to make the session, and the dump in it */
 } heap;
 
-static const recording_column TYPE_COLUMNS[] = {
-    {RECORDING_U64, "number", ""},         {RECORDING_U64, "class", ""},
-    {RECORDING_U64, "size", "bytes"},      {RECORDING_STRING_ID, "name", ""},
-    {RECORDING_STRING_ID, "assembly", ""}, {RECORDING_U64, "flags", ""},
-    {RECORDING_U64, "element", "bytes"},   {RECORDING_U64, "data", "bytes"},
-};
-static const recording_column FUNCTION_COLUMNS[] = {
-    {RECORDING_U64, "function", ""},
-    {RECORDING_METHOD_ID, "method", ""},
-};
+static const recording_column TYPE_COLUMNS[] = {TABLES_HEAP_TYPES(TABLES_COLUMN)};
+static const recording_column FUNCTION_COLUMNS[] = {TABLES_HEAP_FUNCTIONS(TABLES_COLUMN)};
 static const recording_column STATIC_COLUMNS[] = {
     {RECORDING_U64, "slot", ""},  {RECORDING_STRING_ID, "name", ""}, {RECORDING_U64, "length", ""},
     {RECORDING_U64, "index", ""}, {RECORDING_U64, "class", ""},

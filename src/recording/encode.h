@@ -52,7 +52,12 @@ typedef enum {
 } recording_kind;
 
 /* What a HEAP chunk holds: its first number. */
-enum { RECORDING_HEAP_ROOTS = 2, RECORDING_HEAP_END = 3, RECORDING_HEAP_OBJECTS = 4 };
+enum {
+    RECORDING_HEAP_ROOTS = 2,
+    RECORDING_HEAP_END = 3,
+    RECORDING_HEAP_OBJECTS = 4,
+    RECORDING_HEAP_RANGES = 5,
+};
 /* Flags of a shape: objects of one type whose references are at the same places. */
 enum {
     RECORDING_SHAPE_SIZED = 1,     /* each object says its size */
@@ -71,7 +76,12 @@ enum {
     RECORDING_TYPE_STRING = 16,
 };
 /* What a snapshot is, in its END. */
-enum { RECORDING_HEAP_QUICK = 1, RECORDING_HEAP_STRINGS = 2, RECORDING_HEAP_COLLECTED = 4 };
+enum {
+    RECORDING_HEAP_QUICK = 1,
+    RECORDING_HEAP_STRINGS = 2,
+    RECORDING_HEAP_COLLECTED = 4,
+    RECORDING_HEAP_OUTSIDE = 8, /* told without the agent: no names of fields, no strings */
+};
 /* Kinds of heap roots, and their flags. */
 enum {
     RECORDING_ROOT_STACK = 0,

@@ -126,4 +126,18 @@
     X(INTERVAL, RECORDING_U64, "interval", "ns")                                                   \
     X(VALUE, RECORDING_F64, "value", "")
 
+#define TABLES_HEAP_TYPES(X)                                                                       \
+    X(NUMBER, RECORDING_U64, "number", "")                                                         \
+    X(CLASS, RECORDING_U64, "class", "")                                                           \
+    X(SIZE, RECORDING_U64, "size", "bytes")                                                        \
+    X(NAME, RECORDING_STRING_ID, "name", "")                                                       \
+    X(ASSEMBLY, RECORDING_STRING_ID, "assembly", "")                                               \
+    X(FLAGS, RECORDING_U64, "flags", "")                                                           \
+    X(ELEMENT, RECORDING_U64, "element", "bytes")                                                  \
+    X(DATA, RECORDING_U64, "data", "bytes")
+
+#define TABLES_HEAP_FUNCTIONS(X)                                                                   \
+    X(FUNCTION, RECORDING_U64, "function", "")                                                     \
+    X(METHOD, RECORDING_METHOD_ID, "method", "")
+
 #endif

@@ -163,9 +163,11 @@ int heap_report_object(const heap *h, uint64_t address, size_t top, sink *out, e
     if (code != 0)
         return code;
     put_name(h, o.node, out);
-    sink_format(out, ", %s, retains %s, %s\n", report_amount(h->own[o.node], "bytes", own),
-                report_amount(h->retained[o.node], "bytes", retained),
-                heap_generation_name(h->snapshot->generations[o.node - 1]));
+    sink_format(out, ", %s, retains %s", report_amount(h->own[o.node], "bytes", own),
+                report_amount(h->retained[o.node], "bytes", retained));
+    if (h->snapshot->generations[o.node - 1] != MODEL_HEAP_NOT_KNOWN)
+        sink_format(out, ", %s", heap_generation_name(h->snapshot->generations[o.node - 1]));
+    sink_char(out, '\n');
     put_way(&o, out);
     sink_text(out, "held by\n");
     count = each_reference(h, o.node, false, top, put_holder, out);

@@ -280,6 +280,9 @@ void report_process_title(const model *m, const model_process *p, char *out, siz
 {
     const char *name = model_text(m, p->name);
 
-    snprintf(out, size, "%s (pid %llu)", name[0] == '\0' ? "process" : name,
-             (unsigned long long)p->pid);
+    if (p->pid == 0) /* a file that does not tell it */
+        snprintf(out, size, "%s", name[0] == '\0' ? "process" : name);
+    else
+        snprintf(out, size, "%s (pid %llu)", name[0] == '\0' ? "process" : name,
+                 (unsigned long long)p->pid);
 }

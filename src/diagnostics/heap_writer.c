@@ -1,0 +1,238 @@
+/* heap_writer: see heap_writer.h. */
+#include "diagnostics/heap_writer.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "recording/tables.h"
+
+enum {
+    CHUNK = 1 << 20,
+    MOST_PLACES = 24,  /* of a shape; objects with more references list them */
+    FIRST_PLACE = 1,   /* in words: where a list of references begins */
+    ELEMENT_PLACE = 2, /* of an array's first element, which stands for all */
+    SAID_STEPS = 3,    /* of a list; later ones are as the one of two before */
+    NOT_KNOWN = 6,     /* generation */
+};
+
+enum { TABLES_HEAP_TYPES(TABLES_CELL) TYPE_COLUMNS };
+static const recording_column COLUMNS[TYPE_COLUMNS] = {TABLES_HEAP_TYPES(TABLES_COLUMN)};
+static const recording_table TYPES = {"heap_types", "heap", COLUMNS, TYPE_COLUMNS};
+
+void heap_writer_init(heap_writer *w)
+{
+    memset(w, 0, sizeof *w);
+    table_u64_init(&w->shapes);
+    w->attempt = 1;
+}
+
+void heap_writer_free(heap_writer *w)
+{
+    buffer_free(&w->done);
+    buffer_free(&w->objects);
+    buffer_free(&w->roots);
+    buffer_free(&w->ranges);
+    table_u64_free(&w->shapes);
+    memory_free(w->types);
+}
+
+uint32_t heap_writer_add_type(heap_writer *w, uint32_t name, uint32_t assembly, uint32_t flags)
+{
+    if (w->type_count == w->type_capacity) {
+        size_t capacity = w->type_capacity * 2 + 256;
+        heap_writer_type *grown = memory_resize(w->types, capacity * sizeof *grown);
+
+        if (grown == NULL || capacity > UINT32_MAX) {
+            w->types = grown != NULL ? grown : w->types;
+            w->failed = true;
+            return 0;
+        }
+        w->types = grown;
+        w->type_capacity = capacity;
+    }
+    w->types[w->type_count] = (heap_writer_type){name, assembly, flags, 0};
+    return (uint32_t)w->type_count++;
+}
+
+void heap_writer_begin(heap_writer *w)
+{
+    buffer *all[] = {&w->done, &w->objects, &w->roots, &w->ranges};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        buffer_clear(all[i]);
+    table_u64_free(&w->shapes);
+    table_u64_init(&w->shapes);
+    w->attempt++;
+    w->previous = w->object_count = w->reference_count = w->root_count = 0;
+    w->said_generation = false;
+}
+
+/* Where the next record goes: a chunk that is long enough is closed before. */
+static buffer *room(heap_writer *w, buffer *payload, uint64_t section)
+{
+    if (payload->length > CHUNK) {
+        recording_put_chunk(&w->done, RECORDING_HEAP, 0, 0, payload->data, payload->length);
+        buffer_clear(payload);
+    }
+    if (payload->length == 0) {
+        buffer_append_varint(payload, section);
+        buffer_append_varint(payload, w->attempt);
+    }
+    return payload;
+}
+
+/* The number of the object's shape, with what it means when that is new. */
+static void put_shape(heap_writer *w, buffer *out, uint32_t type, uint32_t flags, uint32_t places)
+{
+    uint64_t key = (uint64_t)type << 16 | (uint64_t)flags << 8 | places;
+    uint64_t *number = table_u64_at(&w->shapes, key, 0);
+    bool is_array = (w->types[type].flags & RECORDING_TYPE_ARRAY) != 0;
+
+    if (number == NULL) {
+        w->failed = true;
+        return;
+    }
+    if (*number != 0) {
+        buffer_append_varint(out, *number);
+        return;
+    }
+    *number = w->shapes.count;
+    buffer_append_varint(out, *number);
+    buffer_append_varint(out, type);
+    buffer_append_varint(out, flags);
+    buffer_append_varint(out, places);
+    for (uint32_t i = 0; i < places; i++)
+        buffer_append_zigzag(out, i == 0 && is_array ? ELEMENT_PLACE : 0);
+}
+
+static uint64_t zigzag(uint64_t difference)
+{
+    return difference << 1 ^ (0 - (difference >> 63));
+}
+
+/* In words of 8 bytes, with its sign. */
+static uint64_t words(uint64_t to, uint64_t from)
+{
+    return (uint64_t)((int64_t)(to - from) / 8);
+}
+
+static void put_list(heap_writer *w, uint64_t address, bool is_array, const uint64_t *targets,
+                     size_t count)
+{
+    int64_t first = (is_array ? ELEMENT_PLACE : 0) - FIRST_PLACE;
+
+    for (size_t i = 0; i < count; i++) {
+        buffer *out = room(w, &w->objects, RECORDING_HEAP_OBJECTS);
+        uint64_t number = zigzag(words(targets[i], address));
+
+        buffer_append_varint(out, number * 2 + (i < SAID_STEPS) + 1);
+        if (i < SAID_STEPS)
+            buffer_append_zigzag(out, i == 0 ? first : 0);
+    }
+    buffer_append_varint(room(w, &w->objects, RECORDING_HEAP_OBJECTS), 0);
+}
+
+void heap_writer_put_object(heap_writer *w, uint64_t address, uint32_t type, uint64_t size,
+                            const uint64_t *targets, size_t count)
+{
+    buffer *out = room(w, &w->objects, RECORDING_HEAP_OBJECTS);
+    heap_writer_type *t = &w->types[type];
+    uint32_t flags = count > MOST_PLACES ? RECORDING_SHAPE_LISTED : 0;
+
+    if (t->size == 0)
+        t->size = size;
+    if (t->size != size)
+        flags |= RECORDING_SHAPE_SIZED;
+    buffer_append_varint(out, zigzag(words(address, w->previous)));
+    w->previous = address;
+    if (!w->said_generation) {
+        buffer_append_varint(out, 0);
+        buffer_append_varint(out, NOT_KNOWN);
+        w->said_generation = true;
+    }
+    put_shape(w, out, type, flags, count > MOST_PLACES ? 0 : (uint32_t)count);
+    if ((flags & RECORDING_SHAPE_SIZED) != 0)
+        buffer_append_varint(out, size);
+    if (count > MOST_PLACES)
+        put_list(w, address, (t->flags & RECORDING_TYPE_ARRAY) != 0, targets, count);
+    for (size_t i = 0; i < count && count <= MOST_PLACES; i++)
+        buffer_append_varint(out, zigzag(words(targets[i], address)));
+    w->object_count++;
+    w->reference_count += count;
+}
+
+void heap_writer_put_root(heap_writer *w, uint32_t kind, uint32_t flags, uint64_t object,
+                          uint64_t id, const char *name, size_t length)
+{
+    buffer *out = room(w, &w->roots, RECORDING_HEAP_ROOTS);
+
+    buffer_append_varint(out, kind);
+    buffer_append_varint(out, flags);
+    buffer_append_varint(out, object);
+    buffer_append_varint(out, id);
+    if (kind == RECORDING_ROOT_STATIC)
+        buffer_append_blob(out, name, length);
+    w->root_count++;
+}
+
+void heap_writer_put_range(heap_writer *w, uint32_t generation, uint64_t start, uint64_t length)
+{
+    buffer *out = room(w, &w->ranges, RECORDING_HEAP_RANGES);
+
+    buffer_append_varint(out, generation);
+    buffer_append_varint(out, start);
+    buffer_append_varint(out, length);
+}
+
+static void put_types(heap_writer *w, uint64_t table, buffer *out)
+{
+    size_t chunk = recording_begin_chunk(out, RECORDING_TABLE, 0);
+    recording_rows rows;
+
+    recording_put_table(out, table, &TYPES);
+    recording_end_chunk(out, chunk);
+    for (size_t i = 0; i < w->type_count; i++) {
+        uint64_t cells[TYPE_COLUMNS] = {[NUMBER] = i,
+                                        [SIZE] = w->types[i].size,
+                                        [NAME] = w->types[i].name,
+                                        [ASSEMBLY] = w->types[i].assembly,
+                                        [FLAGS] = w->types[i].flags};
+
+        if (i % 4096 == 0)
+            recording_rows_begin(&rows, out, 0, table, &TYPES);
+        recording_rows_put_row(&rows, cells);
+        if (i % 4096 == 4095 || i + 1 == w->type_count)
+            recording_rows_end(&rows);
+    }
+}
+
+void heap_writer_finish(heap_writer *w, uint64_t table, uint64_t walk_ns, const char *trouble,
+                        buffer *out)
+{
+    buffer *all[] = {&w->objects, &w->roots, &w->ranges};
+    size_t chunk;
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        w->failed = w->failed || buffer_failed(all[i]);
+        if (all[i]->length != 0)
+            recording_put_chunk(&w->done, RECORDING_HEAP, 0, 0, all[i]->data, all[i]->length);
+        buffer_free(all[i]);
+    }
+    w->failed = w->failed || buffer_failed(&w->done);
+    buffer_append(out, w->done.data, w->done.length);
+    buffer_free(&w->done);
+    put_types(w, table, out);
+    chunk = recording_begin_chunk(out, RECORDING_HEAP, 0);
+    buffer_append_varint(out, RECORDING_HEAP_END);
+    buffer_append_varint(out, w->attempt);
+    buffer_append_varint(out, trouble[0] != '\0');
+    buffer_append_varint(out, w->object_count);
+    buffer_append_varint(out, w->reference_count);
+    buffer_append_varint(out, w->root_count);
+    buffer_append_varint(out, walk_ns);
+    buffer_append_varint(out, walk_ns);
+    buffer_append_blob(out, trouble, strlen(trouble));
+    buffer_append_varint(out, RECORDING_HEAP_OUTSIDE);
+    buffer_append_varint(out, 0);
+    recording_end_chunk(out, chunk);
+}

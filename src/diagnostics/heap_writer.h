@@ -1,0 +1,59 @@
+/*
+ * heap_writer: a heap snapshot in the recording's format (docs/recording.md, HEAP), of objects that
+ * were told from outside of the process: by its event stream, or by a .gcdump file. Where a
+ * reference lies in its object is not known there, only that an array's are elements.
+ *
+ * Invariant: what is in `done` are whole chunks; objects are in the order they were put, which must
+ * be runs of rising addresses. Thread rules: one thread at a time.
+ */
+#ifndef CLARINET_DIAGNOSTICS_HEAP_WRITER_H
+#define CLARINET_DIAGNOSTICS_HEAP_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/table.h"
+
+typedef struct {
+    uint32_t name;     /* string */
+    uint32_t assembly; /* string */
+    uint32_t flags;    /* RECORDING_TYPE_… */
+    uint64_t size;     /* of its first instance; 0 = none yet */
+} heap_writer_type;
+
+typedef struct {
+    buffer done;    /* chunks */
+    buffer objects; /* payload of chunks to come */
+    buffer roots;
+    buffer ranges;
+    table_u64 shapes; /* type, places and flags → number */
+    uint64_t attempt;
+    uint64_t previous; /* address */
+    uint64_t object_count, reference_count, root_count;
+    heap_writer_type *types; /* by number */
+    size_t type_count, type_capacity;
+    bool said_generation;
+    bool failed; /* no memory */
+} heap_writer;
+
+void heap_writer_init(heap_writer *w);
+void heap_writer_free(heap_writer *w);
+/* The number of a new type. */
+uint32_t heap_writer_add_type(heap_writer *w, uint32_t name, uint32_t assembly, uint32_t flags);
+/* Begins another walk: what was put before does not count, but for types. */
+void heap_writer_begin(heap_writer *w);
+void heap_writer_put_object(heap_writer *w, uint64_t address, uint32_t type, uint64_t size,
+                            const uint64_t *targets, size_t count);
+/* `name`: of a static field only. */
+void heap_writer_put_root(heap_writer *w, uint32_t kind, uint32_t flags, uint64_t object,
+                          uint64_t id, const char *name, size_t length);
+/* Objects from `start` on are of this generation. */
+void heap_writer_put_range(heap_writer *w, uint32_t generation, uint64_t start, uint64_t length);
+/* All of it: chunks of the snapshot, the table of its types under the id `table`, and the end.
+ * `trouble`: why it is not whole, "" = it is. */
+void heap_writer_finish(heap_writer *w, uint64_t table, uint64_t walk_ns, const char *trouble,
+                        buffer *out);
+
+#endif
