@@ -172,6 +172,9 @@ heap_field heap_field_at(const heap *h, uint32_t node, uint32_t place)
     const heap_class *class = &h->classes[number];
     uint64_t name = 0;
 
+    if (place == 0 && (h->snapshot->flags & RECORDING_HEAP_OUTSIDE) != 0 &&
+        (class->flags & RECORDING_TYPE_ARRAY) != 0)
+        return HEAP_ELEMENT; /* no places are known, but an array has nothing else */
     if (place == 0)
         return 0;
     if (class->element != 0) {
@@ -180,8 +183,6 @@ heap_field heap_field_at(const heap *h, uint32_t node, uint32_t place)
         table_u64_get(&h->fields, number << 32 | inside, &name);
         return HEAP_ELEMENT | (uint32_t)name;
     }
-    if ((class->flags & RECORDING_TYPE_ARRAY) != 0) /* told from outside */
-        return HEAP_ELEMENT;
     table_u64_get(&h->fields, number << 32 | place, &name);
     return (uint32_t)name;
 }

@@ -36,6 +36,7 @@ enum {
     MOST_PLACES = 1 << 16, /* of a shape */
     MOST_WORDS = 4096,     /* of an object's values */
     FIRST_VALUE = 8,       /* bytes from an object's start */
+    FROZEN = 5,            /* generation */
 };
 
 /* The first object of a shape says what it is. */
@@ -331,8 +332,10 @@ static void apply_ranges(model_heap *h)
                 else
                     high = middle;
             }
-            if (low == 0 || address >= h->ranges[low - 1].end)
+            if (low == 0 || address >= h->ranges[low - 1].end) {
+                h->generations[i] = FROZEN; /* all others have their range */
                 continue;
+            }
             at = low - 1;
         }
         h->generations[i] = h->ranges[at].generation;

@@ -8,11 +8,10 @@
 
 enum {
     CHUNK = 1 << 20,
-    MOST_PLACES = 24,  /* of a shape; objects with more references list them */
-    FIRST_PLACE = 1,   /* in words: where a list of references begins */
-    ELEMENT_PLACE = 2, /* of an array's first element, which stands for all */
-    SAID_STEPS = 3,    /* of a list; later ones are as the one of two before */
-    NOT_KNOWN = 6,     /* generation */
+    MOST_PLACES = 24, /* of a shape; objects with more references list them */
+    FIRST_PLACE = 1,  /* in words: where a list of references begins */
+    SAID_STEPS = 3,   /* of a list; later ones are as the one of two before */
+    NOT_KNOWN = 6,    /* generation */
 };
 
 enum { TABLES_HEAP_TYPES(TABLES_CELL) TYPE_COLUMNS };
@@ -86,7 +85,6 @@ static void put_shape(heap_writer *w, buffer *out, uint32_t type, uint32_t flags
 {
     uint64_t key = (uint64_t)type << 16 | (uint64_t)flags << 8 | places;
     uint64_t *number = table_u64_at(&w->shapes, key, 0);
-    bool is_array = (w->types[type].flags & RECORDING_TYPE_ARRAY) != 0;
 
     if (number == NULL) {
         w->failed = true;
@@ -102,7 +100,7 @@ static void put_shape(heap_writer *w, buffer *out, uint32_t type, uint32_t flags
     buffer_append_varint(out, flags);
     buffer_append_varint(out, places);
     for (uint32_t i = 0; i < places; i++)
-        buffer_append_zigzag(out, i == 0 && is_array ? ELEMENT_PLACE : 0);
+        buffer_append_zigzag(out, 0);
 }
 
 static uint64_t zigzag(uint64_t difference)
@@ -116,18 +114,15 @@ static uint64_t words(uint64_t to, uint64_t from)
     return (uint64_t)((int64_t)(to - from) / 8);
 }
 
-static void put_list(heap_writer *w, uint64_t address, bool is_array, const uint64_t *targets,
-                     size_t count)
+static void put_list(heap_writer *w, uint64_t address, const uint64_t *targets, size_t count)
 {
-    int64_t first = (is_array ? ELEMENT_PLACE : 0) - FIRST_PLACE;
-
     for (size_t i = 0; i < count; i++) {
         buffer *out = room(w, &w->objects, RECORDING_HEAP_OBJECTS);
         uint64_t number = zigzag(words(targets[i], address));
 
         buffer_append_varint(out, number * 2 + (i < SAID_STEPS) + 1);
         if (i < SAID_STEPS)
-            buffer_append_zigzag(out, i == 0 ? first : 0);
+            buffer_append_zigzag(out, i == 0 ? -FIRST_PLACE : 0);
     }
     buffer_append_varint(room(w, &w->objects, RECORDING_HEAP_OBJECTS), 0);
 }
@@ -154,7 +149,7 @@ void heap_writer_put_object(heap_writer *w, uint64_t address, uint32_t type, uin
     if ((flags & RECORDING_SHAPE_SIZED) != 0)
         buffer_append_varint(out, size);
     if (count > MOST_PLACES)
-        put_list(w, address, (t->flags & RECORDING_TYPE_ARRAY) != 0, targets, count);
+        put_list(w, address, targets, count);
     for (size_t i = 0; i < count && count <= MOST_PLACES; i++)
         buffer_append_varint(out, zigzag(words(targets[i], address)));
     w->object_count++;

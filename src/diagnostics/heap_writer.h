@@ -1,7 +1,7 @@
 /*
  * heap_writer: a heap snapshot in the recording's format (docs/recording.md, HEAP), of objects that
  * were told from outside of the process: by its event stream, or by a .gcdump file. Where a
- * reference lies in its object is not known there, only that an array's are elements.
+ * reference lies in its object is not known there.
  *
  * Invariant: what is in `done` are whole chunks; objects are in the order they were put, which must
  * be runs of rising addresses. Thread rules: one thread at a time.

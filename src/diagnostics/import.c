@@ -308,6 +308,8 @@ static void take_runtime_event(event_import *i, const nettrace_event *event, uin
     reader r = reader_of(event->payload, event->payload_length);
     uint32_t id = event->metadata->event_id;
 
+    if (import_take_heap(i, id, time, r))
+        return;
     switch (id) {
     case EVENT_EXCEPTION:
         take_exception(i, event, time, &r);
@@ -422,6 +424,7 @@ event_import *import_create(void)
 
     if (i == NULL)
         return NULL;
+    import_heap_init(&i->heap);
     i->parser = nettrace_create(&sink);
     if (i->parser == NULL) {
         memory_free(i);
@@ -434,9 +437,14 @@ int import_feed(event_import *i, const void *bytes, size_t length, error *e)
 {
     int code = nettrace_feed(i->parser, bytes, length, e);
 
-    if (i->failed || i->names.failed)
+    if (i->failed || i->names.failed || i->heap.failed || i->heap.writer.failed)
         return error_set(e, ERROR_MEMORY, "no memory for the events of the file");
     return code;
+}
+
+bool import_has_heap(const event_import *i)
+{
+    return i->heap.has_nodes && i->heap.is_over;
 }
 
 bool import_is_whole(const event_import *i)
@@ -465,6 +473,7 @@ void import_free(event_import *i)
         return;
     nettrace_free(i->parser);
     import_free_names(&i->names);
+    import_heap_free(&i->heap);
     for (size_t k = 0; k < IMPORT_TABLES; k++)
         buffer_free(&i->tables[k].out);
     table_u64_free(&i->stack_cache);

@@ -30,6 +30,8 @@ int import_file(const char *path, buffer *out, char *cut, size_t cut_size, error
 /* The same in steps, for bytes from elsewhere. NULL when there is no memory. */
 event_import *import_create(void);
 int import_feed(event_import *i, const void *bytes, size_t length, error *e);
+/* Whether the heap dump that was asked for is there, up to the end of its collection. */
+bool import_has_heap(const event_import *i);
 bool import_is_whole(const event_import *i);
 /* Appends the recording; to be called once. */
 int import_finish(event_import *i, buffer *out, error *e);

@@ -20,6 +20,8 @@ enum {
     MOST_FRAMES = 4096,
     FLAG_DYNAMIC = 1,
     FLAG_COMPILED = 8,
+    ID_DESCRIBED = 1, /* in the tables of ids, beside the id itself */
+    ID_SHIFT = 1,
 };
 
 static size_t begin_record(import_chunks *c, recording_kind kind)
@@ -95,7 +97,6 @@ static const char *base_name(const char *path)
  * given out before it is described: *is_new, where asked for, when it is described now. */
 static uint32_t id_of(import_names *n, table_u64 *ids, uint32_t *count, uint64_t key, bool *is_new)
 {
-    enum { DESCRIBED = 1, SHIFT = 1 };
     uint64_t *id = table_u64_at(ids, key, 0);
 
     if (is_new != NULL)
@@ -105,12 +106,12 @@ static uint32_t id_of(import_names *n, table_u64 *ids, uint32_t *count, uint64_t
         return 0;
     }
     if (*id == 0)
-        *id = (uint64_t)++ * count << SHIFT;
-    if (is_new != NULL && (*id & DESCRIBED) == 0) {
+        *id = (uint64_t)++ * count << ID_SHIFT;
+    if (is_new != NULL && (*id & ID_DESCRIBED) == 0) {
         *is_new = true;
-        *id |= DESCRIBED;
+        *id |= ID_DESCRIBED;
     }
-    return (uint32_t)(*id >> SHIFT);
+    return (uint32_t)(*id >> ID_SHIFT);
 }
 
 void import_take_module(import_names *n, reader payload)
@@ -136,10 +137,27 @@ void import_take_module(import_names *n, reader payload)
     if (text_ends_with(name, ".dll") || text_ends_with(name, ".exe"))
         length -= 4;
     module.name = import_string(n, name, length);
+    n->failed = !table_u64_put(&n->module_names, key, module.name) || n->failed;
     if (n->text.length == 0)
         module.kind = RECORDING_MODULE_NO_FILE;
     begin_record(&n->modules, RECORDING_MODULE);
     recording_put_module(&n->modules.out, &module);
+}
+
+uint32_t import_module_name(const import_names *n, uint64_t key)
+{
+    uint64_t name = 0;
+
+    table_u64_get(&n->module_names, key, &name);
+    return (uint32_t)name;
+}
+
+uint32_t import_method(const import_names *n, uint64_t key)
+{
+    uint64_t id = 0;
+
+    table_u64_get(&n->method_ids, key, &id);
+    return (id & ID_DESCRIBED) != 0 ? (uint32_t)(id >> ID_SHIFT) : 0;
 }
 
 static void add_code(import_names *n, uint64_t start, uint64_t size, uint32_t method)
@@ -323,6 +341,7 @@ void import_free_names(import_names *n)
         buffer_free(&chunks[i]->out);
     table_text_free(&n->string_ids);
     table_u64_free(&n->module_ids);
+    table_u64_free(&n->module_names);
     table_u64_free(&n->method_ids);
     table_u64_free(&n->address_ids);
     table_u64_free(&n->stack_ids);

@@ -4,6 +4,7 @@
 
 #include "base/reader.h"
 #include "base/table.h"
+#include "diagnostics/heap_writer.h"
 #include "diagnostics/import.h"
 #include "diagnostics/nettrace.h"
 #include "recording/encode.h"
@@ -45,7 +46,8 @@ typedef struct {
 typedef struct {
     table_text string_ids;
     import_chunks strings;
-    table_u64 module_ids; /* the runtime's id → ours */
+    table_u64 module_ids;   /* the runtime's id → ours */
+    table_u64 module_names; /* the runtime's id → string */
     import_chunks modules;
     uint32_t module_count;
     table_u64 method_ids;
@@ -99,6 +101,31 @@ typedef struct {
     uint32_t stack;
 } import_gc_event;
 
+/* A node of the heap dump that waits for its references. */
+typedef struct {
+    uint64_t address, size, type, edges;
+} import_node;
+
+/* The heap dump; see import_heap.c. */
+typedef struct {
+    heap_writer writer;
+    table_u64 type_numbers; /* the runtime's id → number of the writer's types */
+    uint64_t *modules;      /* of each type */
+    size_t module_capacity;
+    table_u64 functions; /* that have a root on their stack */
+    import_node *nodes;
+    size_t node_next, node_count, node_capacity;
+    uint64_t *edges; /* targets */
+    size_t edge_next, edge_count, edge_capacity;
+    uint32_t next_nodes, next_edges; /* numbers of the events */
+    uint64_t gaps;                   /* in them */
+    uint64_t begin, end;             /* times */
+    bool has_nodes;
+    bool tells_end; /* begins and ends of collections are in the stream */
+    bool is_over;   /* the collection of the walk has ended */
+    bool failed;    /* no memory */
+} import_heap;
+
 struct event_import {
     nettrace *parser;
     nettrace_trace trace;
@@ -117,6 +144,7 @@ struct event_import {
     import_gc_event *gc_events;
     size_t gc_count, gc_capacity;
     buffer gc_bytes;
+    import_heap heap;
     uint64_t last_time;
     uint64_t dropped;
     char *command_line;
@@ -139,6 +167,10 @@ void import_take_module(import_names *n, reader payload);
 uint32_t import_take_method(import_names *n, reader payload);
 /* `count` addresses, innermost first. */
 uint32_t import_stack(import_names *n, const uint8_t *stack, size_t count, size_t pointer_size);
+/* Our id of the runtime's method, 0 = it was not told. */
+uint32_t import_method(const import_names *n, uint64_t key);
+/* The string with the name of the runtime's module, 0 = it was not told. */
+uint32_t import_module_name(const import_names *n, uint64_t key);
 /* Strings, modules, methods, frames and stacks into the recording. */
 void import_write_names(import_names *n, buffer *out);
 void import_free_names(import_names *n);
@@ -150,5 +182,14 @@ void import_end_waits(event_import *i);
 void import_take_gc(event_import *i, const import_gc_event *event, const uint8_t *bytes);
 /* All of them in order: rows of collections and of pauses. */
 void import_write_gc(event_import *i);
+
+void import_heap_init(import_heap *h);
+void import_heap_free(import_heap *h);
+/* An event of the runtime; true: it was one of the heap dump's only. */
+bool import_take_heap(event_import *i, uint32_t id, uint64_t time, reader payload);
+/* Before the strings are written: names of assemblies. */
+void import_name_heap(event_import *i);
+/* The snapshot, if there is one; takes two ids of tables from `table` on. */
+void import_write_heap(event_import *i, uint64_t table, buffer *out);
 
 #endif

@@ -144,9 +144,11 @@ int import_finish(event_import *i, buffer *out, error *e)
     import_write_gc(i);
     recording_put_file_header(out);
     put_infos(i, out);
+    import_name_heap(i);
     import_write_names(&i->names, out);
     for (int table = 0; table < IMPORT_TABLES; table++)
         put_table(i, (import_table)table, out);
+    import_write_heap(i, IMPORT_TABLES + 1, out);
     if (i->dropped != 0) {
         chunk = recording_begin_chunk(out, RECORDING_LOSS, 0);
         recording_put_loss(out, "events", "the program's room for events was full", i->dropped);

@@ -66,7 +66,7 @@ static void append_place(const heap *h, uint32_t node, uint32_t place, buffer *o
     const heap_class *class = heap_class_of(h, node);
     heap_field field = heap_field_at(h, node, place);
 
-    if (place == 0)
+    if (field == 0)
         return;
     if (class->element != 0 && place >= class->data) {
         buffer_format(out, "[%u]", (place - class->data) / class->element);

@@ -10,7 +10,8 @@
 #include <zlib.h>
 #include <cmocka.h>
 
-#include "analysis/model.h"
+#include "analysis/heap.h"
+#include "analysis/heap_series.h"
 #include "base/reader.h"
 #include "diagnostics/import.h"
 #include "diagnostics/nettrace.h"
@@ -136,6 +137,83 @@ static void reads_a_file_of_10(void **state)
     check_file("dotnet-trace-10.0.nettrace.gz", "10.0.14");
 }
 
+/* A heap dump that was asked for with the keywords 0x1d80001, of LeakyCache with 20 entries. */
+static void check_heap(const char *name, size_t objects, uint64_t bytes_of_all)
+{
+    buffer bytes = BUFFER_EMPTY, way = BUFFER_EMPTY;
+    size_t stacks = 0;
+    bool is_whole;
+    error e = {0};
+    model m;
+    heap h;
+
+    read_packed(name, &bytes);
+    assert_int_equal(load(&bytes, bytes.length, 5000, &is_whole, &m), 0);
+    assert_true(is_whole);
+    assert_non_null(heap_find(&m));
+    assert_int_equal(heap_build(&m, heap_find(&m), &h, &e), 0);
+    assert_int_equal(h.objects, objects);
+    assert_int_equal(h.bytes, bytes_of_all);
+    assert_int_equal(h.unknown_references, 0);
+    assert_int_equal(h.in_generation[MODEL_HEAP_NOT_KNOWN], 0);
+    for (uint32_t i = 0; i < h.type_count; i++) {
+        if (strcmp(heap_type_name(&h, i), "LeakyCache.Entry") == 0) {
+            assert_int_equal(h.types[i].count, 20);
+            assert_int_equal(h.types[i].retained, 20 * (32 + 124));
+            assert_int_equal(h.types[i].in_generation[1], 20 * 32);
+        }
+    }
+    assert_int_equal(heap_series_way(&h, "LeakyCache.Entry", &way, &e), 0);
+    assert_string_equal(buffer_text(&way),
+                        "static field Entries -> System.Collections.Generic.List<LeakyCache.Entry>"
+                        " -> LeakyCache.Entry[] -> LeakyCache.Entry");
+    for (size_t i = 0; i < h.holder_count; i++) {
+        buffer_clear(&way);
+        heap_root_text(&h, h.holders[i].root, &way);
+        stacks += strcmp(buffer_text(&way), "stack of Clarinet.Samples.Patient.WaitForEnd") == 0;
+    }
+    assert_true(stacks > 0);
+    buffer_free(&way);
+    heap_free(&h);
+    model_free(&m);
+    buffer_free(&bytes);
+}
+
+static void reads_a_heap_dump_of_8(void **state)
+{
+    (void)state;
+    check_heap("heap-8.0.nettrace.gz", 390, 80524);
+}
+
+static void reads_a_heap_dump_of_10(void **state)
+{
+    (void)state;
+    check_heap("heap-10.0.nettrace.gz", 364, 70214);
+}
+
+/* The event with all nodes is number 0; as number 1 it has lost one before it. */
+static void a_lost_event_of_a_heap_dump_is_said(void **state)
+{
+    static const uint8_t NODES[8] = {0, 0, 0, 0, 364 & 0xff, 364 >> 8, 0, 0};
+    buffer bytes = BUFFER_EMPTY;
+    uint8_t *found;
+    bool is_whole;
+    error e = {0};
+    model m;
+    heap h;
+
+    (void)state;
+    read_packed("heap-10.0.nettrace.gz", &bytes);
+    found = memmem(bytes.data, bytes.length, NODES, sizeof NODES);
+    assert_non_null(found);
+    found[0] = 1;
+    assert_int_equal(load(&bytes, bytes.length, 5000, &is_whole, &m), 0);
+    assert_int_equal(heap_build(&m, heap_find(&m), &h, &e), ERROR_CORRUPT);
+    assert_non_null(strstr(e.message, "events of it were lost"));
+    model_free(&m);
+    buffer_free(&bytes);
+}
+
 static void uses_what_is_there_of_a_cut_file(void **state)
 {
     buffer bytes = BUFFER_EMPTY;
@@ -179,6 +257,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_file_of_8),
         cmocka_unit_test(reads_a_file_of_10),
+        cmocka_unit_test(reads_a_heap_dump_of_8),
+        cmocka_unit_test(reads_a_heap_dump_of_10),
+        cmocka_unit_test(a_lost_event_of_a_heap_dump_is_said),
         cmocka_unit_test(uses_what_is_there_of_a_cut_file),
         cmocka_unit_test(refuses_what_is_no_event_file),
     };

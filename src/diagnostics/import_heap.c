@@ -1,0 +1,369 @@
+/*
+ * import_heap: the heap-dump events of an event stream as a heap snapshot; see import.h.
+ *
+ * Nodes say how many references they have, and references come in events of their own, sooner or
+ * later than their nodes: both wait until the other side is there. A second walk in one session
+ * throws the first one away; every walk begins with node event 0. Types and modules are told at any
+ * time, so objects are written with numbers, and what they mean follows at the end.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "diagnostics/import_private.h"
+#include "diagnostics/type_text.h"
+#include "recording/tables.h"
+
+enum {
+    TYPES = 15,
+    ROOT_EDGES = 16,
+    DEPENDENT_EDGES = 17,
+    NODES = 18,
+    EDGES = 19,
+    RANGE = 23,
+    STATICS = 38,
+    GC_START = 1,
+    GC_END = 2,
+    MOST_NAME = 4096,
+    KEPT = 1 << 16, /* references that were used and are still in the array */
+    LAST_GENERATION = 4,
+};
+
+enum { TABLES_HEAP_FUNCTIONS(TABLES_CELL) FUNCTION_COLUMNS };
+static const recording_column COLUMNS[FUNCTION_COLUMNS] = {TABLES_HEAP_FUNCTIONS(TABLES_COLUMN)};
+static const recording_table FUNCTIONS = {"heap_functions", "heap", COLUMNS, FUNCTION_COLUMNS};
+
+static bool grow(void *array, size_t *capacity, size_t count, size_t size)
+{
+    void **items = array;
+    size_t wish = *capacity * 2 + 1024;
+    void *grown;
+
+    if (count < *capacity)
+        return true;
+    grown = memory_resize(*items, wish * size);
+    if (grown == NULL)
+        return false;
+    *items = grown;
+    *capacity = wish;
+    return true;
+}
+
+void import_heap_init(import_heap *h)
+{
+    memset(h, 0, sizeof *h);
+    heap_writer_init(&h->writer);
+    table_u64_init(&h->type_numbers);
+    table_u64_init(&h->functions);
+}
+
+void import_heap_free(import_heap *h)
+{
+    heap_writer_free(&h->writer);
+    table_u64_free(&h->type_numbers);
+    table_u64_free(&h->functions);
+    memory_free(h->modules);
+    memory_free(h->nodes);
+    memory_free(h->edges);
+}
+
+/* ---- types ---- */
+
+static uint32_t number_of(import_heap *h, uint64_t type_id)
+{
+    uint64_t *number = table_u64_at(&h->type_numbers, type_id, UINT32_MAX);
+
+    if (number == NULL ||
+        !grow(&h->modules, &h->module_capacity, h->writer.type_count, sizeof *h->modules)) {
+        h->failed = true;
+        return 0;
+    }
+    if (*number == UINT32_MAX) {
+        *number = heap_writer_add_type(&h->writer, 0, 0, 0);
+        h->failed = h->failed || h->writer.failed;
+        h->modules[*number] = 0;
+    }
+    return (uint32_t)*number;
+}
+
+static void take_types(event_import *i, reader *r)
+{
+    import_heap *h = &i->heap;
+    uint32_t count = reader_u32(r);
+
+    reader_u16(r);
+    for (uint32_t k = 0; k < count && !reader_failed(r) && !h->failed; k++) {
+        uint64_t type_id = reader_u64(r);
+        uint64_t module = reader_u64(r);
+        buffer *spelled = &i->names.spelled;
+        heap_writer_type *type;
+        uint32_t parameters, number;
+
+        reader_u32(r); /* token */
+        reader_u32(r); /* flags */
+        reader_u8(r);
+        import_read_text(r, &i->names.text);
+        parameters = reader_u32(r);
+        reader_skip(r, (size_t)parameters * 8);
+        if (reader_failed(r))
+            return;
+        number = number_of(h, type_id);
+        if (h->failed)
+            return;
+        buffer_clear(spelled);
+        type_text_append(spelled, buffer_text(&i->names.text));
+        type = &h->writer.types[number];
+        type->name = import_string(&i->names, buffer_text(spelled), spelled->length);
+        type->flags = type_text_is_array(buffer_text(spelled)) ? RECORDING_TYPE_ARRAY : 0;
+        if (strcmp(buffer_text(spelled), "string") == 0)
+            type->flags |= RECORDING_TYPE_STRING;
+        h->modules[number] = module;
+    }
+}
+
+/* ---- objects ---- */
+
+/* Objects whose references are all there. */
+static void write_ready(import_heap *h)
+{
+    while (h->node_next < h->node_count && !h->failed) {
+        const import_node *node = &h->nodes[h->node_next];
+
+        if (node->edges > h->edge_count - h->edge_next)
+            break;
+        if (node->address % 8 == 0)
+            heap_writer_put_object(&h->writer, node->address, number_of(h, node->type), node->size,
+                                   h->edges + h->edge_next, (size_t)node->edges);
+        h->edge_next += (size_t)node->edges;
+        h->node_next++;
+    }
+    if (h->node_next == h->node_count)
+        h->node_next = h->node_count = 0;
+    if (h->edge_next == h->edge_count)
+        h->edge_next = h->edge_count = 0;
+    if (h->edge_next > KEPT && h->edge_next > h->edge_count / 2) {
+        memmove(h->edges, h->edges + h->edge_next,
+                (h->edge_count - h->edge_next) * sizeof *h->edges);
+        h->edge_count -= h->edge_next;
+        h->edge_next = 0;
+    }
+}
+
+static void begin_walk(import_heap *h)
+{
+    if (h->has_nodes || h->writer.root_count != 0)
+        heap_writer_begin(&h->writer);
+    h->has_nodes = false;
+    h->is_over = false;
+    h->node_next = h->node_count = h->edge_next = h->edge_count = 0;
+    h->next_nodes = h->next_edges = 0;
+    h->gaps = 0;
+}
+
+static void take_nodes(import_heap *h, reader *r)
+{
+    uint32_t index = reader_u32(r);
+    uint32_t count = reader_u32(r);
+
+    reader_u16(r);
+    h->has_nodes = true;
+    h->gaps += index != h->next_nodes;
+    h->next_nodes = index + 1;
+    for (uint32_t k = 0; k < count && !reader_failed(r); k++) {
+        import_node node = {reader_u64(r), reader_u64(r), reader_u64(r), reader_u64(r)};
+
+        if (reader_failed(r))
+            break;
+        if (!grow(&h->nodes, &h->node_capacity, h->node_count, sizeof *h->nodes)) {
+            h->failed = true;
+            return;
+        }
+        h->nodes[h->node_count++] = node;
+    }
+    write_ready(h);
+}
+
+static void take_edges(import_heap *h, reader *r)
+{
+    uint32_t index = reader_u32(r);
+    uint32_t count = reader_u32(r);
+
+    reader_u16(r);
+    h->gaps += index != h->next_edges;
+    h->next_edges = index + 1;
+    for (uint32_t k = 0; k < count; k++) {
+        uint64_t target = reader_u64(r);
+
+        reader_u32(r); /* field: always 0 */
+        if (reader_failed(r))
+            break;
+        if (!grow(&h->edges, &h->edge_capacity, h->edge_count, sizeof *h->edges)) {
+            h->failed = true;
+            return;
+        }
+        h->edges[h->edge_count++] = target;
+    }
+    write_ready(h);
+}
+
+/* ---- roots ---- */
+
+static void take_roots(import_heap *h, reader *r)
+{
+    uint32_t count;
+
+    reader_u32(r);
+    count = reader_u32(r);
+    reader_u16(r);
+    for (uint32_t k = 0; k < count && !reader_failed(r); k++) {
+        uint64_t object = reader_u64(r);
+        uint32_t kind = reader_u8(r), flags = reader_u32(r);
+        uint64_t id = reader_u64(r);
+
+        if (reader_failed(r) || object == 0)
+            continue;
+        kind = kind > RECORDING_ROOT_OTHER ? RECORDING_ROOT_OTHER : kind;
+        heap_writer_put_root(&h->writer, kind, flags & 15, object, id, "", 0);
+        if (kind == RECORDING_ROOT_STACK && id != 0 && !table_u64_put(&h->functions, id, 1))
+            h->failed = true;
+    }
+}
+
+static void take_dependents(import_heap *h, reader *r)
+{
+    uint32_t count;
+
+    reader_u32(r);
+    count = reader_u32(r);
+    reader_u16(r);
+    for (uint32_t k = 0; k < count && !reader_failed(r); k++) {
+        uint64_t key = reader_u64(r), value = reader_u64(r);
+
+        reader_u64(r);
+        if (!reader_failed(r) && key != 0 && value != 0)
+            heap_writer_put_root(&h->writer, RECORDING_ROOT_DEPENDENT, 0, key, value, "", 0);
+    }
+}
+
+static void take_statics(event_import *i, reader *r)
+{
+    uint32_t count = reader_u32(r);
+
+    reader_u64(r); /* application domain */
+    reader_u16(r);
+    for (uint32_t k = 0; k < count && !reader_failed(r); k++) {
+        uint64_t slot = reader_u64(r), object = reader_u64(r);
+
+        reader_u64(r); /* type of the object */
+        reader_u32(r); /* flags */
+        import_read_text(r, &i->names.text);
+        if (!reader_failed(r) && object != 0)
+            heap_writer_put_root(&i->heap.writer, RECORDING_ROOT_STATIC, 0, object, slot,
+                                 buffer_text(&i->names.text), i->names.text.length);
+    }
+}
+
+/* The runtime tells the ranges of generations before its collection and again behind the walk:
+ * these are the ones that fit. */
+static void take_range(import_heap *h, reader *r)
+{
+    uint32_t generation = reader_u8(r);
+    uint64_t start = reader_u64(r), length = reader_u64(r);
+
+    if (!h->has_nodes || h->is_over)
+        return;
+    if (!reader_failed(r) && generation <= LAST_GENERATION && length != 0)
+        heap_writer_put_range(&h->writer, generation, start, length);
+}
+
+bool import_take_heap(event_import *i, uint32_t id, uint64_t time, reader r)
+{
+    import_heap *h = &i->heap;
+    reader head = r;
+
+    switch (id) {
+    case TYPES:
+        take_types(i, &r);
+        return true;
+    case NODES:
+        if (h->has_nodes && reader_u32(&head) == 0)
+            begin_walk(h);
+        h->begin = h->has_nodes ? h->begin : time;
+        take_nodes(h, &r);
+        break;
+    case EDGES:
+        take_edges(h, &r);
+        break;
+    case ROOT_EDGES:
+        take_roots(h, &r);
+        break;
+    case DEPENDENT_EDGES:
+        take_dependents(h, &r);
+        break;
+    case STATICS:
+        if (h->has_nodes)
+            begin_walk(h);
+        take_statics(i, &r);
+        break;
+    case RANGE:
+        take_range(h, &r);
+        return true;
+    case GC_START:
+        h->tells_end = true;
+        return false;
+    case GC_END:
+        h->is_over = h->has_nodes;
+        return false;
+    default:
+        return false;
+    }
+    h->end = time;
+    return true;
+}
+
+/* ---- at the end ---- */
+
+static void write_functions(event_import *i, uint64_t table, buffer *out)
+{
+    const table_u64 *all = &i->heap.functions;
+    size_t chunk = recording_begin_chunk(out, RECORDING_TABLE, 0);
+    recording_rows rows;
+
+    recording_put_table(out, table, &FUNCTIONS);
+    recording_end_chunk(out, chunk);
+    recording_rows_begin(&rows, out, 0, table, &FUNCTIONS);
+    for (size_t k = 0; k < all->capacity; k++) {
+        uint32_t method = all->slots[k].used ? import_method(&i->names, all->slots[k].key) : 0;
+
+        if (method != 0)
+            recording_rows_put_row(&rows, (uint64_t[]){all->slots[k].key, method});
+    }
+    recording_rows_end(&rows);
+}
+
+void import_name_heap(event_import *i)
+{
+    import_heap *h = &i->heap;
+
+    for (size_t k = 0; k < h->writer.type_count && h->has_nodes; k++)
+        h->writer.types[k].assembly = import_module_name(&i->names, h->modules[k]);
+}
+
+void import_write_heap(event_import *i, uint64_t table, buffer *out)
+{
+    import_heap *h = &i->heap;
+    bool is_whole = (h->is_over || !h->tells_end) && h->gaps == 0 &&
+                    h->node_count == h->node_next && h->edge_count == h->edge_next;
+    size_t chunk;
+
+    if (!h->has_nodes)
+        return;
+    write_functions(i, table, out);
+    heap_writer_finish(
+        &h->writer, table + 1, h->end - h->begin,
+        is_whole ? "" : "events of it were lost: the program's room for them was full", out);
+    chunk = recording_begin_chunk(out, RECORDING_PROFILER, 0);
+    recording_put_profiler(out, "heap", RECORDING_STARTED, 0, "", NULL, 0);
+    recording_put_profiler(out, "heap", RECORDING_STOPPED, i->last_time, "", NULL, 0);
+    recording_end_chunk(out, chunk);
+    i->failed = i->failed || h->failed || h->writer.failed;
+}
