@@ -2,8 +2,11 @@
 // 20,000 tickets of 48 bytes, 1,000 buffers of 1,024 bytes and 4 large ones of 200,024 bytes.
 // Prints how many rounds it made.
 // Options: --rate R rounds a second (50; 0 = as fast as it can), --rounds N (0 = until the end),
-// --seconds S, --work N steps of computing after every round, --tell 1 also says ten times a second how many so far (for measuring), --thrifty 1 does the same work with objects it made once (healthy).
+// --seconds S, --work N steps of computing after every round, --tell 1 also says ten times a second how many so far (for measuring),
+// --thrifty 1 does the same work with objects it made once (healthy), --keep N a round also makes N
+// arrays of 1,048 bytes and never lets them go (a leak).
 using System;
+using System.Collections.Generic;
 using System.Runtime.CompilerServices;
 using Clarinet.Samples;
 
@@ -21,6 +24,7 @@ namespace Allocator
             long start = Environment.TickCount64;
             bool tells = patient.Number("tell", 0) != 0;
             long told = start;
+            int keep = patient.Number("keep", 0);
             long rounds = 0;
 
             patient.Ready();
@@ -32,6 +36,7 @@ namespace Allocator
                     Maker.MakeBuffers(1000);
                     Maker.MakeLarge(4);
                 }
+                Maker.KeepRows(keep);
                 rounds++;
                 Maker.Compute(work);
                 if (tells && Environment.TickCount64 - told >= 100)
@@ -60,9 +65,23 @@ namespace Allocator
         public long Seat;
     }
 
+    public struct Row
+    {
+        public long First;
+        public long Second;
+    }
+
     public static class Maker
     {
+        private static readonly List<Row[]> kept = new List<Row[]>();
         private static object? last;
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void KeepRows(int count)
+        {
+            for (int i = 0; i < count; i++)
+                kept.Add(new Row[64]);
+        }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static void MakeTickets(int count)

@@ -60,6 +60,7 @@ typedef struct {
     uint64_t deadline_ns; /* of greeting and leaving */
     catalogue_selection *selection;
     uint64_t engines; /* bit i: ENGINES[i] runs for it */
+    bool is_stopping; /* the last round for it */
     uint64_t lost_before[ENGINE_COUNT][ENGINE_MAX_LOSSES];
     uint64_t lost_reported[ENGINE_COUNT][ENGINE_MAX_LOSSES];
     uint64_t dropped_reported;

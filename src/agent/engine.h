@@ -56,6 +56,8 @@ typedef struct {
     /* Its tables in the recording; table k of engine i has the id 16 i + k + 1. */
     const recording_table *tables;
     size_t table_count;
+    /* Whether a session with these parameters gets that table; NULL = all of them. */
+    bool (*has_table)(const catalogue_selected *user, size_t table);
     /* Names of its loss counters, by number. */
     const char *const *losses;
     size_t loss_count;

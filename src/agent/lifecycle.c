@@ -264,7 +264,9 @@ void agent_stop_client(agent *a, client *c)
         if ((c->engines & 1ull << i) != 0 && users_of(a, i) == 1)
             atomic_store_explicit(&a->engines[i].active, false, memory_order_release);
     agent_apply_mask(a, NULL);
+    c->is_stopping = true;
     agent_collect(a, true);
+    c->is_stopping = false;
     output_gather(&c->out);
     client_report(a, c, true);
     client_tell_state(a, c);
@@ -379,7 +381,9 @@ static void put_information(agent *a, client *c)
         unsigned index = engine_of(&c->selection->items[i]);
 
         for (size_t k = 0; index < ENGINE_COUNT && k < ENGINES[index]->table_count; k++)
-            recording_put_table(out, ENGINE_TABLE_ID(index, k), &ENGINES[index]->tables[k]);
+            if (ENGINES[index]->has_table == NULL ||
+                ENGINES[index]->has_table(&c->selection->items[i], k))
+                recording_put_table(out, ENGINE_TABLE_ID(index, k), &ENGINES[index]->tables[k]);
     }
     recording_end_chunk(out, chunk);
 }

@@ -1,6 +1,8 @@
 /* profile: see profile.h. */
 #include "analysis/profile.h"
 
+#include <string.h>
+
 #include "base/text.h"
 
 static const char *const WEIGHTS[] = {"weight", "bytes", "count"};
@@ -61,13 +63,23 @@ bool profile_of(const model *m, const model_process *process, const model_table 
     return true;
 }
 
+bool profile_table_is(const model *m, const model_table *table, const char *name)
+{
+    const char *profiler = model_text(m, table->profiler);
+    size_t length = strlen(profiler);
+
+    return text_equal(profiler, name) ||
+           (strncmp(profiler, name, length) == 0 && name[length] == '.' &&
+            text_equal(model_text(m, table->name), name + length + 1));
+}
+
 static bool find_by_profiler(const model *m, const model_process *process, const char *profiler,
                              profile *p)
 {
     for (size_t i = 0; i < process->table_count; i++) {
         const model_table *table = &process->tables[i];
 
-        if ((profiler == NULL || text_equal(model_text(m, table->profiler), profiler)) &&
+        if ((profiler == NULL || profile_table_is(m, table, profiler)) &&
             profile_of(m, process, table, p))
             return true;
     }

@@ -118,6 +118,8 @@ static const catalogue_parameter ALLOCATIONS[] = {
     {"rate", CATALOGUE_NUMBER, "1000", 10, 100000, NULL,
      "samples a second at most; beyond it a random part is kept and weighs more"},
     {"depth", CATALOGUE_NUMBER, "64", 1, 512, NULL, "frames kept of each stack"},
+    {"live", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
+     "also which of the sampled objects are alive at the end, after one full collection"},
     END_OF_PARAMETERS,
 };
 

@@ -17,6 +17,7 @@
 #include "agent/snapshot.h"
 #include "base/memory.h"
 #include "base/os.h"
+#include "profilers/allocations_live.h"
 #include "recording/tables.h"
 
 enum {
@@ -38,7 +39,12 @@ enum { TABLES_ALLOCATIONS(TABLES_CELL) COLUMNS };
 
 static const recording_column ALLOCATION_COLUMNS[COLUMNS] = {TABLES_ALLOCATIONS(TABLES_COLUMN)};
 static const recording_table TABLES[] = {
-    {"allocations", "allocations", ALLOCATION_COLUMNS, COLUMNS}};
+    {"allocations", "allocations", ALLOCATION_COLUMNS, COLUMNS},
+    {"live", "allocations", ALLOCATION_COLUMNS, COLUMNS},
+};
+_Static_assert((int)COLUMNS == ALLOCATIONS_COLUMNS && (int)BYTES == ALLOCATIONS_BYTES &&
+                   (int)KIND == ALLOCATIONS_KIND,
+               "allocations_live.h keeps rows");
 static const char *const LOSSES[] = {"ring full", "stack not available"};
 static const events_wish WISHES[] = {
     {EVENTS_RUNTIME, EVENTS_KEYWORD_ALLOCATION_SAMPLING, 4, NULL},
@@ -51,6 +57,8 @@ typedef struct {
     uintptr_t type;
     uint64_t size;
     uint64_t amount; /* of a tick: bytes since the last one */
+    ObjectHandleID handle; /* 0 = none; allocations_live.h */
+    uint64_t draw;
     uint32_t thread;
     uint16_t frames;
     uint8_t cut;
@@ -66,6 +74,8 @@ typedef struct {
     uint64_t seen_before;
     uint64_t looked_ns;
     bool ticks;
+    bool no_handles;
+    allocations_live live;
 } state;
 
 static state *state_of(agent *a)
@@ -75,7 +85,7 @@ static state *state_of(agent *a)
 
 /* ---- on the target's threads ---- */
 
-static void put(agent *a, state *s, unsigned kind, const allocation *what)
+static void put(agent *a, state *s, unsigned kind, const allocation *what, ObjectID object)
 {
     uint32_t depth = atomic_load_explicit(&s->depth, memory_order_relaxed);
     size_t reserved = sizeof(allocation) + depth * sizeof(uintptr_t);
@@ -85,6 +95,7 @@ static void put(agent *a, state *s, unsigned kind, const allocation *what)
     if (record == NULL)
         return;
     *record = *what;
+    record->handle = allocations_live_hold(a, &s->live, object, what->draw);
     record->time = os_monotonic_ns();
     record->thread = (uint32_t)os_thread_id();
     record->frames = (uint16_t)snapshot_take(&a->info, (uintptr_t *)(record + 1), depth, &cut);
@@ -93,12 +104,10 @@ static void put(agent *a, state *s, unsigned kind, const allocation *what)
                  sizeof *record + record->frames * sizeof(uintptr_t));
 }
 
-/* Whether this sample is among the random part that is kept. */
-static bool is_kept(state *s, unsigned shift)
+/* A random number for each sample: its lower half decides what is kept of them. */
+static uint64_t draw_next(state *s)
 {
-    uint64_t number = atomic_fetch_add_explicit(&s->seen, 1, memory_order_relaxed);
-
-    return (table_hash_u64(number + 1) >> 8 & ((UINT64_C(1) << shift) - 1)) == 0;
+    return table_hash_u64(atomic_fetch_add_explicit(&s->seen, 1, memory_order_relaxed) + 1) >> 8;
 }
 
 static void on_event(agent *a, const events_event *event)
@@ -106,7 +115,9 @@ static void on_event(agent *a, const events_event *event)
     state *s = state_of(a);
     reader r = event->data;
     allocation what = {0};
+    ObjectID object;
     uint32_t heap;
+    uint64_t draw;
     size_t units;
 
     if (event->provider != EVENTS_RUNTIME ||
@@ -116,8 +127,12 @@ static void on_event(agent *a, const events_event *event)
         reader_u32(&r);
     heap = reader_u32(&r);
     what.shift = (uint8_t)atomic_load_explicit(&s->shift, memory_order_relaxed);
-    if (heap == HEAP_LARGE || !is_kept(s, what.shift))
+    if (heap == HEAP_LARGE)
         return;
+    draw = draw_next(s);
+    if ((draw & ((UINT64_C(1) << what.shift) - 1)) != 0)
+        return;
+    what.draw = draw >> MOST_SHIFT;
     reader_u16(&r);
     if (event->id == EVENT_TICK)
         what.amount = reader_u64(&r);
@@ -125,20 +140,21 @@ static void on_event(agent *a, const events_event *event)
     events_read_text(&r, &units);
     if (event->id == EVENT_TICK)
         reader_u32(&r);
-    reader_u64(&r); /* the object's place */
+    object = (ObjectID)reader_u64(&r);
     what.size = reader_u64(&r);
     if (!reader_failed(&r))
-        put(a, s, event->id == EVENT_TICK ? KIND_TICK : KIND_SAMPLED, &what);
+        put(a, s, event->id == EVENT_TICK ? KIND_TICK : KIND_SAMPLED, &what, object);
 }
 
 static void on_object_allocated(agent *a, ObjectID object, ClassID class_id)
 {
-    allocation what = {.type = class_id};
+    state *s = state_of(a);
+    allocation what = {.type = class_id, .draw = draw_next(s) >> MOST_SHIFT};
     size_t size = 0;
 
     if (CLR_OK(clr_info_get_object_size2(&a->info, object, &size)))
         what.size = size;
-    put(a, state_of(a), KIND_LARGE, &what);
+    put(a, s, KIND_LARGE, &what, object);
 }
 
 /* ---- on the own thread ---- */
@@ -192,6 +208,8 @@ static void take_record(agent *a, unsigned kind, const void *payload, size_t len
         cells[STACK] = names_stack_of(&a->names, (const uintptr_t *)(record + 1), record->frames,
                                       true, record->cut != 0);
     agent_row(a, SELF, 0, cells);
+    if (record->handle != 0)
+        allocations_live_keep(a, &state_of(a)->live, record->handle, record->draw, cells);
 }
 
 /* Keeps a larger or smaller part of the samples, by how many came since the last look. */
@@ -204,6 +222,8 @@ static void drain(agent *a, bool last)
     uint64_t per_second;
     unsigned shift = 0;
 
+    if (last)
+        allocations_live_tell(a, &s->live, SELF);
     if (last || now - s->looked_ns < LOOK_NS)
         return;
     per_second = (seen - s->seen_before) * 1000000000 / (now - s->looked_ns);
@@ -237,6 +257,7 @@ static void configure(agent *a)
     const catalogue_selected *user;
     uint64_t depth = 1;
     size_t position = 0;
+    bool live = false;
 
     s->rate = 1;
     while ((user = agent_user(a, SELF, &position)) != NULL) {
@@ -245,8 +266,30 @@ static void configure(agent *a)
 
         s->rate = rate > s->rate ? rate : s->rate;
         depth = frames > depth ? frames : depth;
+        live = live || catalogue_number(user, "live") != 0;
     }
     atomic_store(&s->depth, (unsigned)depth);
+    s->no_handles = !allocations_live_want(a, &s->live, live);
+}
+
+static bool has_table(const catalogue_selected *user, size_t table)
+{
+    return table == 0 || catalogue_number(user, "live") != 0;
+}
+
+static void stop(agent *a)
+{
+    state *s = state_of(a);
+
+    allocations_live_want(a, &s->live, false);
+    allocations_live_forget(a, &s->live);
+}
+
+static void destroy(agent *a)
+{
+    memory_free(state_of(a)->live.objects);
+    memory_free(state_of(a));
+    a->engines[SELF].state = NULL;
 }
 
 static size_t count_wishes(agent *a)
@@ -256,6 +299,8 @@ static size_t count_wishes(agent *a)
 
 static const char *note(agent *a)
 {
+    if (state_of(a)->no_handles)
+        return "which objects stay alive is told by .NET 7 and later only, and needs 2 MB";
     return state_of(a)->ticks ? "sampled by the runtime's ticks: rough for types that come in step "
                                 "with them (.NET 10 and later sample at random)"
                               : "";
@@ -269,10 +314,13 @@ const engine ENGINE_allocations = {
     .wish_count = sizeof WISHES / sizeof *WISHES,
     .count_wishes = count_wishes,
     .tables = TABLES,
-    .table_count = 1,
+    .table_count = sizeof TABLES / sizeof *TABLES,
+    .has_table = has_table,
     .losses = LOSSES,
     .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,
+    .stop = stop,
+    .destroy = destroy,
     .configure = configure,
     .record = take_record,
     .drain = drain,

@@ -94,7 +94,7 @@ static bool has_profiler(const model *m, const model_process *p, const char *nam
         if (text_equal(name, model_text(m, p->profilers[i].name)))
             return true;
     for (size_t i = 0; i < p->table_count; i++)
-        if (text_equal(name, model_text(m, p->tables[i].profiler)))
+        if (profile_table_is(m, &p->tables[i], name))
             return true;
     return false;
 }

@@ -20,6 +20,7 @@ const report_section REPORT_SECTIONS[] = {
     {"heap_functions", NULL, section_nothing_markdown, section_nothing_json},
     {"heap_statics", NULL, section_nothing_markdown, section_nothing_json},
     {"allocations", NULL, section_allocations_markdown, section_allocations_json},
+    {"live", NULL, section_live_markdown, section_live_json},
     {"compilations", NULL, section_jit_markdown, section_jit_json},
     {"counters", NULL, section_counters_markdown, section_counters_json},
     {"pauses", NULL, section_pauses_markdown, section_pauses_json},

@@ -50,6 +50,8 @@ int section_nothing_markdown(const section *s);
 int section_nothing_json(const section *s, json *j);
 int section_allocations_markdown(const section *s);
 int section_allocations_json(const section *s, json *j);
+int section_live_markdown(const section *s);
+int section_live_json(const section *s, json *j);
 int section_jit_markdown(const section *s);
 int section_jit_json(const section *s, json *j);
 int section_counters_markdown(const section *s);

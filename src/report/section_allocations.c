@@ -1,4 +1,5 @@
-/* section_allocations: what was allocated and where, in words and as data. */
+/* section_allocations: what was allocated and where, and what of it is alive at the end, in words
+ * and as data. */
 #include <math.h>
 
 #include "analysis/allocations.h"
@@ -43,9 +44,9 @@ static void put_types(const section *s, const allocations *x)
     sink_char(s->out, '\n');
 }
 
-static void put_places(const section *s, const allocations *x)
+static void put_places(const section *s, const allocations *x, const char *title)
 {
-    sink_text(s->out, "### Allocated at\n\n");
+    sink_format(s->out, "### %s\n\n", title);
     for (size_t i = 0; i < x->places.count && i < section_top(s, TOP_PLACES); i++) {
         const allocations_group *place = &x->places.items[i];
         char bytes[REPORT_AMOUNT_SIZE];
@@ -83,7 +84,45 @@ int section_allocations_markdown(const section *s)
     sink_text(s->out, ".\n\n");
     if (x.all.rows != 0) {
         put_types(s, &x);
-        put_places(s, &x);
+        put_places(s, &x, "Allocated at");
+    }
+    allocations_free(&x);
+    return 0;
+}
+
+/* What was allocated in all, 0 when that is not known. */
+static uint64_t bytes_in_all(const section *s)
+{
+    const model_table *table = model_find_table(s->m, s->process, "allocations", "allocations");
+    const model_column *bytes =
+        table == NULL ? NULL : groups_column(s->m, table, "bytes", RECORDING_U64);
+    uint64_t sum = 0;
+
+    for (size_t i = 0; table != NULL && i < table->rows; i++)
+        sum += groups_cell(bytes, i, 0);
+    return sum;
+}
+
+int section_live_markdown(const section *s)
+{
+    char bytes[REPORT_AMOUNT_SIZE];
+    allocations x;
+    int code = allocations_summarise(s->m, s->process, s->table, &x, s->e);
+
+    if (code != 0)
+        return code;
+    sink_text(s->out, "## Alive at the end\n\n");
+    if (x.all.rows == 0) {
+        sink_text(s->out, "Nothing of what was sampled is alive after a full collection.\n\n");
+    } else {
+        sink_format(s->out,
+                    "About %s of what was allocated, %.1f %%, is alive after a full collection "
+                    "(%llu of the sampled objects). What is there to stay, and what leaks, is "
+                    "among it.\n\n",
+                    report_amount(x.all.bytes, "bytes", bytes),
+                    report_percent(x.all.bytes, bytes_in_all(s)), (unsigned long long)x.all.rows);
+        put_types(s, &x);
+        put_places(s, &x, "Alive, allocated at");
     }
     allocations_free(&x);
     return 0;
@@ -95,6 +134,43 @@ static void json_group(json *j, const allocations_group *group)
     json_put_u64(j, "objects", (uint64_t)llround(group->objects));
     json_put_u64(j, "rows", group->rows);
     json_put_f64(j, "error_percent", allocations_error_percent(group));
+}
+
+static void json_groups(const section *s, const allocations *x, json *j)
+{
+    json_begin_array_at(j, "types");
+    for (size_t i = 0; i < x->types.count && i < section_top(s, 1000); i++) {
+        json_begin_object(j);
+        json_put_text(j, "type", model_text(s->m, x->types.items[i].type));
+        json_group(j, &x->types.items[i]);
+        json_end_object(j);
+    }
+    json_end_array(j);
+    json_begin_array_at(j, "places");
+    for (size_t i = 0; i < x->places.count && i < section_top(s, 1000); i++) {
+        json_begin_object(j);
+        json_put_text(j, "type", model_text(s->m, x->places.items[i].type));
+        json_group(j, &x->places.items[i]);
+        json_key(j, "stack");
+        json_stack(j, s->m, s->process, x->places.items[i].stack, MODEL_MAXIMUM_DEPTH);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+int section_live_json(const section *s, json *j)
+{
+    allocations x;
+    int code = allocations_summarise(s->m, s->process, s->table, &x, s->e);
+
+    if (code != 0)
+        return code;
+    json_begin_object_at(j, "all");
+    json_group(j, &x.all);
+    json_end_object(j);
+    json_groups(s, &x, j);
+    allocations_free(&x);
+    return 0;
 }
 
 int section_allocations_json(const section *s, json *j)
@@ -113,24 +189,7 @@ int section_allocations_json(const section *s, json *j)
     json_begin_object_at(j, "large");
     json_group(j, &x.large);
     json_end_object(j);
-    json_begin_array_at(j, "types");
-    for (size_t i = 0; i < x.types.count && i < section_top(s, 1000); i++) {
-        json_begin_object(j);
-        json_put_text(j, "type", model_text(s->m, x.types.items[i].type));
-        json_group(j, &x.types.items[i]);
-        json_end_object(j);
-    }
-    json_end_array(j);
-    json_begin_array_at(j, "places");
-    for (size_t i = 0; i < x.places.count && i < section_top(s, 1000); i++) {
-        json_begin_object(j);
-        json_put_text(j, "type", model_text(s->m, x.places.items[i].type));
-        json_group(j, &x.places.items[i]);
-        json_key(j, "stack");
-        json_stack(j, s->m, s->process, x.places.items[i].stack, MODEL_MAXIMUM_DEPTH);
-        json_end_object(j);
-    }
-    json_end_array(j);
+    json_groups(s, &x, j);
     allocations_free(&x);
     return 0;
 }

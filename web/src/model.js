@@ -61,6 +61,7 @@ const TITLES = {
     'samples:wall': 'Wall-clock time',
     'exceptions:exceptions': 'Exceptions',
     'allocations:allocations': 'Allocated bytes',
+    'live:allocations': 'Live bytes',
     'waits:contention': 'Waits for locks',
 };
 
