@@ -61,9 +61,9 @@ target_sources(clarinet_gate PRIVATE ${PROJECT_SOURCE_DIR}/src/base/dotnet_host.
 
 # Of the rooms whose code is fast, what runs once per thread or type is small instead.
 if(agent_sources)
-  set(agent_cold_sources ${agent_sources})
+  set(agent_cold_sources ${agent_sources} ${profilers_sources})
   list(FILTER agent_cold_sources INCLUDE REGEX
-       "/agent/(sampling_(async|threads)|snapshot|thread(_names)?)\\.c$")
+       "/(agent/(sampling_(async|threads)|snapshot|thread(_names)?)|profilers/allocations_exact)\\.c$")
   set_source_files_properties(${agent_cold_sources} PROPERTIES COMPILE_OPTIONS "-Os")
   # What runs on the agent's own thread only needs no unwind tables either: no walk of ours or of
   # the runtime goes through it (the .debug file beside the library has them for a debugger).

@@ -142,8 +142,9 @@ int agent_apply_mask(agent *a, error *e)
         low |= COR_PRF_MONITOR_MODULE_LOADS;
         high |= COR_PRF_HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS;
     }
-    /* Without this flag nothing that was recompiled could be taken back; once set, it stays. */
-    low |= a->mask_low & COR_PRF_ENABLE_REJIT;
+    /* Without this flag nothing that was recompiled could be taken back; once set, it stays. The
+     * others can only be set when the runtime starts, and never be cleared. */
+    low |= a->mask_low & (COR_PRF_ENABLE_REJIT | COR_PRF_MONITOR_IMMUTABLE);
     if (atomic_load(&a->mask_deferred) || atomic_load(&a->phase) != AGENT_RUNNING)
         return 0;
     events_prepare(a);

@@ -9,11 +9,19 @@
 #include "analysis/groups.h"
 #include "base/memory.h"
 
-static void add_to(allocations_group *group, uint64_t bytes, uint64_t size, uint64_t kind)
+typedef struct {
+    uint64_t bytes, size, kind, count;
+} row;
+
+static void add_to(allocations_group *group, const row *r)
 {
-    group->bytes += bytes;
-    group->objects += size == 0 ? 1 : (double)bytes / (double)size;
-    group->variance += kind == ALLOCATIONS_LARGE ? 0 : (double)bytes * (double)bytes;
+    group->bytes += r->bytes;
+    if (r->kind == ALLOCATIONS_EXACT)
+        group->objects += (double)r->count;
+    else
+        group->objects += r->size == 0 ? 1 : (double)r->bytes / (double)r->size;
+    if (r->kind != ALLOCATIONS_LARGE && r->kind != ALLOCATIONS_EXACT)
+        group->variance += (double)r->bytes * (double)r->bytes;
     group->rows++;
 }
 
@@ -60,14 +68,14 @@ int allocations_summarise(const model *m, const model_process *process, const mo
     const model_column *weights = groups_column(m, table, "bytes", RECORDING_U64);
     const model_column *sizes = groups_column(m, table, "size", RECORDING_U64);
     const model_column *kinds = groups_column(m, table, "kind", RECORDING_U64);
+    const model_column *counts = groups_column(m, table, "count", RECORDING_U64);
 
     memset(result, 0, sizeof *result);
     result->watched_ns = groups_time_watched(m, process, "allocations");
     for (size_t i = 0; i < table->rows; i++) {
         uint32_t type = (uint32_t)groups_cell(types, i, 0);
-        uint64_t bytes = groups_cell(weights, i, 0);
-        uint64_t size = groups_cell(sizes, i, 0);
-        uint64_t kind = groups_cell(kinds, i, 0);
+        row r = {groups_cell(weights, i, 0), groups_cell(sizes, i, 0), groups_cell(kinds, i, 0),
+                 groups_cell(counts, i, 0)};
         allocations_group *by_type = find(&result->types, type, 0);
         allocations_group *by_place =
             find(&result->places, type, (uint32_t)groups_cell(stacks, i, 0));
@@ -76,12 +84,13 @@ int allocations_summarise(const model *m, const model_process *process, const mo
             allocations_free(result);
             return error_set(e, ERROR_MEMORY, "no memory to count the allocations");
         }
-        add_to(by_type, bytes, size, kind);
-        add_to(by_place, bytes, size, kind);
-        add_to(&result->all, bytes, size, kind);
-        if (kind == ALLOCATIONS_LARGE)
-            add_to(&result->large, bytes, size, kind);
-        result->ticks += kind == ALLOCATIONS_TICK;
+        add_to(by_type, &r);
+        add_to(by_place, &r);
+        add_to(&result->all, &r);
+        if (r.kind == ALLOCATIONS_LARGE)
+            add_to(&result->large, &r);
+        result->ticks += r.kind == ALLOCATIONS_TICK;
+        result->exact += r.kind == ALLOCATIONS_EXACT;
     }
     sort_groups(&result->types);
     sort_groups(&result->places);

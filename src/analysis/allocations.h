@@ -5,7 +5,8 @@
  *
  * A sampled row stands for `bytes` bytes in objects of `size`. The variance of such an estimate is
  * about its square (the chance to be seen is small), so that of a group is the sum of squares.
- * Large objects are told one by one and add no error.
+ * Large objects are told one by one and add no error; a row that counts every object (`count` of
+ * them) neither.
  */
 #ifndef CLARINET_ANALYSIS_ALLOCATIONS_H
 #define CLARINET_ANALYSIS_ALLOCATIONS_H
@@ -14,7 +15,7 @@
 #include "base/table.h"
 
 /* Values of the column `kind`. */
-enum { ALLOCATIONS_SAMPLED, ALLOCATIONS_TICK, ALLOCATIONS_LARGE };
+enum { ALLOCATIONS_SAMPLED, ALLOCATIONS_TICK, ALLOCATIONS_LARGE, ALLOCATIONS_EXACT };
 
 typedef struct {
     uint32_t type;
@@ -37,6 +38,7 @@ typedef struct {
     allocations_group all;   /* type and stack 0 */
     allocations_group large; /* of it, large objects */
     uint64_t ticks;          /* rows that came by the runtime's ticks */
+    uint64_t exact;          /* rows that count every object */
     allocations_groups types;
     allocations_groups places;
 } allocations;

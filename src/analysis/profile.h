@@ -45,8 +45,8 @@ typedef struct {
 bool profile_of(const model *m, const model_process *process, const model_table *table, profile *p);
 /* Whether a table is of this profiler, or is the one that "profiler.table" names. */
 bool profile_table_is(const model *m, const model_table *table, const char *name);
-/* The profile of a profiler, by its name ("cpu", "allocations.live"); NULL takes cpu, else wall, else the first table
- * with stacks. false when there is none. */
+/* The profile of a profiler, by its name ("cpu", "allocations.live"); NULL takes cpu, else wall,
+ * else the first table with stacks. false when there is none. */
 bool profile_find(const model *m, const model_process *process, const char *profiler, profile *p);
 bool profile_row_matches(const profile *p, const profile_selection *selection, size_t row);
 

@@ -162,6 +162,24 @@ int catalogue_set_text(catalogue_selection *s, const char *setting, error *e)
     return catalogue_set(s, profiler, parameter, equals + 1, e);
 }
 
+int catalogue_check_attach(const catalogue_selection *s, error *e)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const char *name = s->items[i].profiler->name;
+        bool exact = catalogue_number(&s->items[i], "exact") != 0;
+
+        if ((s->items[i].profiler->where & CATALOGUE_ATTACH) != 0 && !exact)
+            continue;
+        error_set(e, ERROR_UNSUPPORTED, "%s%s works only in a program that clarinet starts", name,
+                  exact ? ".exact=true" : "");
+        error_advise(e, "`clarinet record -p %s%s%s -- COMMAND…`%s", name,
+                     exact ? " --set allocations.exact=true" : "", "",
+                     exact ? "; on a running one, leave exact out: it samples" : "");
+        return ERROR_UNSUPPORTED;
+    }
+    return 0;
+}
+
 uint64_t catalogue_number(const catalogue_selected *item, const char *parameter)
 {
     int index = find_parameter(item->profiler, parameter);

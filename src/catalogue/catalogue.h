@@ -88,6 +88,9 @@ int catalogue_set(catalogue_selection *s, const char *profiler, const char *para
 /* The same for "exceptions.stacks=100". */
 int catalogue_set_text(catalogue_selection *s, const char *setting, error *e);
 
+/* Refuses what the runtime offers only to who comes with its start. */
+int catalogue_check_attach(const catalogue_selection *s, error *e);
+
 catalogue_selected *catalogue_selected_by_name(catalogue_selection *s, const char *name);
 /* The value of a parameter that the table has (asking for another one is a bug: answers 0 / ""). */
 uint64_t catalogue_number(const catalogue_selected *item, const char *parameter);

@@ -11,12 +11,16 @@
  * more: the estimate stays without bias. The own thread halves or doubles that part as it sees how
  * many come.
  *
+ * With `exact`, in a program that the tool started, every object is counted instead
+ * (allocations_exact.h). Which objects are alive at the end: allocations_live.h.
+ *
  * Thread rules: engine.h. What callbacks share is atomic; the rest belongs to the own thread.
  */
 #include "agent/agent.h"
 #include "agent/snapshot.h"
 #include "base/memory.h"
 #include "base/os.h"
+#include "profilers/allocations_exact.h"
 #include "profilers/allocations_live.h"
 #include "recording/tables.h"
 
@@ -24,12 +28,17 @@ enum {
     SELF = ENGINE_INDEX_allocations,
     LOSS_RING = 0,
     LOSS_NO_STACK = 1,
+    LOSS_NO_PLACE = 2,
     EVENT_TICK = 10,
     EVENT_SAMPLED = 303,
     HEAP_LARGE = 1,
     KIND_SAMPLED = 0,
     KIND_TICK = 1,
     KIND_LARGE = 2,
+    KIND_EXACT = 3,  /* `count` objects */
+    RECORD_HELD = 4, /* no row: only for what is alive at the end */
+    RECORD_PLACE = 5,
+    LARGE = 85000,
     MOST_SHIFT = 20,
     SAMPLING_MAJOR = 10, /* the first .NET that samples by itself */
 };
@@ -45,7 +54,11 @@ static const recording_table TABLES[] = {
 _Static_assert((int)COLUMNS == ALLOCATIONS_COLUMNS && (int)BYTES == ALLOCATIONS_BYTES &&
                    (int)KIND == ALLOCATIONS_KIND,
                "allocations_live.h keeps rows");
-static const char *const LOSSES[] = {"ring full", "stack not available"};
+static const char *const LOSSES[] = {
+    "ring full",
+    "stack not available",
+    "object counted without type and stack: more than 32,767 of them",
+};
 static const events_wish WISHES[] = {
     {EVENTS_RUNTIME, EVENTS_KEYWORD_ALLOCATION_SAMPLING, 4, NULL},
     {EVENTS_RUNTIME, EVENTS_KEYWORD_GC, 5, NULL}, /* before .NET 10 */
@@ -56,7 +69,7 @@ typedef struct {
     uint64_t time;
     uintptr_t type;
     uint64_t size;
-    uint64_t amount; /* of a tick: bytes since the last one */
+    uint64_t amount;       /* of a tick: bytes since the last one */
     ObjectHandleID handle; /* 0 = none; allocations_live.h */
     uint64_t draw;
     uint32_t thread;
@@ -76,6 +89,7 @@ typedef struct {
     bool ticks;
     bool no_handles;
     allocations_live live;
+    allocations_exact exact;
 } state;
 
 static state *state_of(agent *a)
@@ -85,17 +99,20 @@ static state *state_of(agent *a)
 
 /* ---- on the target's threads ---- */
 
-static void put(agent *a, state *s, unsigned kind, const allocation *what, ObjectID object)
+static void put(agent *a, state *s, unsigned kind, const allocation *what, ObjectHandleID handle)
 {
     uint32_t depth = atomic_load_explicit(&s->depth, memory_order_relaxed);
     size_t reserved = sizeof(allocation) + depth * sizeof(uintptr_t);
     allocation *record = agent_reserve(a, SELF, reserved);
     bool cut = false;
 
-    if (record == NULL)
+    if (record == NULL) {
+        if (handle != 0)
+            clr_info_destroy_handle(&a->info, handle);
         return;
+    }
     *record = *what;
-    record->handle = allocations_live_hold(a, &s->live, object, what->draw);
+    record->handle = handle;
     record->time = os_monotonic_ns();
     record->thread = (uint32_t)os_thread_id();
     record->frames = (uint16_t)snapshot_take(&a->info, (uintptr_t *)(record + 1), depth, &cut);
@@ -143,18 +160,29 @@ static void on_event(agent *a, const events_event *event)
     object = (ObjectID)reader_u64(&r);
     what.size = reader_u64(&r);
     if (!reader_failed(&r))
-        put(a, s, event->id == EVENT_TICK ? KIND_TICK : KIND_SAMPLED, &what, object);
+        put(a, s, event->id == EVENT_TICK ? KIND_TICK : KIND_SAMPLED, &what,
+            allocations_live_hold(a, &s->live, object, what.draw));
 }
 
 static void on_object_allocated(agent *a, ObjectID object, ClassID class_id)
 {
     state *s = state_of(a);
     allocation what = {.type = class_id, .draw = draw_next(s) >> MOST_SHIFT};
+    ObjectHandleID handle;
     size_t size = 0;
 
     if (CLR_OK(clr_info_get_object_size2(&a->info, object, &size)))
         what.size = size;
-    put(a, s, KIND_LARGE, &what, object);
+    handle = allocations_live_hold(a, &s->live, object, what.draw);
+    if (what.size >= LARGE || !atomic_load_explicit(&s->exact.wanted, memory_order_relaxed)) {
+        put(a, s, KIND_LARGE, &what, handle);
+        return;
+    }
+    if (handle != 0)
+        put(a, s, RECORD_HELD, &what, handle);
+    if (!allocations_exact_count(a, &s->exact, SELF, RECORD_PLACE, class_id, what.size,
+                                 atomic_load_explicit(&s->depth, memory_order_relaxed)))
+        agent_lose(a, SELF, LOSS_NO_PLACE, 1);
 }
 
 /* ---- on the own thread ---- */
@@ -180,7 +208,7 @@ static double chance(double x)
 
 static uint64_t bytes_of(unsigned kind, const allocation *record)
 {
-    if (kind == KIND_LARGE || record->size == 0)
+    if (kind == KIND_LARGE || kind == RECORD_HELD || record->size == 0)
         return record->size;
     if (kind == KIND_TICK)
         return record->amount << record->shift;
@@ -195,21 +223,40 @@ static void take_record(agent *a, unsigned kind, const void *payload, size_t len
     uint64_t cells[COLUMNS] = {0};
 
     (void)length;
+    if (kind == RECORD_PLACE) {
+        allocations_exact_take(a, &state_of(a)->exact, payload);
+        return;
+    }
     cells[TIME] = record->time;
     cells[THREAD] = record->thread;
     cells[BYTES] = bytes_of(kind, record);
     cells[SIZE] = record->size;
-    cells[KIND] = kind;
+    cells[KIND] = kind == RECORD_HELD ? KIND_LARGE : kind;
     if (record->type != 0)
         cells[TYPE] = names_of_class(&a->names, record->type);
     if (record->frames == 0)
-        agent_lose(a, SELF, LOSS_NO_STACK, 1);
+        agent_lose(a, SELF, LOSS_NO_STACK, kind != RECORD_HELD);
     else
         cells[STACK] = names_stack_of(&a->names, (const uintptr_t *)(record + 1), record->frames,
                                       true, record->cut != 0);
-    agent_row(a, SELF, 0, cells);
+    if (kind != RECORD_HELD)
+        agent_row(a, SELF, 0, cells);
     if (record->handle != 0)
         allocations_live_keep(a, &state_of(a)->live, record->handle, record->draw, cells);
+}
+
+static void tell_exact(agent *a, uint32_t type, uint32_t stack, uint64_t count, uint64_t bytes)
+{
+    uint64_t cells[COLUMNS] = {0};
+
+    cells[TIME] = os_monotonic_ns();
+    cells[STACK] = stack;
+    cells[TYPE] = type;
+    cells[BYTES] = bytes;
+    cells[SIZE] = bytes / count;
+    cells[KIND] = KIND_EXACT;
+    cells[COUNT] = count;
+    agent_row(a, SELF, 0, cells);
 }
 
 /* Keeps a larger or smaller part of the samples, by how many came since the last look. */
@@ -222,6 +269,7 @@ static void drain(agent *a, bool last)
     uint64_t per_second;
     unsigned shift = 0;
 
+    allocations_exact_drain(a, &s->exact, last, tell_exact);
     if (last)
         allocations_live_tell(a, &s->live, SELF);
     if (last || now - s->looked_ns < LOOK_NS)
@@ -258,6 +306,7 @@ static void configure(agent *a)
     uint64_t depth = 1;
     size_t position = 0;
     bool live = false;
+    bool exact = false;
 
     s->rate = 1;
     while ((user = agent_user(a, SELF, &position)) != NULL) {
@@ -266,10 +315,22 @@ static void configure(agent *a)
 
         s->rate = rate > s->rate ? rate : s->rate;
         depth = frames > depth ? frames : depth;
+        exact = exact || catalogue_number(user, "exact") != 0;
         live = live || catalogue_number(user, "live") != 0;
     }
     atomic_store(&s->depth, (unsigned)depth);
+    allocations_exact_want(&s->exact, exact && a->by_start);
     s->no_handles = !allocations_live_want(a, &s->live, live);
+}
+
+static bool is_exact(agent *a)
+{
+    return atomic_load(&state_of(a)->exact.wanted);
+}
+
+static uint32_t further_mask(agent *a)
+{
+    return is_exact(a) ? COR_PRF_MONITOR_OBJECT_ALLOCATED | COR_PRF_ENABLE_OBJECT_ALLOCATED : 0;
 }
 
 static bool has_table(const catalogue_selected *user, size_t table)
@@ -283,33 +344,40 @@ static void stop(agent *a)
 
     allocations_live_want(a, &s->live, false);
     allocations_live_forget(a, &s->live);
+    allocations_exact_want(&s->exact, false);
+    allocations_exact_forget(&s->exact);
 }
 
 static void destroy(agent *a)
 {
     memory_free(state_of(a)->live.objects);
+    memory_free(state_of(a)->exact.places);
     memory_free(state_of(a));
     a->engines[SELF].state = NULL;
 }
 
 static size_t count_wishes(agent *a)
 {
-    return state_of(a)->ticks ? 2 : 1;
+    return is_exact(a) ? 0 : state_of(a)->ticks ? 2 : 1;
 }
 
 static const char *note(agent *a)
 {
     if (state_of(a)->no_handles)
         return "which objects stay alive is told by .NET 7 and later only, and needs 2 MB";
-    return state_of(a)->ticks ? "sampled by the runtime's ticks: rough for types that come in step "
-                                "with them (.NET 10 and later sample at random)"
-                              : "";
+    if (state_of(a)->no_handles)
+        return "which objects stay alive is not told: no memory for it, or a runtime before .NET 7";
+    return state_of(a)->ticks && !is_exact(a)
+               ? "sampled by the runtime's ticks: rough for types that come in step "
+                 "with them (.NET 10 and later sample at random)"
+               : "";
 }
 
 const engine ENGINE_allocations = {
     .name = "allocations",
     .mask_low = COR_PRF_ENABLE_STACK_SNAPSHOT,
     .mask_high = COR_PRF_HIGH_MONITOR_EVENT_PIPE | COR_PRF_HIGH_MONITOR_LARGEOBJECT_ALLOCATED,
+    .further_mask = further_mask,
     .wishes = WISHES,
     .wish_count = sizeof WISHES / sizeof *WISHES,
     .count_wishes = count_wishes,

@@ -15,7 +15,7 @@
 #include "agent/agent.h"
 
 /* Of a row of the table `allocations`; kind 0 is a sample. */
-enum { ALLOCATIONS_BYTES = 4, ALLOCATIONS_KIND = 6, ALLOCATIONS_COLUMNS = 7 };
+enum { ALLOCATIONS_BYTES = 4, ALLOCATIONS_KIND = 6, ALLOCATIONS_COLUMNS = 8 };
 
 typedef struct {
     ObjectHandleID handle;

@@ -56,7 +56,8 @@
     X(TYPE, RECORDING_STRING_ID, "type", "")                                                       \
     X(BYTES, RECORDING_U64, "bytes", "bytes")                                                      \
     X(SIZE, RECORDING_U64, "size", "bytes")                                                        \
-    X(KIND, RECORDING_U64, "kind", "")
+    X(KIND, RECORDING_U64, "kind", "")                                                             \
+    X(COUNT, RECORDING_U64, "count", "")
 
 #define TABLES_COMPILATIONS(X)                                                                     \
     X(TIME, RECORDING_TIME, "time", "")                                                            \

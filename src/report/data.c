@@ -165,8 +165,7 @@ static int put_tables(const model *m, const model_process *p, const calltree *tr
     json_begin_array_at(j, "tables");
     for (size_t i = 0; i < p->table_count && code == 0; i++)
         if (!text_equal("heap", model_text(m, p->tables[i].profiler)) &&
-            (options->profiler == NULL ||
-             profile_table_is(m, &p->tables[i], options->profiler)))
+            (options->profiler == NULL || profile_table_is(m, &p->tables[i], options->profiler)))
             code = data_put_table(m, p, &p->tables[i], tree, options, s, j, e);
     json_end_array(j);
     if (code == 0 && profile_find(m, p, options->profiler, &best))

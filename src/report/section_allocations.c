@@ -70,14 +70,16 @@ int section_allocations_markdown(const section *s)
 
     if (code != 0)
         return code;
-    sink_format(s->out, "## Allocations\n\nAbout %s, %s a second",
+    sink_format(s->out, "## Allocations\n\n%s%s, %s a second", x.exact != 0 ? "" : "About ",
                 report_amount(x.all.bytes, "bytes", bytes),
                 report_amount(per_second(&x), "bytes", rate));
     if (x.large.rows != 0)
         sink_format(s->out, "; of it %llu large objects with %s, counted exactly",
                     (unsigned long long)x.large.rows, report_amount(x.large.bytes, "bytes", bytes));
-    sink_text(s->out, ". The rest is estimated from samples; ± is how far off an estimate is at "
-                      "most, 19 times of 20");
+    sink_text(s->out, x.exact != 0
+                          ? ". Every object was counted"
+                          : ". The rest is estimated from samples; ± is how far off an estimate is "
+                            "at most, 19 times of 20");
     if (x.ticks != 0)
         sink_text(s->out, ", and more where a type comes in step with the runtime's ticks (before "
                           ".NET 10)");
@@ -182,7 +184,7 @@ int section_allocations_json(const section *s, json *j)
         return code;
     json_put_u64(j, "watched_ns", x.watched_ns);
     json_put_u64(j, "bytes_per_second", per_second(&x));
-    json_put_text(j, "sampling", x.ticks != 0 ? "ticks" : "random");
+    json_put_text(j, "sampling", x.exact != 0 ? "every object" : x.ticks != 0 ? "ticks" : "random");
     json_begin_object_at(j, "all");
     json_group(j, &x.all);
     json_end_object(j);

@@ -27,7 +27,10 @@ int session_record_process(const session_options *options, const diagnostics_pro
     session_link link;
     control_welcome welcome;
     bool main_place = false;
-    int code = diagnostics_require_attachable(process, e);
+    int code = catalogue_check_attach(options->selection, e);
+
+    if (code == 0)
+        code = diagnostics_require_attachable(process, e);
 
     if (code != 0)
         return code;

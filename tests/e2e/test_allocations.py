@@ -7,13 +7,19 @@ ROUNDS = 150
 TICKETS = (20000 * 48, 20000)
 BUFFERS = (1000 * 1024, 1000)
 LARGE = (4 * 200024, 4)
+KEPT = 200  # arrays of 1,048 bytes
 
 
-def allocations(clarinet, file="out.clarinet"):
-    done = clarinet("report", file, "-f", "json")
+def allocations(clarinet, name="allocations"):
+    done = clarinet("report", "out.clarinet", "-f", "json")
     assert done.code == 0, done
     tables = done.json["processes"][0]["tables"]
-    return [table for table in tables if table["name"] == "allocations"][0]
+    return [table for table in tables if table["name"] == name][0]
+
+
+def assert_dead(live, type):
+    """The last one made may still be in a static field or a register."""
+    assert sum(row["rows"] for row in live["types"] if row["type"] == type) <= 1, live["types"]
 
 
 def at_place(table, method):
@@ -71,14 +77,72 @@ def test_a_smaller_part_is_kept_without_bias(newest_runtime, sample_command, cla
 
 
 def test_a_running_process_is_recorded(runtime, sample, clarinet):
-    with sample("Allocator") as patient:
-        done = clarinet("record", "-p", "allocations", "-d", "1s", "-o", "out.clarinet",
-                        patient.pid)
+    with sample("Allocator", "--keep", 4 * KEPT) as patient:
+        done = clarinet("record", "-p", "allocations", "--set", "allocations.live=true", "-d", "1s",
+                        "-o", "out.clarinet", patient.pid)
         assert done.code == 0, done
+        assert patient.is_running
+        # counting every object needs the runtime's start
+        refused = clarinet("record", "-p", "allocations", "--set", "allocations.exact=true", "-d",
+                           "1s", patient.pid)
+        assert refused.code == 1 and "only in a program that clarinet starts" in refused.err, refused
         assert patient.is_running
     assert patient.process.returncode == 0, patient
     table = allocations(clarinet)
     assert at_place(table, "MakeTickets")[0] > 0 and at_place(table, "MakeLarge")[1] > 0
+    live = allocations(clarinet, "live")
+    assert 0 < at_place(live, "KeepRows")[0] <= at_place(table, "KeepRows")[0]
+    assert_dead(live, "Allocator.Ticket")
+
+
+def test_what_is_kept_shows_by_its_place(runtime, sample_command, clarinet):
+    rounds = 60
+    command = sample_command("Allocator", "--rounds", rounds, "--rate", 0, "--keep", KEPT)
+    done = clarinet("record", "-p", "allocations", "--set", "allocations.live=true", "--set",
+                    "allocations.rate=100000", "-o", "out.clarinet", "--", *command)
+    assert done.code == 0, done
+    live = allocations(clarinet, "live")
+    check_estimate({**live, "sampling": allocations(clarinet)["sampling"]}, "KeepRows",
+                   (KEPT * 1048, KEPT), rounds)
+    assert live["types"][0]["type"] == "Allocator.Row[]", live["types"]
+    assert_dead(live, "Allocator.Ticket")
+    words = clarinet("report", "out.clarinet", "-f", "md").out
+    assert "## Alive at the end" in words and "### Alive, allocated at" in words, words
+    flames = clarinet("report", "out.clarinet", "-f", "collapsed", "-p", "allocations.live")
+    assert flames.code == 0 and "KeepRows" in flames.out and "MakeTickets" not in flames.out
+
+
+def test_every_object_is_counted_on_request(runtime, sample_command, clarinet):
+    """And a program that keeps nothing has nothing alive of what it made."""
+    command = sample_command("Allocator", "--rounds", 3, "--rate", 0)
+    done = clarinet("record", "-p", "allocations", "--set", "allocations.exact=true", "--set",
+                    "allocations.live=true", "-o", "out.clarinet", "--", *command)
+    assert (done.code, done.out) == (0, "ready\nmade 3 rounds\n"), done
+    table = allocations(clarinet)
+    assert table["sampling"] == "every object"
+    for method, truth in (("MakeTickets", TICKETS), ("MakeBuffers", BUFFERS), ("MakeLarge", LARGE)):
+        assert at_place(table, method) == (truth[0] * 3, truth[1] * 3, 0), method
+    types = {row["type"]: row for row in table["types"]}
+    assert types["Allocator.Ticket"]["objects"] == 3 * TICKETS[1]
+    assert_dead(allocations(clarinet, "live"), "Allocator.Ticket")
+    words = clarinet("report", "out.clarinet", "-f", "md").out
+    assert "Every object was counted" in words, words
+
+
+def test_ten_thousand_samples_are_within_five_percent(newest_runtime, sample_command, clarinet):
+    rounds = 1100  # 1 GB of tickets
+    command = sample_command("Allocator", "--rounds", rounds, "--rate", 0)
+    done = clarinet("record", "-p", "allocations", "--set", "allocations.rate=100000", "--set",
+                    "allocations.depth=4", "-o", "out.clarinet", "--", *command)
+    assert done.code == 0, done
+    table = allocations(clarinet)
+    samples = table["all"]["rows"] - table["large"]["rows"]
+    total, _, error = at_place(table, "MakeTickets")
+    losses = clarinet("report", "out.clarinet", "-f", "json").json["processes"][0]["loss"]
+    lost = sum(loss["count"] for loss in losses if loss["profiler"] == "allocations")
+    assert samples > 10000 and error < 5, (samples, error)
+    # what a full ring lost is told, and is missing
+    assert abs(total / (TICKETS[0] * rounds) - 1) < 0.05 + lost / samples, (total, lost)
 
 
 def test_a_thrifty_program_allocates_little(runtime, sample_command, clarinet):
