@@ -51,7 +51,7 @@ if(agent_sources)
     COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo,Release>:-O2>")
 endif()
 if(instrumentation_sources)
-  target_library(clarinet_instrument clarinet_instrument base rules clr cil instrumentation)
+  target_library(clarinet_instrument clarinet_instrument base rules clr cil metadata instrumentation)
 endif()
 target_library(clarinet_gate clarinet_gate gate)
 target_sources(clarinet_gate PRIVATE ${PROJECT_SOURCE_DIR}/src/base/dotnet_host.c

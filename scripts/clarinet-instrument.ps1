@@ -3,7 +3,7 @@
 Runs a .NET program under the instrumentation agent.
 
 .DESCRIPTION
-clarinet-instrument.ps1 [-AgentHome DIR] [-Library FILE] COMMAND [ARGUMENT…]
+clarinet-instrument.ps1 [-AgentHome DIR] [-Library FILE] [--] COMMAND [ARGUMENT…]
 
 Sets what the runtime needs to load the agent for the command alone, and puts the environment back
 afterwards. The exit code is the command's.
@@ -17,16 +17,20 @@ clarinet_instrument.dll (libclarinet_instrument.so on Linux); without it the one
 or of the installation this script belongs to.
 
 .EXAMPLE
-.\clarinet-instrument.ps1 -AgentHome C:\agent dotnet Shop.dll
+.\clarinet-instrument.ps1 -AgentHome C:\agent -- dotnet Shop.dll
 #>
-[CmdletBinding(PositionalBinding = $false)]
+# No attributes here: they would make this an advanced script, whose common parameters (-Verbose,
+# -Debug, -OutVariable…) take options like -c, -v and -o away from the command. The command is $args.
 param(
     [string] $AgentHome,
-    [string] $Library,
-    [Parameter(Mandatory = $true, ValueFromRemainingArguments = $true)] [string[]] $Command
+    [string] $Library
 )
 $ErrorActionPreference = 'Stop'
 
+if ($args.Count -eq 0) {
+    [Console]::Error.WriteLine('clarinet-instrument: which command? for example: clarinet-instrument.ps1 -- dotnet Shop.dll')
+    exit 2
+}
 if (-not $Library) {
     $places = 'clarinet_instrument.dll', 'libclarinet_instrument.so',
         '../../lib/clarinet/libclarinet_instrument.so', '../build/libclarinet_instrument.so'
@@ -51,7 +55,8 @@ foreach ($name in $settings.Keys) {
     [Environment]::SetEnvironmentVariable($name, $settings[$name])
 }
 try {
-    $program, $arguments = $Command
+    $program = $args[0]
+    $arguments = @($args | Select-Object -Skip 1)
     & $program @arguments
     $code = $LASTEXITCODE
 } finally {

@@ -14,7 +14,16 @@ fail() {
     exit 2
 }
 
-folder=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
+# The script may be called through links: its library is beside the file that they lead to.
+self=$0
+while [ -h "$self" ]; do
+    link=$(readlink -- "$self")
+    case $link in
+    /*) self=$link ;;
+    *) self=$(dirname -- "$self")/$link ;;
+    esac
+done
+folder=$(CDPATH='' cd -- "$(dirname -- "$self")" && pwd -P)
 library=
 while [ $# -gt 0 ]; do
     case $1 in

@@ -20,7 +20,7 @@ while read -r source; do
     object=$OUT/windows-objects/$(tr / _ <<<"$source").o
     "$COMPILER" "${FLAGS[@]}" -c "$source" -o "$object"
     objects+=("$object")
-done < <(find src/base src/rules src/clr src/cil src/instrumentation \( -name '*.c' -o -name '*.S' \) \
+done < <(find src/base src/rules src/clr src/cil src/metadata src/instrumentation \( -name '*.c' -o -name '*.S' \) \
     ! -name '*_linux.c' ! -name '*_arm64.S' | sort)
 "$COMPILER" -shared -static-libgcc -Wl,--gc-sections -Wl,--exclude-all-symbols -s \
     "${objects[@]}" -o "$OUT/clarinet_instrument.dll"

@@ -25,7 +25,7 @@ MAY_USE = {
     "catalogue": {"base", "clr", "clarinet"},
     "recording": {"base", "catalogue"},
     "control": {"base", "catalogue", "recording"},
-    "rules": {"base"},
+    "rules": {"base", "cil", "clarinet", "metadata"},
     # inside the target
     "agent": SHARED | {"profilers"},
     "profilers": SHARED | {"agent"},

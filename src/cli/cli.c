@@ -179,7 +179,7 @@ const cli_verb CLI_VERBS[] = {
      "be\n"
      "                       repeated\n"
      "      --json           explain, compare: for machines\n"
-     "      --assembly FILE  check: say which points never match in this assembly\n"
+     "      --assembly FILE  check: say what becomes of each point in this assembly\n"
      "      --top N          compare: how many differences to show\n\n"
      "Examples:\n"
      "  clarinet instrument run --otlp spans.json --points shop.xml -- dotnet Shop.dll\n"

@@ -397,6 +397,35 @@ static bool is_folder(const char *path)
     return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
+/* A log of the same name with a number behind it was written by another process of the same run. */
+static void tell_of_others(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *base = slash == NULL ? path : slash + 1;
+    char *folder = slash == NULL ? memory_copy_text(".")
+                                 : memory_copy_text_n(path, (size_t)(slash - path) + 1);
+    DIR *listing = folder == NULL ? NULL : opendir(folder);
+    struct dirent *entry;
+    size_t length = strlen(base);
+    size_t count = 0;
+
+    while (listing != NULL && (entry = readdir(listing)) != NULL) {
+        const char *end = entry->d_name + length;
+
+        if (strncmp(entry->d_name, base, length) == 0 && end[0] == '.' && end[1] != '\0' &&
+            end[1 + strspn(end + 1, "0123456789")] == '\0')
+            count++;
+    }
+    if (listing != NULL)
+        closedir(listing);
+    memory_free(folder);
+    if (count != 0)
+        fprintf(stderr,
+                "clarinet: beside %s there %s %zu log%s of other processes (%s.PID), not looked "
+                "at\n",
+                path, count == 1 ? "is" : "are", count, count == 1 ? "" : "s", base);
+}
+
 int instrument_compare(int argc, char **argv)
 {
     request r = {{NULL, NULL}, false, 0};
@@ -417,6 +446,8 @@ int instrument_compare(int argc, char **argv)
     if (code == 0)
         code = comparison_make(&p.result, &p.sides[0], &p.sides[1], is_folder(r.paths[0]), &e);
     if (code == 0) {
+        for (int i = 0; i < 2 && !is_folder(r.paths[i]); i++)
+            tell_of_others(r.paths[i]);
         if (r.as_json)
             print_json(&r, &p);
         else

@@ -20,6 +20,7 @@
 #include "cli/cli.h"
 #include "cli/library.h"
 #include "report/http_post.h"
+#include "report/otlp_answer.h"
 #include "report/otlp_flow.h"
 #include "session/session.h"
 
@@ -290,19 +291,43 @@ static int write_file(const char *destination, const model *m, const flow *f, er
     return code;
 }
 
+/* What the collector says about spans that it took. */
+static void tell_rejected(uint64_t rejected, const buffer *words)
+{
+    if (rejected != 0)
+        fprintf(stderr, "clarinet: the collector rejected %llu span%s%s%s\n",
+                (unsigned long long)rejected, rejected == 1 ? "" : "s",
+                words->length == 0 ? "" : ": ", buffer_text(words));
+    else if (words->length != 0)
+        fprintf(stderr, "clarinet: the collector warns: %s\n", buffer_text(words));
+}
+
 static int send_spans(const request *q, const model *m, const flow *f, error *e)
 {
+    buffer answer = BUFFER_EMPTY;
+    buffer words = BUFFER_EMPTY; /* the first it said */
+    uint64_t rejected = 0;
     size_t next = 0;
     int code = 0;
 
     while (next < f->count && code == 0) {
+        buffer said = BUFFER_EMPTY;
         sink out;
 
         sink_init(&out, -1);
         otlp_flow_write(m, f, &next, &out);
-        code = http_post_json(&q->collector, out.pending.data, out.pending.length, e);
+        buffer_clear(&answer);
+        code = http_post_json(&q->collector, out.pending.data, out.pending.length, &answer, e);
+        if (code == 0)
+            rejected += otlp_answer_rejected(buffer_text(&answer), answer.length, &said);
+        if (words.length == 0)
+            buffer_append(&words, said.data, said.length);
+        buffer_free(&said);
         sink_free(&out);
     }
+    tell_rejected(rejected, &words);
+    buffer_free(&answer);
+    buffer_free(&words);
     return code;
 }
 

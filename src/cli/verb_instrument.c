@@ -13,12 +13,11 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/instrument_check.h"
 #include "cli/instrument_compare.h"
 #include "cli/instrument_run.h"
-#include "metadata/assembly.h"
 #include "report/json.h"
 #include "rules/home.h"
-#include "rules/points.h"
 #include "rules/process.h"
 
 /* ---- files and variables of this machine ---- */
@@ -161,186 +160,6 @@ static int explain(int argc, char **argv)
     return CLI_DONE;
 }
 
-/* ---- check ---- */
-
-typedef struct {
-    size_t warnings;
-    buffer text;
-} check_log;
-
-static void take_warning(void *context, bool is_error, const char *sentence)
-{
-    check_log *log = context;
-
-    (void)is_error;
-    log->warnings++;
-    buffer_format(&log->text, "%s\n", sentence);
-}
-
-/* Nested types by their inner name only, as older files spell them. */
-static void name_inner_type(void *context, uint32_t token, buffer *out)
-{
-    buffer name = BUFFER_EMPTY;
-    const char *plus;
-
-    assembly_type_name(context, token, &name);
-    plus = strrchr(buffer_text(&name), '+');
-    buffer_append_text(out, plus == NULL ? buffer_text(&name) : plus + 1);
-    buffer_free(&name);
-}
-
-static void append_parameters(const assembly *a, uint32_t token, buffer *parameters,
-                              buffer *alternative)
-{
-    cil_type_namer full = assembly_namer(a, false);
-    cil_type_namer inner = {name_inner_type, (void *)(uintptr_t)a, false};
-    metadata_span span = assembly_signature(a, token);
-    cil_signature s;
-
-    cil_signature_init(&s);
-    if (cil_signature_read(&s, span.data, span.length, NULL) == 0) {
-        cil_signature_parameters_text(&s, &full, parameters);
-        cil_signature_parameters_text(&s, &inner, alternative);
-    }
-    cil_signature_free(&s);
-}
-
-/* How many methods of the assembly a point names; 0 = it would never match. */
-static size_t count_matches(const assembly *a, const points *set, const point *p)
-{
-    const metadata *m = &a->tables;
-    version v = {{0, 0, 0, 0}};
-    size_t count = 0;
-
-    for (int i = 0; i < 4; i++)
-        v.part[i] = (uint16_t)metadata_cell(m, METADATA_ASSEMBLY, 1, (unsigned)(1 + i));
-    for (uint32_t row = 1; row <= metadata_rows(m, METADATA_METHOD_DEF); row++) {
-        uint32_t token = (uint32_t)METADATA_METHOD_DEF << 24 | row;
-        buffer type = BUFFER_EMPTY;
-        buffer parameters = BUFFER_EMPTY;
-        buffer alternative = BUFFER_EMPTY;
-
-        const char *name = metadata_cell_string(m, METADATA_METHOD_DEF, row, METADATA_METHOD_NAME);
-
-        if (!point_is_any(p->method) && strcmp(name, p->method) != 0)
-            continue;
-        assembly_type_name(a, (uint32_t)METADATA_TYPE_DEF << 24 | assembly_method_type(a, row),
-                           &type);
-        append_parameters(a, token, &parameters, &alternative);
-        if (points_find(set, p->shim, assembly_name(a), v, buffer_text(&type), name,
-                        buffer_text(&parameters), buffer_text(&alternative)) == p)
-            count++;
-        buffer_free(&type);
-        buffer_free(&parameters);
-        buffer_free(&alternative);
-    }
-    return count;
-}
-
-static size_t print_points(const points *set, const assembly *a)
-{
-    size_t unmatched = 0;
-
-    for (size_t i = 0; i < points_count(set); i++) {
-        const point *p = points_at(set, i);
-
-        printf("[%s]%s::%s%s%s%s", p->assembly, p->class_name, p->method,
-               p->parameters == NULL ? "" : "(", p->parameters == NULL ? "" : p->parameters,
-               p->parameters == NULL ? "" : ")");
-        if (p->has_minimum)
-            printf(" from %u.%u.%u.%u", p->minimum.part[0], p->minimum.part[1], p->minimum.part[2],
-                   p->minimum.part[3]);
-        if (p->has_maximum)
-            printf(" below %u.%u.%u.%u", p->maximum.part[0], p->maximum.part[1], p->maximum.part[2],
-                   p->maximum.part[3]);
-        printf("  0x%08x  %s:%u", p->arguments, p->file, p->line);
-        if (p->shim != NULL)
-            printf("  for %s", p->shim->assembly);
-        if (a != NULL && text_equal(p->assembly, assembly_name(a))) {
-            size_t count = count_matches(a, set, p);
-
-            if (count == 0) {
-                unmatched++;
-                printf("  NEVER MATCHES in this assembly");
-            } else {
-                printf("  %zu method%s", count, count == 1 ? "" : "s");
-            }
-        }
-        printf("\n");
-    }
-    return unmatched;
-}
-
-/* Reads and prints; *bad tells whether something is wrong with the folder. */
-static int check_home(const char *home, const assembly *a, bool *bad, error *e)
-{
-    home_folders folders = {&FILES, home, NULL, "", true};
-    check_log log = {0, BUFFER_EMPTY};
-    buffer agent = BUFFER_EMPTY;
-    configuration settings;
-    points *set = NULL;
-    size_t unmatched;
-    int code = home_read_configuration(&folders, &ENVIRONMENT, &settings, e);
-
-    if (code != 0)
-        return code;
-    for (size_t i = 0; i < settings.warnings.count; i++)
-        take_warning(&log, false, settings.warnings.items[i]);
-    code = home_read_points(&folders, &ENVIRONMENT, &settings, NULL, 0,
-                            (points_log){take_warning, &log}, &set, e);
-    if (code == 0 && points_need_agent(set) && home_find_agent(&folders, &agent, e) != 0)
-        take_warning(&log, true, e->message);
-    if (code == 0) {
-        unmatched = print_points(set, a);
-        printf("%zu instrumentation points, %zu invalid files\n", points_count(set),
-               points_invalid_files(set));
-        if (log.warnings != 0)
-            printf("\n%zu warning%s:\n%s", log.warnings, log.warnings == 1 ? "" : "s",
-                   buffer_text(&log.text));
-        *bad = points_invalid_files(set) != 0 || unmatched != 0;
-    }
-    points_free(set);
-    configuration_free(&settings);
-    buffer_free(&agent);
-    buffer_free(&log.text);
-    return code;
-}
-
-static int check(int argc, char **argv)
-{
-    const char *home = NULL;
-    const char *file = NULL;
-    buffer bytes = BUFFER_EMPTY;
-    bool bad = false;
-    assembly a;
-    error e;
-    int code = 0;
-
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--assembly") == 0 && i + 1 < argc)
-            file = argv[++i];
-        else if (home == NULL && argv[i][0] != '-')
-            home = argv[i];
-        else
-            code = error_set(&e, ERROR_USAGE, "check does not know '%s'", argv[i]);
-    }
-    if (code == 0 && home == NULL) {
-        error_set(&e, ERROR_USAGE, "check needs the home folder of the instrumentation agent");
-        code = error_advise(&e, "clarinet instrument check DIR [--assembly FILE]");
-    }
-    if (code == 0 && file != NULL) {
-        code = os_read_file(file, 0, &bytes, &e);
-        if (code == 0)
-            code = assembly_open(&a, bytes.data, bytes.length, &e);
-    }
-    if (code == 0)
-        code = check_home(home, file != NULL ? &a : NULL, &bad, &e);
-    buffer_free(&bytes);
-    if (code != 0)
-        return cli_fail(&e);
-    return bad ? CLI_FAILED : CLI_DONE;
-}
-
 int verb_instrument(int argc, char **argv)
 {
     error e;
@@ -348,7 +167,7 @@ int verb_instrument(int argc, char **argv)
     if (argc >= 2 && strcmp(argv[1], "explain") == 0)
         return explain(argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "check") == 0)
-        return check(argc - 1, argv + 1);
+        return instrument_check(argc - 1, argv + 1, &FILES, &ENVIRONMENT);
     if (argc >= 2 && strcmp(argv[1], "compare") == 0)
         return instrument_compare(argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "run") == 0)

@@ -5,6 +5,7 @@
 
 #include "cil/compressed.h"
 #include "cil/wrap.h"
+#include "rules/shape.h"
 
 /* ---- begin and end ---- */
 
@@ -15,8 +16,8 @@ int builder_open(builder *b, cil_body *body, const template_facts *facts,
     builder_mark types[2];
 
     memset(b, 0, sizeof *b);
-    if (cil_has(body, CIL_JMP))
-        return error_set(e, ERROR_UNSUPPORTED, "the method has `jmp`");
+    if (shape_body_refusal(body) != NULL)
+        return error_set(e, ERROR_UNSUPPORTED, "%s", shape_body_refusal(body));
     b->body = body;
     b->facts = facts;
     b->tokens = tokens;

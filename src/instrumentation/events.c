@@ -27,6 +27,12 @@ bool events_open(events *log, const clr_info *info, const variables *environment
     log->info = info;
     if (file != NULL && file[0] != '\0') {
         buffer_append_text(path, file);
+        if (!buffer_failed(path))
+            log->file = platform_open_new_log(buffer_text(path));
+        if (log->file >= 0)
+            return true;
+        /* The program has started us with its own variables, or the file is an earlier run's. */
+        buffer_format(path, ".%u", platform_process_id());
     } else if (variables_get(environment, VARIABLE_VALIDATION_ENABLED) != NULL) {
         platform_make_folder(events_folder(environment));
         buffer_format(path, "%s%cevents.%u.jsonl", events_folder(environment), PLATFORM_SEPARATOR,

@@ -23,8 +23,9 @@ typedef struct {
     const clr_info *info;
 } events;
 
-/* Opens the file that the environment asks for. Returns false when one was asked for and can't be
- * had; *path then names it. */
+/* Opens the file that the environment asks for, and leaves its name in *path. The one of
+ * CLARINET_EVENT_LOG gets the process's number behind its name when another process has written to
+ * it. Returns false when one was asked for and can't be had. */
 bool events_open(events *log, const clr_info *info, const variables *environment, buffer *path);
 /* The folder for validation output, without a separator at its end; "." when none is set. */
 const char *events_folder(const variables *environment);

@@ -83,13 +83,15 @@ static bool consider(instrumentation *root, const points *set, const method_modu
     const point *named[POINTS_MOST_SHIMS] = {NULL};
     const char *refusal;
     method_facts f;
+    shape s;
     target *t = NULL;
     bool has_agent = root->agent_path.length != 0;
     bool wanted;
 
     if (!method_open(import, method, &f))
         return false;
-    if ((f.flags & mdAbstract) != 0) { /* nothing to instrument, and nothing to complain of */
+    s = method_shape(&f);
+    if (shape_without_code(&s) != NULL) { /* nothing to instrument, and nothing to complain of */
         method_close(&f);
         return false;
     }
@@ -104,7 +106,7 @@ static bool consider(instrumentation *root, const points *set, const method_modu
         wanted = wanted || named[i] != NULL;
     }
     if (wanted) {
-        refusal = method_refusal(&f);
+        refusal = shape_refusal(&s);
         if (refusal != NULL) {
             journal_write(&root->log, LEVEL_ERROR, "[%s]%s.%s(%s) is left alone: %s",
                           buffer_text(&module->assembly_name), buffer_text(&f.type_name),

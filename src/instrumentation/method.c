@@ -41,6 +41,15 @@ bool method_module_open(const clr_info *info, ModuleID module, method_module *m)
     return false;
 }
 
+bool method_is_collectible(const clr_info *info, ModuleID module)
+{
+    uint32_t length = 0;
+    uint32_t flags = 0;
+
+    return CLR_OK(clr_info_get_module_info2(info, module, NULL, 0, &length, NULL, NULL, &flags)) &&
+           (flags & COR_PRF_MODULE_COLLECTIBLE) != 0;
+}
+
 void method_module_close(method_module *m)
 {
     buffer_free(&m->assembly_name);
@@ -214,26 +223,10 @@ void method_close(method_facts *f)
     cil_signature_free(&f->signature);
 }
 
-const char *method_refusal(const method_facts *f)
+shape method_shape(const method_facts *f)
 {
-    bool is_constructor = text_equal(buffer_text(&f->name), ".ctor");
-    uint32_t result = cil_type_skip_modifiers(&f->signature, 0);
-
-    if ((f->flags & mdSpecialName) != 0 && !is_constructor)
-        return "it has a special name (property, event, operator or type initialiser)";
-    if ((f->flags & (mdPinvokeImpl | mdUnmanagedExport)) != 0)
-        return "it calls or is called by unmanaged code";
-    if ((f->impl_flags & miAsync) != 0) /* its code leaves the value, not the task it promises */
-        return "the runtime makes it asynchronous, so its code returns something else than it says";
-    if ((f->type_flags & tdLayoutMask) == tdSequentialLayout)
-        return "its type has sequential layout";
-    if (f->is_value_type && cil_signature_has_this(f->signature.convention))
-        return "it is an instance method of a value type";
-    if ((f->signature.convention & CIL_CONVENTION_MASK) == CIL_CONVENTION_VARARG)
-        return "it takes a variable list of arguments";
-    if (f->signature.types[result].element == CIL_TYPE_BYREF)
-        return "it returns by reference";
-    return NULL;
+    return (shape){buffer_text(&f->name), f->flags,         f->impl_flags,
+                   f->type_flags,         f->is_value_type, &f->signature};
 }
 
 /* ---- boxing ---- */

@@ -15,6 +15,7 @@
 #include "base/buffer.h"
 #include "clarinet/calls.h"
 #include "cil/signature.h"
+#include "rules/shape.h"
 #include "rules/version.h"
 
 /* What a module is called. */
@@ -29,6 +30,9 @@ typedef struct {
 /* false when the module has no metadata to speak of (dynamic, being unloaded). */
 bool method_module_open(const clr_info *info, ModuleID module, method_module *m);
 void method_module_close(method_module *m);
+/* Can the module be unloaded? The runtime takes requests for new bodies of its methods and does
+ * nothing about them. */
+bool method_is_collectible(const clr_info *info, ModuleID module);
 /* Opens the module's metadata. For the first one who does, the runtime turns all of it into a form
  * that can be changed and is slower to read, which takes tens of milliseconds for the core library:
  * nothing that opens metadata may be done before it is known that the module matters. */
@@ -59,8 +63,8 @@ void method_append_type_name(IMetaDataImport2 *import, mdToken type, buffer *out
 /* A type definition by such a name; 0 when there is none. */
 mdTypeDef method_find_type(IMetaDataImport2 *import, const char *name);
 
-/* NULL when the method can carry the template; else why not, in words. */
-const char *method_refusal(const method_facts *facts);
+/* What decides whether the method can carry the template; valid as long as the facts. */
+shape method_shape(const method_facts *facts);
 
 /* Can a value of this type of the method's signature be boxed? false for by-refs, pointers,
  * by-ref-like types and generic parameters that may be one. `info` may be NULL: then only names and

@@ -46,6 +46,9 @@ bool platform_make_folder(const char *path);
 
 /* A file for lines, truncated; negative when it can't be opened. */
 intptr_t platform_open_log(const char *path);
+/* The same, but negative when somebody has written to a file of that name: nothing of his is lost.
+ */
+intptr_t platform_open_new_log(const char *path);
 intptr_t platform_console(void);
 /* One write of the whole line; a failure is dropped. */
 void platform_write_line(intptr_t file, const char *line, size_t length);

@@ -129,6 +129,17 @@ intptr_t platform_open_log(const char *path)
     return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
 }
 
+intptr_t platform_open_new_log(const char *path)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    struct stat s;
+
+    /* An empty file was made for us, and what is no file (a pipe, a terminal) is for everybody. */
+    if (file < 0 && stat(path, &s) == 0 && (!S_ISREG(s.st_mode) || s.st_size == 0))
+        file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    return file;
+}
+
 intptr_t platform_console(void)
 {
     return STDOUT_FILENO;

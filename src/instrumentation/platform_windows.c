@@ -214,14 +214,24 @@ bool platform_make_folder(const char *path)
 
 /* ---- lines ---- */
 
-intptr_t platform_open_log(const char *path)
+static intptr_t open_log(const char *path, DWORD how)
 {
     wchar_t wide[WIDE_PATH];
 
     if (!widen(path, wide))
         return -1;
     return (intptr_t)CreateFileW(wide, FILE_APPEND_DATA, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL,
-                                 CREATE_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL);
+                                 how, FILE_ATTRIBUTE_NORMAL, NULL);
+}
+
+intptr_t platform_open_log(const char *path)
+{
+    return open_log(path, CREATE_ALWAYS);
+}
+
+intptr_t platform_open_new_log(const char *path)
+{
+    return open_log(path, CREATE_NEW);
 }
 
 intptr_t platform_console(void)

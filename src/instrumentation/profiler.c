@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "clarinet/flags.h"
 #include "clarinet/lookup.h"
+#include "instrumentation/method.h"
 #include "instrumentation/platform.h"
 #include "rules/process.h"
 
@@ -29,8 +30,6 @@ enum {
 static const uint32_t REFERENCE_MASK_HIGH_BITS =
     (uint32_t)COR_PRF_USE_PROFILE_IMAGES | (uint32_t)COR_PRF_DISABLE_ALL_NGEN_IMAGES;
 
-/* Stands for a module in the table of targets: its methods have all been looked at. */
-enum { WHOLE_MODULE = 0 };
 enum { LONGEST_DELAY = 600 }; /* seconds */
 
 instrumentation instrumentation_root;
@@ -202,6 +201,8 @@ static void open_validation(instrumentation *root)
     if (!events_open(&root->events, &root->info, &root->environment, &path))
         journal_write(&root->log, LEVEL_WARN, "The event log %s can't be written",
                       buffer_text(&path));
+    else if (path.length != 0)
+        journal_write(&root->log, LEVEL_INFO, "The event log is %s", buffer_text(&path));
     if (equals(dump, "1")) {
         root->dump_folder = events_folder(&root->environment);
         platform_make_folder(root->dump_folder);
@@ -235,6 +236,8 @@ static HRESULT on_initialize(void *context, const clr_info *info)
         journal_close(&root->log);
         return CORPROF_E_PROFILER_CANCEL_ACTIVATION;
     }
+    home_check_shims(&root->folders, buffer_text(&root->agent_path), root->points,
+                     instrumentation_points_log(root));
     open_validation(root);
     root->started = true;
     if (waited != 0)
@@ -285,10 +288,21 @@ static void request(instrumentation *root, method_list *list)
                       list->count, (unsigned)hr);
 }
 
+static void rewrite_at_once(instrumentation *root, const method_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        target *t = targets_find(&root->targets, list->modules[i], list->methods[i]);
+
+        if (t != NULL)
+            rewrite_first_body(root, t);
+    }
+}
+
 static void on_module_load_finished(void *context, ModuleID module, HRESULT status)
 {
     instrumentation *root = context;
     method_list found;
+    target *whole;
 
     events_module(&root->events, "ModuleLoadFinished", module, "status",
                   CLR_OK(status) ? "ok" : "failed");
@@ -297,7 +311,14 @@ static void on_module_load_finished(void *context, ModuleID module, HRESULT stat
     matching_rewrite_api(root, module);
     memset(&found, 0, sizeof found);
     matching_scan_module(root, module, &found);
-    targets_add(&root->targets, module, WHOLE_MODULE);
+    whole = targets_add(&root->targets, module, TARGET_WHOLE_MODULE);
+    if (whole != NULL)
+        whole->active = true;
+    if (found.count != 0 && method_is_collectible(&root->info, module)) {
+        rewrite_at_once(root, &found);
+        method_list_free(&found);
+        return;
+    }
     if (root->light_mask) { /* precompiled callers that have the method inlined come along */
         size_t count = found.count;
 
@@ -330,7 +351,7 @@ static void on_jit_compilation_started(void *context, FunctionID function, BOOL 
      * known yet. */
     if (!root->started ||
         !CLR_OK(clr_info_get_function_info(&root->info, function, NULL, &module, &method)) ||
-        targets_find(&root->targets, module, WHOLE_MODULE) != NULL ||
+        targets_find(&root->targets, module, TARGET_WHOLE_MODULE) != NULL ||
         targets_find(&root->targets, module, method) != NULL ||
         !matching_scan_method(root, module, method))
         return;

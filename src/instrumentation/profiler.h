@@ -89,6 +89,9 @@ bool matching_scan_method(instrumentation *root, ModuleID module, mdMethodDef me
 
 /* rewrite.c: the body for a target; the original stays when anything fails. */
 void rewrite_method(instrumentation *root, target *t, ICorProfilerFunctionControl *control);
+/* The same for a target that was never compiled and that the runtime would not compile again: in
+ * a module that can be unloaded. The body stays for as long as the module. */
+void rewrite_first_body(instrumentation *root, target *t);
 /* The same for a method of the agent's API that was never compiled. */
 void rewrite_api_method(instrumentation *root, ModuleID module, mdMethodDef method);
 

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "clarinet/lookup.h"
+#include "instrumentation/method.h"
 #include "instrumentation/platform.h"
 
 enum { WITH_INLINERS_AND_CALLBACKS = 3 }; /* COR_PRF_REJIT_FLAGS; 1 alone takes probes away */
@@ -41,11 +42,30 @@ typedef struct {
     method_list gone;
 } reload;
 
+/* Its methods have the bodies that they were loaded with; the next one that is loaded gets others.
+ */
+static void keep_collectible(instrumentation *root, ModuleID module)
+{
+    method_module m;
+
+    if (!method_module_open(&root->info, module, &m))
+        return;
+    if (points_know_assembly(root->points, buffer_text(&m.assembly_name)))
+        journal_write(&root->log, LEVEL_WARN,
+                      "[%s] %s can be unloaded: what is loaded of it stays as it is, the new "
+                      "points count when it is loaded again",
+                      buffer_text(&m.assembly_name), buffer_text(&m.path));
+    method_module_close(&m);
+}
+
 static int scan_module(void *context, uintptr_t module)
 {
     reload *r = context;
 
-    matching_scan_module(r->root, module, &r->wanted);
+    if (method_is_collectible(&r->root->info, module))
+        keep_collectible(r->root, module);
+    else
+        matching_scan_module(r->root, module, &r->wanted);
     return 1;
 }
 
@@ -53,7 +73,8 @@ static void drop_if_old(void *context, target *t)
 {
     reload *r = context;
 
-    if (t->active && t->generation != r->root->generation) {
+    if (t->active && t->method != TARGET_WHOLE_MODULE && !t->is_first_body &&
+        t->generation != r->root->generation) {
         t->active = false;
         t->announced = false;
         method_list_add(&r->gone, t->module, t->method);
@@ -144,6 +165,8 @@ static HRESULT refresh(instrumentation *root)
     if (root->agent_path.length == 0 && points_count(set) != 0 && points_need_agent(set))
         journal_write(&root->log, LEVEL_WARN,
                       "There is no managed agent: points without a shim are passed over");
+    home_check_shims(&root->folders, buffer_text(&root->agent_path), set,
+                     instrumentation_points_log(root));
     memset(&r, 0, sizeof r);
     r.root = root;
     if (!platform_run_on_thread(apply, &r))

@@ -18,8 +18,6 @@
 #include "instrumentation/method.h"
 #include "instrumentation/template.h"
 
-enum { MOST_PARAMETERS = 1024 };
-
 /* ---- tokens through the runtime ---- */
 
 static uint32_t core_type(void *context, const char *name)
@@ -62,7 +60,7 @@ typedef struct {
     const uint8_t *original;
     uint32_t original_size;
     buffer locals; /* a copy of the local signature: metadata is added while it is read */
-    bool can_box[MOST_PARAMETERS];
+    bool can_box[SHAPE_MOST_PARAMETERS];
     bool is_open;
 } job;
 
@@ -74,22 +72,21 @@ static uint64_t function_id(const job *j)
     if (!CLR_OK(clr_info_get_function_from_token(&j->root->info, j->module_id, j->token, &id)) ||
         id == 0)
         id = (FunctionID)j->target;
+    if (j->target != NULL)
+        j->target->function = id;
     return (uint64_t)id;
 }
 
-static bool find_boxes(job *j, template_facts *f)
+static void find_boxes(job *j, template_facts *f)
 {
     const cil_signature *s = &j->method.signature;
     IMetaDataImport2 *import = clr_emitter_import(j->emitter);
     uint32_t type = cil_signature_first(s);
 
-    if (s->count > MOST_PARAMETERS)
-        return false;
     for (uint32_t i = 0; i < s->count; i++, type = cil_signature_after(s, type))
         j->can_box[i] = method_can_box(&j->root->info, import, &j->method, type);
     f->can_box = j->can_box;
     f->can_box_result = method_can_box(&j->root->info, import, &j->method, 0);
-    return true;
 }
 
 static int read_locals(job *j, error *e)
@@ -120,6 +117,8 @@ static int open_job(job *j, error *e)
                          (unsigned)hr);
     if (!method_open(clr_emitter_import(j->emitter), j->token, &j->method))
         return error_set(e, ERROR_RUNTIME, "the method can't be read");
+    if (j->method.signature.count > SHAPE_MOST_PARAMETERS)
+        return error_set(e, ERROR_UNSUPPORTED, "it has too many parameters");
     hr = clr_info_get_il_function_body(&j->root->info, j->module_id, j->token, &j->original,
                                        &j->original_size);
     if (!CLR_OK(hr))
@@ -168,8 +167,7 @@ static int apply_point(job *j, const point *p, error *e)
     f.signature = &j->method.signature;
     f.locals = j->locals.length == 0 ? NULL : j->locals.data;
     f.locals_length = j->locals.length;
-    if (!find_boxes(j, &f))
-        return error_set(e, ERROR_UNSUPPORTED, "it has more than %d parameters", MOST_PARAMETERS);
+    find_boxes(j, &f);
     if (j->target == NULL)
         return template_apply_api(&j->body, &f, &tokens, e);
     f.factory = p != NULL ? p->factory : POINTS_DEFAULT_FACTORY;
@@ -367,6 +365,12 @@ static void rewrite(instrumentation *root, ModuleID module, mdMethodDef method, 
 void rewrite_method(instrumentation *root, target *t, ICorProfilerFunctionControl *control)
 {
     rewrite(root, t->module, t->method, t, control);
+}
+
+void rewrite_first_body(instrumentation *root, target *t)
+{
+    t->is_first_body = true;
+    rewrite(root, t->module, t->method, t, NULL);
 }
 
 void rewrite_api_method(instrumentation *root, ModuleID module, mdMethodDef method)

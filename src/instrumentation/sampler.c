@@ -46,8 +46,10 @@ static void free_stacks(void)
 {
     memory_free(SELF.stacks);
     memory_free(SELF.frames);
+    memory_free(SELF.modules);
     SELF.stacks = NULL;
     SELF.frames = NULL;
+    SELF.modules = NULL;
     SELF.count = 0;
     SELF.capacity = 0;
 }
@@ -110,8 +112,9 @@ static bool make_room(const clr_info *info)
     clr_each_thread(info, count_thread, &count);
     SELF.stacks = memory_allocate_array(count, sizeof *SELF.stacks);
     SELF.frames = memory_allocate_array(count, MOST_FRAMES * sizeof *SELF.frames);
+    SELF.modules = memory_allocate_array(count, MOST_FRAMES * sizeof *SELF.modules);
     SELF.capacity = count;
-    return SELF.stacks != NULL && SELF.frames != NULL;
+    return SELF.stacks != NULL && SELF.frames != NULL && SELF.modules != NULL;
 }
 
 /* The runtime often answers that a suspension is under way: nothing stands still then. */
@@ -131,6 +134,29 @@ typedef struct {
     const clr_info *info;
     HRESULT result;
 } profile_work;
+
+/* While the runtime stands still: no function can be unloaded before it is asked for. */
+static void find_modules(const clr_info *info, const sampler_stack *s)
+{
+    ModuleID *modules = SELF.modules + (s->functions - SELF.frames);
+
+    for (int32_t i = 0; i < s->count; i++)
+        clr_info_get_function_info(info, s->functions[i], NULL, &modules[i], NULL);
+}
+
+static bool remember_functions(void)
+{
+    bool done = true;
+
+    for (size_t i = 0; i < SELF.count; i++) {
+        const sampler_stack *s = &SELF.stacks[i];
+        const ModuleID *modules = SELF.modules + (s->functions - SELF.frames);
+
+        for (int32_t k = 0; k < s->count && done; k++)
+            done = table_u64_put(&SELF.seen, s->functions[k], modules[k]);
+    }
+    return done;
+}
 
 static void take_profile(void *context)
 {
@@ -153,8 +179,11 @@ static void take_profile(void *context)
         /* A walk that we ended ourselves is answered with an "aborted" failure. */
         if (!CLR_OK(hr) && s->result == S_OK)
             s->result = hr;
+        find_modules(info, s);
     }
     clr_info_resume_runtime(info);
+    if (!remember_functions())
+        work->result = E_OUTOFMEMORY;
 }
 
 HRESULT RequestProfile(void **snapshots, int *count)
@@ -205,18 +234,49 @@ static WCHAR *copy_units(const buffer *text)
     return (WCHAR *)(void *)buffer_take_text(&units);
 }
 
+typedef struct {
+    FunctionID id;
+    ModuleID module; /* 0 = not found */
+    mdToken method;
+} function_search;
+
+static void look_at_target(void *context, target *t)
+{
+    function_search *search = context;
+
+    if (t->function == search->id) {
+        search->module = t->module;
+        search->method = t->method;
+    }
+}
+
+/* Ids are addresses for the runtime, and one that is wrong or whose module is gone would end the
+ * process: it is asked only for those that were handed out, on a stack or with a call. */
+static bool find_function(const clr_info *info, function_search *search)
+{
+    targets *known = &instrumentation_root.targets;
+    uint64_t module = 0;
+
+    if (search->id == 0)
+        return false;
+    if (table_u64_get(&SELF.seen, search->id, &module) && targets_has_module(known, module) &&
+        CLR_OK(
+            clr_info_get_function_info(info, search->id, NULL, &search->module, &search->method)))
+        return true;
+    targets_each(known, look_at_target, search);
+    return search->module != 0 && targets_has_module(known, search->module);
+}
+
 static void name_function(const clr_info *info, sampler_name *n)
 {
     IMetaDataImport2 *import = NULL;
     buffer type = BUFFER_EMPTY;
     buffer method = BUFFER_EMPTY;
-    ModuleID module = 0;
-    mdToken token = 0;
+    function_search search = {n->function, 0, 0};
     clr_method props;
 
-    if (CLR_OK(clr_info_get_function_info(info, n->function, NULL, &module, &token)) &&
-        CLR_OK(clr_open_import(info, module, &import)) &&
-        CLR_OK(clr_get_method(import, token, &method, &props)))
+    if (find_function(info, &search) && CLR_OK(clr_open_import(info, search.module, &import)) &&
+        CLR_OK(clr_get_method(import, search.method, &method, &props)))
         method_append_type_name(import, props.type, &type);
     if (type.length == 0 || method.length == 0) {
         buffer_clear(&type);

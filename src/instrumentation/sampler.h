@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "clarinet/types.h"
 
 typedef struct {
@@ -30,6 +31,8 @@ typedef struct {
     size_t count;
     size_t capacity;
     uintptr_t *frames; /* of all stacks, a fixed number each */
+    ModuleID *modules; /* of the frames */
+    table_u64 seen;    /* functions that were ever handed out, and their modules */
     sampler_name *names;
     size_t name_count;
 } sampler;

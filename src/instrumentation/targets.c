@@ -46,6 +46,13 @@ target *targets_add(targets *t, ModuleID module, mdMethodDef method)
     return made;
 }
 
+bool targets_has_module(targets *t, ModuleID module)
+{
+    target *whole = targets_find(t, module, TARGET_WHOLE_MODULE);
+
+    return whole != NULL && whole->active;
+}
+
 static clr_emitter *find_emitter(targets *t, ModuleID module)
 {
     for (module_tokens *m = atomic_load(&t->modules); m != NULL; m = m->next) {
@@ -84,14 +91,19 @@ clr_emitter *targets_emitter(targets *t, const clr_info *info, ModuleID module, 
 void targets_forget_module(targets *t, ModuleID module)
 {
     for (module_tokens *m = atomic_load(&t->modules); m != NULL; m = m->next) {
-        if (m->module == module)
+        if (m->module == module) { /* nothing of it runs any more, so nobody uses its emitter */
             m->module = 0;
+            clr_emitter_free(m->emitter);
+            m->emitter = NULL;
+        }
     }
     for (size_t i = 0; i < TARGET_BUCKETS; i++) {
         for (target *entry = atomic_load(&t->buckets[i]); entry != NULL; entry = entry->next) {
             if (entry->module == module) {
                 entry->active = false;
                 entry->announced = false;
+                entry->is_first_body = false;
+                entry->function = 0;
             }
         }
     }

@@ -24,6 +24,8 @@ typedef struct target {
     _Atomic(bool) active;
     _Atomic(uint32_t) generation; /* of the points that last named it */
     _Atomic(bool) announced;      /* its line is in the log */
+    _Atomic(bool) is_first_body;  /* rewritten before it was compiled: it stays so */
+    _Atomic(FunctionID) function; /* what the managed agent knows it by; 0 = not told yet */
     struct target *next;
 } target;
 
@@ -35,6 +37,9 @@ typedef struct module_tokens {
 } module_tokens;
 
 enum { TARGET_BUCKETS = 4096 };
+/* A "method" that stands for its module: all the others have been looked at. It is active from the
+ * module's load to its unload. */
+enum { TARGET_WHOLE_MODULE = 0 };
 
 typedef struct {
     _Atomic(target *) buckets[TARGET_BUCKETS];
@@ -45,6 +50,7 @@ typedef struct {
 target *targets_find(targets *t, ModuleID module, mdMethodDef method);
 /* The entry, made when it is new; NULL without memory. */
 target *targets_add(targets *t, ModuleID module, mdMethodDef method);
+bool targets_has_module(targets *t, ModuleID module); /* is it loaded? */
 /* The module's emitter, opened when it is first asked for; NULL with *result when it can't be. */
 clr_emitter *targets_emitter(targets *t, const clr_info *info, ModuleID module, HRESULT *result);
 /* Marks every entry of a module as gone. */

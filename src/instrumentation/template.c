@@ -2,11 +2,9 @@
 #include "instrumentation/builder.h"
 
 #include "cil/compressed.h"
+#include "rules/shim.h"
 
 enum { AGENT_ARGUMENTS = 11, SHIM_STACK = 10, CACHED_STACK = 16 };
-
-static const char SHIM_TYPE[] = "NewRelic.Agent.Core.AgentShim";
-static const char SHIM_METHOD[] = "GetFinishTracerDelegate";
 
 /* ---- tokens ---- */
 

@@ -6,14 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
+#include "base/os.h"
 #include "base/text.h"
 
-enum { PATIENCE_SECONDS = 30, ANSWER = 4096 };
+enum { PATIENCE_SECONDS = 30, MOST_WAITING_SECONDS = 60, MOST_RETRIES = 3, ANSWER = 1 << 16 };
 
 bool http_is_address(const char *text)
 {
@@ -131,40 +132,82 @@ static int send_all(int descriptor, const void *bytes, size_t length)
     return 0;
 }
 
-/* The status line, and what else comes in one piece, for the message. */
-static int read_answer(int descriptor, const http_address *to, error *e)
+/* The value of a header, without blanks before it; NULL when it is not there. */
+static const char *find_header(const char *text, const char *end, const char *name)
 {
-    char answer[ANSWER];
-    size_t length = 0;
-    ssize_t n = 1;
-    int status = 0;
+    size_t length = strlen(name);
 
-    while (n > 0 && length < sizeof answer - 1 && memchr(answer, '\n', length) == NULL) {
-        n = recv(descriptor, answer + length, sizeof answer - 1 - length, 0);
-        if (n < 0 && errno == EINTR)
-            n = 1;
-        else if (n > 0)
-            length += (size_t)n;
+    for (const char *line = text; line < end;) {
+        const char *next = memchr(line, '\n', (size_t)(end - line));
+
+        if ((size_t)(end - line) > length && strncasecmp(line, name, length) == 0 &&
+            line[length] == ':')
+            return line + length + 1 + strspn(line + length + 1, " \t");
+        if (next == NULL)
+            break;
+        line = next + 1;
     }
-    answer[length] = '\0';
-    if (sscanf(answer, "HTTP/1.%*c %3d", &status) == 1 && status >= 200 && status < 300)
-        return 0;
-    if (status == 0)
-        return error_set(e, ERROR_IO, "%s:%s does not answer as an http server does", to->host,
-                         to->port);
-    return error_set(e, ERROR_IO, "the collector at %s:%s refused the spans: %.*s", to->host,
-                     to->port, (int)strcspn(answer, "\r\n"), answer);
+    return NULL;
 }
 
-int http_post_json(const http_address *to, const void *bytes, size_t length, error *e)
+/* `text` is closed by a 0. */
+void http_read_answer(const char *text, size_t length, http_answer *answer)
+{
+    const char *end = strstr(text, "\r\n\r\n");
+    const char *value;
+    int begin = 0;
+
+    memset(answer, 0, sizeof *answer);
+    answer->retry_after = -1;
+    if (sscanf(text, "HTTP/1.%*c %n%3d", &begin, &answer->status) != 1 || begin == 0 ||
+        answer->status < 100) {
+        answer->status = 0;
+        return;
+    }
+    answer->reason = text + begin;
+    answer->reason_length = (int)strcspn(answer->reason, "\r\n");
+    if (end == NULL)
+        return;
+    answer->body = end + 4;
+    answer->body_length = length - (size_t)(answer->body - text);
+    value = find_header(text, end, "Retry-After");
+    if (value != NULL && *value >= '0' && *value <= '9')
+        answer->retry_after = strtol(value, NULL, 10);
+    value = find_header(text, end, "Content-Length");
+    if (value != NULL)
+        answer->is_whole = answer->body_length >= strtoul(value, NULL, 10);
+    else if (find_header(text, end, "Transfer-Encoding") != NULL)
+        answer->is_whole = strstr(answer->body, "0\r\n\r\n") != NULL;
+    else
+        answer->is_whole = answer->status == 204;
+}
+
+/* Reads until all has come, or until nothing more comes. */
+static void receive(int descriptor, char *text, size_t size, http_answer *answer)
+{
+    size_t length = 0;
+    ssize_t n = 1;
+
+    text[0] = '\0';
+    http_read_answer(text, 0, answer);
+    while (n > 0 && length < size - 1 && !answer->is_whole) {
+        n = recv(descriptor, text + length, size - 1 - length, 0);
+        if (n < 0 && errno == EINTR) {
+            n = 1;
+        } else if (n > 0) {
+            length += (size_t)n;
+            text[length] = '\0';
+            http_read_answer(text, length, answer);
+        }
+    }
+}
+
+static int send_request(int descriptor, const http_address *to, const void *bytes, size_t length,
+                        error *e)
 {
     buffer head = BUFFER_EMPTY;
-    int descriptor = open_connection(to, e);
     int number;
-    int code;
 
-    if (descriptor < 0)
-        return descriptor;
     buffer_format(&head,
                   "POST %s HTTP/1.1\r\nHost: %s:%s\r\nContent-Type: application/json\r\n"
                   "Content-Length: %zu\r\nConnection: close\r\n\r\n",
@@ -172,10 +215,58 @@ int http_post_json(const http_address *to, const void *bytes, size_t length, err
     number = send_all(descriptor, head.data, head.length);
     if (number == 0)
         number = send_all(descriptor, bytes, length);
-    code = number != 0 ? error_set_errno(e, ERROR_IO, number, "the spans cannot be sent to %s:%s",
-                                         to->host, to->port)
-                       : read_answer(descriptor, to, e);
-    close(descriptor);
     buffer_free(&head);
+    return number == 0 ? 0
+                       : error_set_errno(e, ERROR_IO, number, "the spans cannot be sent to %s:%s",
+                                         to->host, to->port);
+}
+
+/* One request. *wait gets the seconds after which it may be tried again; negative = never. */
+static int post_once(const http_address *to, const void *bytes, size_t length, buffer *body,
+                     long *wait, error *e)
+{
+    static char text[ANSWER]; /* one request at a time */
+    http_answer answer;
+    int descriptor = open_connection(to, e);
+    int code;
+
+    if (descriptor < 0)
+        return descriptor;
+    code = send_request(descriptor, to, bytes, length, e);
+    if (code == 0) {
+        receive(descriptor, text, sizeof text, &answer);
+        if (answer.status == 0)
+            code = error_set(e, ERROR_IO, "%s:%s does not answer as an http server does", to->host,
+                             to->port);
+        else if (answer.status < 200 || answer.status > 299)
+            code = error_set(e, ERROR_IO, "the collector at %s:%s refused the spans: %.*s",
+                             to->host, to->port, answer.reason_length, answer.reason);
+        else if (body != NULL)
+            buffer_append(body, answer.body, answer.body_length);
+        if (answer.status == 429 || (answer.status >= 502 && answer.status <= 504))
+            *wait = answer.retry_after >= 0 ? answer.retry_after : *wait;
+        else
+            *wait = -1;
+    } else {
+        *wait = -1;
+    }
+    close(descriptor);
+    return code;
+}
+
+int http_post_json(const http_address *to, const void *bytes, size_t length, buffer *body, error *e)
+{
+    long patience = MOST_WAITING_SECONDS;
+    int code = 0;
+
+    for (int retry = 0; retry <= MOST_RETRIES; retry++) {
+        long wait = 1L << retry;
+
+        code = post_once(to, bytes, length, body, &wait, e);
+        if (code == 0 || wait < 0 || wait > patience || retry == MOST_RETRIES)
+            break;
+        patience -= wait;
+        os_sleep_ms((unsigned)wait * 1000);
+    }
     return code;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 typedef struct {
@@ -21,7 +22,24 @@ bool http_is_address(const char *text);
 /* http://HOST[:PORT][/PATH]; without a port `port`, without a path `path`. */
 int http_parse_address(const char *text, const char *port, const char *path, http_address *out,
                        error *e);
-/* An answer other than 2xx is an error with what the receiver said. */
-int http_post_json(const http_address *to, const void *bytes, size_t length, error *e);
+/* What a receiver answered, as far as it matters here. `at` of the parts points into the text. */
+typedef struct {
+    int status;         /* 0 = this is no answer of an http server */
+    long retry_after;   /* seconds; -1 = it does not say, or by a date */
+    bool is_whole;      /* nothing more will come */
+    const char *reason; /* the rest of the status line */
+    int reason_length;
+    const char *body; /* what is between the headers and the end, chunks not joined */
+    size_t body_length;
+} http_answer;
+/* Takes apart what has come so far. */
+void http_read_answer(const char *text, size_t length, http_answer *answer);
+
+/* Sends, and sends again when the receiver says that it is too busy now (429, 502, 503, 504): after
+ * the time that it asks for, or after 1, 2 and 4 s; three times, and never a minute later. *body
+ * (NULL = not wanted) gets what a receiver that took it says about it. An answer other than 2xx is
+ * an error with what the receiver said. */
+int http_post_json(const http_address *to, const void *bytes, size_t length, buffer *body,
+                   error *e);
 
 #endif

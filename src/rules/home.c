@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "rules/shim.h"
 
 static const char AGENT_FILE[] = "NewRelic.Agent.Core.dll";
 
@@ -212,6 +213,28 @@ static int add_serverless(points *set, const variables *environment, error *e)
     return 0;
 }
 
+/* Once for all points of a match. */
+static void warn_of_file_names(const points *set, points_log log)
+{
+    buffer sentence = BUFFER_EMPTY;
+
+    for (size_t i = 0; i < points_count(set); i++) {
+        const point *p = points_at(set, i);
+        const point *last = i == 0 ? NULL : points_at(set, i - 1);
+
+        if (!point_names_file(p) ||
+            (last != NULL && last->line == p->line && text_equal(last->assembly, p->assembly)))
+            continue;
+        buffer_clear(&sentence);
+        buffer_format(&sentence,
+                      "line %u: %s is the name of a file; the assembly's name is %.*s, and only "
+                      "that is found",
+                      p->line, p->assembly, (int)strlen(p->assembly) - 4, p->assembly);
+        say(log, false, p->file, buffer_text(&sentence));
+    }
+    buffer_free(&sentence);
+}
+
 int home_read_points(const home_folders *folders, const variables *environment,
                      const configuration *ignored, const home_live_file *live, size_t live_count,
                      points_log log, points **set, error *e)
@@ -244,12 +267,8 @@ int home_read_points(const home_folders *folders, const variables *environment,
         code = add_serverless(*set, environment, e);
     if (code == 0)
         code = points_finish(*set, e);
-    for (size_t i = 0; code == 0 && i < points_shim_count(*set); i++) {
-        const char *path = points_shim_at(*set, i)->path;
-
-        if (!folders->files->exists(path))
-            say(log, false, path, "is missing: nobody hears of the calls that are for this shim");
-    }
+    if (code == 0)
+        warn_of_file_names(*set, log);
     for (size_t i = 0; i < paths.count; i++)
         memory_free(paths.items[i]);
     memory_free(paths.items);
@@ -258,4 +277,47 @@ int home_read_points(const home_folders *folders, const variables *environment,
         *set = NULL;
     }
     return code;
+}
+
+/* ---- who is told ---- */
+
+static size_t check_shim(const home_folders *folders, const char *path, const char *type,
+                         points_log log)
+{
+    buffer bytes = BUFFER_EMPTY;
+    buffer sentence = BUFFER_EMPTY;
+    error e;
+    int code;
+
+    error_clear(&e);
+    if (!folders->files->exists(path)) {
+        say(log, true, path, "is missing: nobody hears of the calls that are for it");
+        return 1;
+    }
+    code = folders->files->read(path, &bytes, &e);
+    if (code == 0)
+        code = shim_check(bytes.data, bytes.length, type, &e);
+    if (code != 0) {
+        buffer_format(&sentence, "can't be used: %s. Nobody hears of the calls that are for it",
+                      e.message);
+        say(log, true, path, buffer_text(&sentence));
+    }
+    buffer_free(&bytes);
+    buffer_free(&sentence);
+    return code != 0;
+}
+
+size_t home_check_shims(const home_folders *folders, const char *agent, const points *set,
+                        points_log log)
+{
+    size_t unusable = 0;
+
+    if (agent != NULL && agent[0] != '\0' && points_need_agent(set))
+        unusable += check_shim(folders, agent, NULL, log);
+    for (size_t i = 0; i < points_shim_count(set); i++) {
+        const points_shim *shim = points_shim_at(set, i);
+
+        unusable += check_shim(folders, shim->path, shim->type, log);
+    }
+    return unusable;
 }

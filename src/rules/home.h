@@ -55,4 +55,10 @@ int home_read_points(const home_folders *folders, const variables *environment,
                      const configuration *ignored, const home_live_file *live, size_t live_count,
                      points_log log, points **set, error *e);
 
+/* Looks at the libraries that the points tell of calls: the managed agent's (`agent`, NULL or ""
+ * when there is none) and each shim's. Says of each that can't be used what is wrong with it;
+ * returns how many. */
+size_t home_check_shims(const home_folders *folders, const char *agent, const points *set,
+                        points_log log);
+
 #endif

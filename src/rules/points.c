@@ -298,6 +298,14 @@ void points_each_of(const points *set, const char *assembly,
     }
 }
 
+bool point_names_file(const point *p)
+{
+    size_t length = strlen(p->assembly);
+    const char *end = length > 4 ? p->assembly + length - 4 : "";
+
+    return text_equal_ignoring_case(end, ".dll") || text_equal_ignoring_case(end, ".exe");
+}
+
 bool point_is_any(const char *name)
 {
     return text_equal(name, ANY);

@@ -54,6 +54,10 @@ typedef struct {
  * agent), class or method. */
 bool point_is_any(const char *name);
 
+/* Is the assembly given by the name of its file? No assembly is called so, with hardly an
+ * exception: the point finds nothing. */
+bool point_names_file(const point *p);
+
 typedef struct points points;
 
 /* Sentences for the log, warnings and errors; NULL drops them. */

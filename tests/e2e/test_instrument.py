@@ -22,6 +22,7 @@ REFUSED = {
     "SequentialClass.Left()", "SequentialClass..ctor()", "Point.ToString()", "Outer+Value.Call(System.Int32)",
     "Returns.ByRef(System.Int32[])", "Derived..cctor()", "Derived.get_Value()", "Derived.set_Value(System.Int32)",
 }
+ABSTRACT = {"IGreeter.Explicit()", "IProducer`1.Produce()", "IConsumer`1.Consume(!0)"}  # the agent says nothing of these
 LINE = re.compile(r"^\[(Trace|Debug|Info |Warn |Error)\] \d{4}-\d\d-\d\d \d\d:\d\d:\d\d .*$")
 
 
@@ -58,6 +59,53 @@ def test_every_shape_runs_as_before_and_is_reported(shapes_home, runtime, form):
     (named,) = [line.split("] ", 1)[1][20:] for line in shapes_home.log() if "Shapes.Flow.Small(" in line]
     assert named == (f"Instrumenting method: (Module: {shapes_home.programs}/Shapes/Shapes.dll, AppDomain: clrhost)"
                      "[Shapes]Shapes.Flow.Small(System.Int32)")
+
+
+def test_check_leaves_alone_what_the_agent_leaves_alone(shapes_home, clarinet):
+    """Held against the same list as the agent's log; and names that say something else than they seem to."""
+    home = shapes_home
+    assembly = home.programs / "Shapes/Shapes.dll"
+    home.extension("more.xml", extension(
+        ("Shapes", "Shapes.Awkward", "Item"), ("Shapes.dll", "Shapes.Flow", "Small"), ("*", "Shapes.Flow", "Small")))
+    checked = clarinet("instrument", "check", home.folder, "--assembly", assembly)
+    assert checked.code == 1
+    left = re.findall(r" 1 LEFT ALONE: Shapes\.(.*?): ", checked.out)
+    assert set(left) == REFUSED | ABSTRACT, checked.out
+    assert re.search(r"::Native .* 1 LEFT ALONE: .*: it calls or is called by unmanaged code$", checked.out, re.M)
+    assert re.search(r"::Item .* NEVER MATCHES in this assembly: properties are not instrumented$", checked.out, re.M)
+    assert re.search(r"^\[Shapes\.dll\].* NEVER MATCHES: the name of a file, not of an assembly$", checked.out, re.M)
+    assert "Shapes.dll is the name of a file; the assembly's name is Shapes" in checked.out
+    assert "NEVER MATCHES" in clarinet("instrument", "check", home.folder).out
+
+
+def test_who_cannot_be_told_is_named_once(instrument_home, newest_runtime, clarinet):
+    home = instrument_home
+    shim = home.programs / "SecondShim/SecondShim.dll"
+    point = {"assembly": "Newest", "class": "*", "method": "Ordinary"}
+    said = {"NoMethod": "has no public method GetFinishTracerDelegate", "NotPublic": "has no public method",
+            "Twice": "has 2 public methods", "NotStatic": "is not public static Action<object, Exception>",
+            "WrongNumber": "is not public static", "WrongResult": "is not public static", "Missing": "has no class Second.Missing"}
+    for name in said:
+        home.extension(f"{name}.json", json.dumps({"shim": str(shim), "shimType": f"Second.{name}", "points": [point]}))
+    (home.folder / "NewRelic.Agent.Core.dll").write_bytes(b"not a library")
+    home.extension("agent.xml", extension(("Newest", "*", "Ordinary")))
+    same(home.run(newest_runtime, "Newest"), home.run_bare(newest_runtime, "Newest"))
+    errors = [line for line in home.log() if line.startswith("[Error]")]
+    assert all("Nobody hears of the calls that are for it" in line for line in errors), errors
+    for name, reason in said.items():
+        (line,) = [line for line in errors if f"Second.{name} " in line or line.split(". Nobody")[0].endswith(f"Second.{name}")]
+        assert reason in line
+    (line,) = [line for line in errors if "NewRelic.Agent.Core.dll can't be used: it is not a .NET assembly" in line]
+    assert len(errors) == 8
+    checked = clarinet("instrument", "check", home.folder)
+    assert checked.code == 1 and checked.out.count("can't be used: ") == 8, checked.out
+    for name in said:
+        (home.folder / f"extensions/{name}.json").unlink()
+    home.extension("wider.json", json.dumps({"shim": str(shim), "shimType": "Second.Wider", "points": [point]}))
+    (home.folder / "NewRelic.Agent.Core.dll").write_bytes(shim.read_bytes())
+    other = clarinet("instrument", "check", home.folder)
+    assert other.out.count("can't be used: ") == 1
+    assert "NewRelic.Agent.Core.dll can't be used: it has no class NewRelic.Agent.Core.AgentShim." in other.out
 
 
 def test_every_shape_of_fsharp_runs_as_before_and_is_reported(instrument_home, runtime):
@@ -98,7 +146,7 @@ def test_a_set_of_everything_in_json_beside_the_agents_own(instrument_home, newe
     home.extension("third.json", json.dumps({"shim": "gone.dll", "points": []}))
     checked = clarinet("instrument", "check", home.folder)
     assert "second.json:1  for SecondShim" in checked.out
-    assert "extensions/gone.dll is missing: nobody hears of the calls that are for this shim" in checked.out
+    assert "extensions/gone.dll is missing: nobody hears of the calls that are for it" in checked.out
 
 
 def test_type_parameters_that_may_be_ref_structs(instrument_home, newest_runtime):
@@ -238,5 +286,15 @@ def test_the_launch_script_runs_a_program_under_the_agent(shapes_home, newest_ru
     )
     same(done, bare)
     assert len(shapes_home.reported()) > 100
+    folder = shapes_home.folder / "installed"
+    (folder / "links").mkdir(parents=True)
+    (folder / "run.sh").write_bytes(script.read_bytes())
+    (folder / "run.sh").chmod(0o755)
+    (folder / "libclarinet_instrument.so").touch()
+    (folder / "links/second").symlink_to("../run.sh")
+    (folder / "links/first").symlink_to(folder / "links/second")
+    shown = subprocess.run([folder / "links/first", "sh", "-c", "echo $CORECLR_PROFILER_PATH"],
+                           capture_output=True, text=True, cwd="/")
+    assert shown.stdout == f"{(folder / 'libclarinet_instrument.so').resolve()}\n", shown
     refused = subprocess.run([script, "--library", "/none", "--", "true"], capture_output=True, text=True)
     assert refused.returncode == 2 and "--library" in refused.stderr

@@ -71,6 +71,24 @@ def test_a_set_with_its_own_shim_comes_and_goes(instrument_home, newest_runtime)
         assert told() == 2
 
 
+@pytest.mark.parametrize("mask", ["reference", "light"])
+def test_what_can_be_unloaded_is_instrumented_and_wrong_ids_have_no_names(instrument_home, runtime, mask):
+    """The runtime takes requests for code that can be unloaded and forgets them: it is rewritten when it is loaded."""
+    home = instrument_home
+    home.extension("a.xml", extension(LARGE))
+    with LiveProgram(home, runtime, CLARINET_MASK=mask) as live:
+        assert live.ask("names", 1, 4096, 2**63, 2**64 - 8) == " ".join(
+            f"UnknownClass.UnknownMethod({number})" for number in (1, 4096, 2**63, 2**64 - 8))
+        for words in (["collectible"], ["collectible", "bytes"]):
+            assert live.entered(*words) == ["Live.Work.Large(System.Int32)"]
+        home.extension("a.xml", extension(SMALL))
+        assert live.ask("InstrumentationRefresh") == OK
+        for words in (["collectible"], ["collectible", "bytes"], ["call"]):
+            assert live.entered(*words) == CALLS_SMALL
+        assert live.ask("sample").startswith("Live.Sampled.Parked and callers, busy True, ")
+    assert not [line for line in home.log() if line.startswith("[Error]") and "get_Property" not in line]
+
+
 def test_an_invalid_file_changes_nothing(instrument_home, newest_runtime):
     home = instrument_home
     home.configure("<configuration><log level='finest'/></configuration>")

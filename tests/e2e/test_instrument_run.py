@@ -149,10 +149,11 @@ class Collector(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.requests.append((self.path, self.headers["Content-Type"], body))
-        self.send_response(self.server.status)
-        self.send_header("Content-Length", "2")
+        self.send_response(self.server.busy.pop() if self.server.busy else self.server.status)
+        self.send_header("Retry-After", "0")
+        self.send_header("Content-Length", str(len(self.server.answer)))
         self.end_headers()
-        self.wfile.write(b"{}")
+        self.wfile.write(self.server.answer)
 
     def log_message(self, *_):
         pass
@@ -163,6 +164,8 @@ def collector():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
     server.requests = []
     server.status = 200
+    server.busy = []  # what is answered before that
+    server.answer = b"{}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield server
@@ -177,10 +180,14 @@ def test_a_collector_gets_the_spans_of_a_home_folder(
     (home / "newrelic.config").write_text("<configuration/>")
     points.rename(home / "extensions/flow.xml")
     url = f"http://127.0.0.1:{collector.server_port}"
+    collector.busy = [429, 503]
+    collector.answer = b'{"partialSuccess": {"rejectedSpans": "7", "errorMessage": "no room"}}'
     done = clarinet("instrument", "run", "--otlp", url, "--home", home, "--",
                     *newest_runtime.command(flow_program), timeout=PATIENCE)
     assert done.code == 3 and "160 spans sent to" in done.err, done
-    ((path, kind, body),) = collector.requests
+    assert "the collector rejected 7 spans: no room" in done.err, done
+    assert len(collector.requests) == 3 and len(set(collector.requests)) == 1  # the same until it was taken
+    path, kind, body = collector.requests[0]
     assert (path, kind) == ("/v1/traces", "application/json")
     check_tree(spans_of(json.loads(body)))
 
@@ -192,6 +199,7 @@ def test_a_collector_that_refuses_is_named_and_the_exit_code_stays(
     done = clarinet("instrument", "run", "--otlp", url, "--points", points, "--",
                     *newest_runtime.command(flow_program), timeout=PATIENCE)
     assert done.code == 3 and "refused the spans" in done.err and "503" in done.err, done
+    assert len(collector.requests) == 4
     kept = Path(re.search(r"the spans are kept in (\S+)", done.err)[1])
     check_tree(spans_of(json.loads(kept.read_text())))
     shutil.rmtree(kept.parent)

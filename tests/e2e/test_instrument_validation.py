@@ -73,14 +73,23 @@ def test_two_runs_make_the_same_bodies_and_other_forms_part(home, newest_runtime
     assert "they part at " in parts.out and " critical, " in parts.out and "… and " in parts.out
 
 
-def test_the_variables_of_validation_and_their_default_folder(home, newest_runtime):
+def test_the_variables_of_validation_and_their_default_folder(home, newest_runtime, clarinet):
     home.run(newest_runtime, "Shapes", NEWRELIC_VALIDATION_ENABLED="")
     (log,) = (home.folder / "validation_output").iterdir()  # in the current folder
     assert re.fullmatch(r"events\.\d+\.jsonl", log.name)
     assert len(events_of(log)) > 100
+    first = log.read_text()
+    again = home.run(newest_runtime, "Shapes", CLARINET_EVENT_LOG=log)  # taken: as by a parent
+    assert again.returncode == 7
+    assert log.read_text() == first
+    (other,) = log.parent.glob(log.name + ".*")
+    assert len(events_of(other)) > 100
+    assert any(line.endswith(f"The event log is {other}") for line in home.log())
+    compared = clarinet("instrument", "compare", log, other)
+    assert f"beside {log} there is 1 log of other processes" in compared.err, compared
     done = home.run(newest_runtime, "Shapes", CLARINET_EVENT_LOG="/proc/none/events")
     assert done.returncode == 7
-    assert any("The event log /proc/none/events can't be written" in line for line in home.log())
+    assert any("The event log /proc/none/events." in line and line.endswith(" can't be written") for line in home.log())
 
 
 def test_where_two_event_logs_part(clarinet, tmp_path):

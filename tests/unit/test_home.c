@@ -258,6 +258,7 @@ static int show_home(const home_folders *folders, const variables *v, buffer *ou
     code = home_read_points(folders, v, &settings, NULL, 0, (points_log){count_warning, &heard},
                             &set, e);
     if (code == 0) {
+        home_check_shims(folders, NULL, set, (points_log){count_warning, &heard});
         if (home_find_agent(folders, &agent, NULL) == 0)
             buffer_append_text(out, buffer_text(&agent));
         else

@@ -6,6 +6,7 @@ using System.Linq;
 using System.IO;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
+using System.Runtime.Loader;
 using System.Threading;
 using System.Threading.Tasks;
 using NewRelic.Api.Agent;
@@ -86,6 +87,12 @@ namespace Live
             snapshots = found;
             count = n;
             return result;
+        }
+
+        public static string NamesOf(UIntPtr[] functions)
+        {
+            fixed (UIntPtr* first = functions)
+                return string.Join(" ", Names(first, functions.Length));
         }
 
         public static string[] Names(UIntPtr* functions, int count)
@@ -223,6 +230,19 @@ namespace Live
             return $"{good} reloads, calls {calls > 0}";
         }
 
+        // The same library once more, in a context that can be unloaded; from its file or from its bytes.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static string Collectible(bool fromBytes)
+        {
+            string path = typeof(Work).Assembly.Location;
+            var context = new AssemblyLoadContext("again", isCollectible: true);
+            var again = fromBytes ? context.LoadFromStream(new MemoryStream(File.ReadAllBytes(path)))
+                                  : context.LoadFromAssemblyPath(path);
+            var result = again.GetType("Live.Work").GetMethod("Call").Invoke(null, null);
+            context.Unload();
+            return result.ToString();
+        }
+
         private static string Answer(string[] words)
         {
             switch (words[0])
@@ -238,6 +258,10 @@ namespace Live
                     return Api();
                 case "sample":
                     return Sampled.Take();
+                case "collectible":
+                    return Collectible(words.Length > 1);
+                case "names":
+                    return Native.NamesOf(words.Skip(1).Select(word => (UIntPtr)ulong.Parse(word)).ToArray());
                 case "storm":
                     return Storm(int.Parse(words[1]));
                 case "add":

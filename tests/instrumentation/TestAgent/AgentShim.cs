@@ -112,6 +112,47 @@ namespace NewRelic.Agent.Core
         }
     }
 
+#if SECOND
+    // Shims that can't be told anything, each for another reason.
+    public static class NoMethod { }
+
+    public static class NotPublic
+    {
+        internal static Action<object, Exception> GetFinishTracerDelegate() => null;
+    }
+
+    public static class Twice
+    {
+        public static Action<object, Exception> GetFinishTracerDelegate(int x) => null;
+        public static Action<object, Exception> GetFinishTracerDelegate(string x) => null;
+    }
+
+    public class NotStatic
+    {
+        public Action<object, Exception> GetFinishTracerDelegate(string a, uint b, string c, string d, Type e, string f,
+            string g, string h, object i, object[] j, ulong k) => null;
+    }
+
+    public static class WrongNumber
+    {
+        public static Action<object, Exception> GetFinishTracerDelegate(string a, int b, string c, string d, Type e, string f,
+            string g, string h, object i, object[] j, ulong k) => null;
+    }
+
+    public static class WrongResult
+    {
+        public static object GetFinishTracerDelegate(string a, uint b, string c, string d, Type e, string f,
+            string g, string h, object i, object[] j, ulong k) => null;
+    }
+
+    // A delegate can be made of it: it takes more than it is given.
+    public static class Wider
+    {
+        public static Action<object, Exception> GetFinishTracerDelegate(object a, uint b, string c, string d, object e, string f,
+            string g, string h, object i, object[] j, ulong k) => null;
+    }
+#endif
+
     // What the API methods are redirected to.
     public static class AgentApi
     {
