@@ -36,6 +36,8 @@ const findings_rule FINDINGS_RULES[] = {
      findings_rule_locks},
     {"sync-over-async", "Pool threads blocked on tasks", "docs/findings/sync-over-async.md",
      FINDINGS_WARNING, findings_rule_sync},
+    {"zombie-threads", "Threads of no use", "docs/findings/zombie-threads.md", FINDINGS_WARNING,
+     findings_rule_zombies},
     {"stuck-tasks", "Tasks that never complete", "docs/findings/stuck-tasks.md", FINDINGS_WARNING,
      findings_rule_stuck_tasks},
     {"duplicated-strings", "Equal strings", "docs/findings/duplicated-strings.md", FINDINGS_WARNING,

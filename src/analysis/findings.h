@@ -89,6 +89,7 @@ typedef struct {
     X(SYNC_WORKERS, "sync-over-async.workers", 2, "pool threads blocked on tasks, on average")     \
     X(STARVED_SHARE, "thread-pool-starvation.share", 80, "percent of pool threads blocked")        \
     X(STARVED_WORKERS, "thread-pool-starvation.workers", 4, "blocked pool threads, at least")      \
+    X(ZOMBIE_IDLE, "zombie-threads.idle", 100, "threads of one kind that did nothing, at least")   \
     X(STUCK_TASKS, "stuck-tasks.waits", 5, "async waits that nothing can end, at least")           \
     X(STRINGS_MB, "duplicated-strings.mb", 4, "MB of equal strings beyond the first, and")         \
     X(STRINGS_PERCENT, "duplicated-strings.percent", 20, "percent of the heap, at least")          \

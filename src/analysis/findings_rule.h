@@ -91,6 +91,7 @@ void findings_rule_sync(findings_context *c);
 void findings_rule_strings(findings_context *c);
 void findings_rule_collections(findings_context *c);
 void findings_rule_stuck_tasks(findings_context *c);
+void findings_rule_zombies(findings_context *c);
 /* What the rules over a snapshot have built. */
 void findings_heap_free(findings_context *c);
 

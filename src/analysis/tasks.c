@@ -320,26 +320,10 @@ static bool sort_edges(tasks_work *w)
     return true;
 }
 
-/* Who refers to a node, for all nodes. */
 static bool turn_around(tasks_work *w)
 {
-    const heap *h = w->h;
-    uint64_t *next;
-
-    w->back_first = memory_allocate_array((size_t)h->nodes + 2, sizeof *w->back_first);
-    w->back_from = memory_allocate_array(h->first[h->nodes] + 1, sizeof *w->back_from);
-    w->visited = memory_allocate_array(h->nodes, sizeof *w->visited);
-    if (w->back_first == NULL || w->back_from == NULL || w->visited == NULL)
-        return false;
-    for (uint64_t i = 0; i < h->first[h->nodes]; i++)
-        w->back_first[h->targets[i] + 2]++;
-    for (uint32_t n = 0; n < h->nodes; n++)
-        w->back_first[n + 1] += w->back_first[n];
-    next = w->back_first + 1; /* moves on to what it must be */
-    for (uint32_t n = 0; n < h->nodes; n++)
-        for (uint64_t i = h->first[n]; i < h->first[n + 1]; i++)
-            w->back_from[next[h->targets[i]]++] = n;
-    return true;
+    w->visited = memory_allocate_array(w->h->nodes, sizeof *w->visited);
+    return w->visited != NULL && tasks_turn_around(w->h, &w->back_first, &w->back_from);
 }
 
 /* ---- chains ---- */

@@ -172,6 +172,25 @@ static bool is_lost(tasks_work *w, uint32_t task)
     return true;
 }
 
+bool tasks_turn_around(const heap *h, uint64_t **first, uint32_t **from)
+{
+    uint64_t *next;
+
+    *first = memory_allocate_array((size_t)h->nodes + 2, sizeof **first);
+    *from = memory_allocate_array(h->first[h->nodes] + 1, sizeof **from);
+    if (*first == NULL || *from == NULL)
+        return false;
+    for (uint64_t i = 0; i < h->first[h->nodes]; i++)
+        (*first)[h->targets[i] + 2]++;
+    for (uint32_t n = 0; n < h->nodes; n++)
+        (*first)[n + 1] += (*first)[n];
+    next = *first + 1; /* moves on to what it must be */
+    for (uint32_t n = 0; n < h->nodes; n++)
+        for (uint64_t i = h->first[n]; i < h->first[n + 1]; i++)
+            (*from)[next[h->targets[i]]++] = n;
+    return true;
+}
+
 /* ---- the innermost task ---- */
 
 static uint32_t name_of(const heap *h, uint32_t node)

@@ -1,4 +1,4 @@
-/* tasks_private: shared by the files of analysis/tasks only. */
+/* tasks_private: shared by the files of analysis/tasks, and threads_heap, only. */
 #ifndef CLARINET_ANALYSIS_TASKS_PRIVATE_H
 #define CLARINET_ANALYSIS_TASKS_PRIVATE_H
 
@@ -84,7 +84,10 @@ const model_heap_valued *tasks_valued(const heap *h, uint32_t node);
 /* The value of a field by its name's end; false when there is none. */
 bool tasks_value(const heap *h, uint32_t node, const char *field, uint32_t *value);
 
-/* tasks_leaf.c: async methods that wait for something which is no task. Adds edges where that
+/* tasks_leaf.c: who refers to a node, for all nodes: from[first[n]] up to from[first[n + 1]]. To be
+ * freed, also when it answers false: no memory. */
+bool tasks_turn_around(const heap *h, uint64_t **first, uint32_t **from);
+/* Async methods that wait for something which is no task. Adds edges where that
  * belongs to another async method. */
 bool tasks_link_sources(tasks_work *w);
 tasks_leaf tasks_find_leaf(tasks_work *w, uint32_t task);

@@ -141,6 +141,8 @@ typedef struct {
 
 /* threads_pool.c */
 void threads_find_pool(const threads_view *view, threads_pool *pool);
+/* A method of the framework, not of the program's own, by its name. */
+bool threads_is_framework(const char *method);
 /* No worker is left to run what the others wait for. */
 bool threads_pool_is_starved(const threads_pool *pool);
 
@@ -162,6 +164,8 @@ typedef struct {
 
 /* threads_queues.c: abandoned locks, and convoys. */
 void threads_find_queues(const threads_view *view, threads_queues *queues);
+/* Does it wait for a lock whose owner has ended? */
+bool threads_waits_for_ended(const threads_view *view, const threads_entry *entry);
 
 /* ---- between the files of threads ---- */
 

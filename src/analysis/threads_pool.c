@@ -7,7 +7,7 @@
 #include "analysis/threads.h"
 #include "base/text.h"
 
-static bool is_framework(const char *method)
+bool threads_is_framework(const char *method)
 {
     static const char *const STARTS[] = {"System.", "Microsoft.", "Interop", "Internal."};
 
@@ -24,7 +24,8 @@ static uint32_t site_of(const threads_view *v, uint32_t stack)
         const model_frame *frame = &v->process->frames[v->process->stack_frames[stack]];
 
         if (frame->kind == RECORDING_FRAME_MANAGED &&
-            !is_framework(model_text(v->model, v->process->functions[frame->function].name)))
+            !threads_is_framework(
+                model_text(v->model, v->process->functions[frame->function].name)))
             return v->process->stack_frames[stack];
     }
     return 0;

@@ -14,6 +14,12 @@ static bool is_of_lock(threads_state state)
     return state == THREADS_MONITOR || state == THREADS_LOCK || state == THREADS_READER_WRITER;
 }
 
+bool threads_waits_for_ended(const threads_view *v, const threads_entry *t)
+{
+    return is_of_lock(t->state) && t->object != 0 && t->owner != 0 && !t->owner_inferred &&
+           threads_by_id(v, t->owner) == NULL;
+}
+
 static bool is_working(const threads_view *v, const threads_entry *owner)
 {
     size_t entry = (size_t)(owner - v->entries);

@@ -203,8 +203,8 @@ const cli_verb CLI_VERBS[] = {
      "  clarinet tasks Shop.Api\n"
      "  clarinet tasks 4711 -d 10s --filter 'Shop.*'\n"},
     {"threads",
-     "PID|NAME|FILE [-f FMT] [--json] [--flat] [--filter TEXT] [--thread ID] [--watch] [--outside] "
-     "[-o FILE]",
+     "PID|NAME|FILE [-d TIME] [--heap] [-f FMT] [--json] [--flat] [--filter TEXT] [--thread ID] "
+     "[--watch] [--outside] [-o FILE]",
      "show what every thread does now, and who waits for whom", verb_threads,
      "  -f, --format FMT   text, json, md or html\n"
      "      --json         for machines: the same as -f json\n"
@@ -212,6 +212,9 @@ const cli_verb CLI_VERBS[] = {
      "      --filter TEXT  threads whose name or a method matches; * and ? are understood\n"
      "      --thread ID    one thread, by its OS id\n"
      "      --watch[=SECONDS]  look again every 2 seconds, until Ctrl-C; of a FILE, every look\n"
+     "  -d, --duration TIME  several looks over this time: threads that leak or did nothing\n"
+     "      --heap         with a snapshot of the heap: fields that hold locks, waits that nobody\n"
+     "                     can end, Thread objects without a thread\n"
      "      --outside      without the runtime's help, as for a process that does not cooperate\n"
      "  -o, --output FILE  keep the recording\n\n"
      "Works on a process that is stuck already. Threads that wait for each other are shown first:\n"
@@ -223,7 +226,8 @@ const cli_verb CLI_VERBS[] = {
      "FILE is a recording (NAME.clarinet) with the profiler threads.\n\n"
      "Examples:\n"
      "  clarinet threads Shop.Api\n"
-     "  clarinet threads 4711 --filter 'Shop.*'\n"},
+     "  clarinet threads 4711 --filter 'Shop.*'\n"
+     "  clarinet threads -d 5s --heap Shop.Api\n"},
     {"serve", "[--port N] [--socket PATH] [--sessions DIR] [--open]",
      "web page and REST API for all of this", verb_serve,
      "  -p, --port N         8473 without it; 0 takes any that is free\n"

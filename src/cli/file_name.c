@@ -65,3 +65,12 @@ void file_name_append_quoted(buffer *out, const char *name)
             buffer_append(out, p, 1);
     buffer_format(out, "'");
 }
+
+void file_name_of_snapshot(const char *recording, char *out, size_t room)
+{
+    size_t length = strlen(recording);
+
+    if (text_ends_with(recording, ".clarinet"))
+        length -= strlen(".clarinet");
+    snprintf(out, room, "%.*s-heap.clarinet", (int)length, recording);
+}

@@ -20,4 +20,7 @@ int file_name_check_apart(const char *read, const char *written, error *e);
 /* The name as a word that a shell takes as it is: quoted when it must be. */
 void file_name_append_quoted(buffer *out, const char *name);
 
+/* "shop-heap.clarinet" for "shop.clarinet": the snapshot of the heap that belongs to it. */
+void file_name_of_snapshot(const char *recording, char *out, size_t room);
+
 #endif

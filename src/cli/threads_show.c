@@ -38,7 +38,7 @@ static bool is_nameless(const threads_view *v, uint32_t stack)
 }
 
 /* Native frames without a name are one line where they follow each other in one library. */
-static void print_stack(FILE *out, const threads_view *v, uint32_t stack)
+void threads_show_stack(FILE *out, const threads_view *v, uint32_t stack)
 {
     char place[256];
 
@@ -113,18 +113,31 @@ static void print_wait(FILE *out, const threads_view *v, const threads_entry *t)
         fprintf(out, ", for %.0f s", (double)t->waited_ns / 1e9);
 }
 
-static void print_cycle(FILE *out, const threads_view *v, const threads_cycle *c)
+/* " (Shop.Bank.ledger)", or nothing: the field that holds what it waits for. */
+static const char *field_text(const threads_view *v, const threads_show_options *o,
+                              const threads_entry *t, char *text, size_t size)
 {
-    char who[160], owner[160], thing[400];
+    const char *field = o->heap == NULL ? NULL : o->heap->fields[t - v->entries];
+
+    text[0] = '\0';
+    if (field != NULL)
+        snprintf(text, size, " (%s)", field);
+    return text;
+}
+
+static void print_cycle(FILE *out, const threads_view *v, const threads_show_options *o,
+                        const threads_cycle *c)
+{
+    char who[160], owner[160], thing[400], field[400];
 
     for (size_t k = 0; k < c->count; k++) {
         const threads_entry *t = &v->entries[c->members[k]];
         const threads_entry *next = &v->entries[c->members[(k + 1) % c->count]];
 
-        fprintf(out, "  %s waits for %s that %s %s\n", title(v, t, who, sizeof who),
-                thing_text(v, t, thing, sizeof thing), title(v, next, owner, sizeof owner),
-                verb_text(t));
-        print_stack(out, v, t->stack);
+        fprintf(out, "  %s waits for %s%s that %s %s\n", title(v, t, who, sizeof who),
+                thing_text(v, t, thing, sizeof thing), field_text(v, o, t, field, sizeof field),
+                title(v, next, owner, sizeof owner), verb_text(t));
+        threads_show_stack(out, v, t->stack);
     }
     fprintf(out, "\n");
 }
@@ -136,7 +149,7 @@ static void print_chain(FILE *out, const threads_view *v, const threads_chain *c
     fprintf(out, "ASYNC DEADLOCK: %s blocks on a task whose next step needs %s\n",
             title(v, &v->entries[c->entry], who, sizeof who),
             c->by_pool ? "a worker of the thread pool, and all of them block" : "this very thread");
-    print_stack(out, v, v->entries[c->entry].stack);
+    threads_show_stack(out, v, v->entries[c->entry].stack);
     for (size_t i = 0; i < c->count; i++)
         fprintf(out, "  %s %s%s\n", i == 0 ? "it waits for" : "which awaits",
                 c->steps[i].method[0] != '\0' ? c->steps[i].method
@@ -145,13 +158,13 @@ static void print_chain(FILE *out, const threads_view *v, const threads_chain *c
     fprintf(out, "\n");
 }
 
-static void print_cycles(FILE *out, const threads_view *v)
+static void print_cycles(FILE *out, const threads_view *v, const threads_show_options *o)
 {
     for (size_t i = 0; i < v->cycle_count; i++) {
         if (v->cycles[i].suspected)
             continue;
         fprintf(out, "DEADLOCK: %zu threads wait for each other, for ever\n", v->cycles[i].count);
-        print_cycle(out, v, &v->cycles[i]);
+        print_cycle(out, v, o, &v->cycles[i]);
     }
     for (size_t i = 0; i < v->cycle_count; i++) {
         if (!v->cycles[i].suspected)
@@ -160,7 +173,7 @@ static void print_cycles(FILE *out, const threads_view *v)
                 "SUSPECTED DEADLOCK: %zu threads seem to wait for each other (what they wait for "
                 "keeps no owner; who has it is inferred)\n",
                 v->cycles[i].count);
-        print_cycle(out, v, &v->cycles[i]);
+        print_cycle(out, v, o, &v->cycles[i]);
     }
     for (size_t i = 0; i < v->chain_count; i++)
         print_chain(out, v, &v->chains[i]);
@@ -209,7 +222,7 @@ static void print_threads(FILE *out, const threads_view *v, const threads_show_o
             fprintf(out, "%s: ", title(v, t, who, sizeof who));
         print_wait(out, v, t);
         fprintf(out, "  (%s, CPU %.3f s)\n", threads_role(v, t), (double)t->cpu_ns / 1e9);
-        print_stack(out, v, t->stack);
+        threads_show_stack(out, v, t->stack);
         fprintf(out, "\n");
     }
     memory_free(done);
@@ -217,7 +230,7 @@ static void print_threads(FILE *out, const threads_view *v, const threads_show_o
 
 /* ---- for machines ---- */
 
-static void put_frames(json *j, const threads_view *v, uint32_t stack)
+void threads_show_frames(json *j, const threads_view *v, uint32_t stack)
 {
     json_begin_array_at(j, "frames");
     for (; stack != 0; stack = v->process->stack_parents[stack]) {
@@ -235,7 +248,8 @@ static void put_frames(json *j, const threads_view *v, uint32_t stack)
     json_end_array(j);
 }
 
-static void put_thread(json *j, const threads_view *v, const threads_entry *t)
+static void put_thread(json *j, const threads_view *v, const threads_show_options *o,
+                       const threads_entry *t)
 {
     char address[32];
 
@@ -246,7 +260,7 @@ static void put_thread(json *j, const threads_view *v, const threads_entry *t)
     json_put_text(j, "role", threads_role(v, t));
     json_put_text(j, "state", threads_state_name(t->state));
     json_put_u64(j, "cpu_ns", t->cpu_ns);
-    put_frames(j, v, t->stack);
+    threads_show_frames(j, v, t->stack);
     if (t->object != 0) {
         snprintf(address, sizeof address, "0x%llx", (unsigned long long)t->object);
         json_begin_object_at(j, "waiting_for");
@@ -254,6 +268,8 @@ static void put_thread(json *j, const threads_view *v, const threads_entry *t)
                       threads_state_kind(t->state) == NULL ? "" : threads_state_kind(t->state));
         json_put_text(j, "type", model_text(v->model, t->object_type));
         json_put_text(j, "address", address);
+        if (o->heap != NULL && o->heap->fields[t - v->entries] != NULL)
+            json_put_text(j, "field", o->heap->fields[t - v->entries]);
         json_put_u64(j, "owner_os_id", t->owner_inferred ? 0 : t->owner);
         if (t->owner_inferred)
             json_put_u64(j, "suspected_owner_os_id", t->owner);
@@ -360,7 +376,7 @@ static void print_json(const threads_view *v, const threads_show_options *o)
     json_begin_array_at(&j, "threads");
     for (size_t i = 0; i < v->count; i++)
         if (is_shown(v, o, &v->entries[i]))
-            put_thread(&j, v, &v->entries[i]);
+            put_thread(&j, v, o, &v->entries[i]);
     json_end_array(&j);
     json_put_text(&j, "looked_from", v->outside_reason == NULL ? "inside" : "outside");
     if (v->outside_reason != NULL)
@@ -376,6 +392,8 @@ static void print_json(const threads_view *v, const threads_show_options *o)
     json_begin_object_at(&j, "thread_pool");
     threads_show_pool(&j, v);
     json_end_object(&j);
+    if (o->zombies != NULL)
+        threads_show_zombies_json(&j, v, o);
     json_put_u64(&j, "suspension_us", v->suspension_ns / 1000u);
     json_end_object(&j);
     sink_text(&out, "\n");
@@ -429,7 +447,8 @@ static void print_queues(FILE *out, const threads_view *v)
         else
             fprintf(out, "LOCK CONVOY: %zu threads wait for %s that %s owns\n", q->waiters, thing,
                     title(v, owner, who, sizeof who));
-        print_stack(out, v, q->is_abandoned || owner == NULL ? q->first->stack : owner->stack);
+        threads_show_stack(out, v,
+                           q->is_abandoned || owner == NULL ? q->first->stack : owner->stack);
         fprintf(out, "\n");
     }
 }
@@ -502,9 +521,11 @@ static void show_part(const threads_view *view, const threads_show_options *o, i
         return;
     if (part == 0) {
         print_way(out, view);
-        print_cycles(out, view);
+        print_cycles(out, view, o);
         print_queues(out, view);
         print_pool(out, view);
+        if (o->zombies != NULL)
+            threads_show_zombies(out, view, o);
     } else if (part == 1)
         print_threads(out, view, o);
     else

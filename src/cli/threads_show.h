@@ -5,7 +5,10 @@
 #ifndef CLARINET_CLI_THREADS_SHOW_H
 #define CLARINET_CLI_THREADS_SHOW_H
 
+#include <stdio.h>
+
 #include "analysis/threads.h"
+#include "analysis/zombies.h"
 #include "report/json.h"
 
 typedef enum {
@@ -19,11 +22,20 @@ typedef struct {
     const char *filter; /* of names and methods; NULL = all */
     uint64_t thread;    /* OS id; 0 = all */
     threads_show_format format;
-    bool flat; /* one entry for each thread */
+    bool flat;                /* one entry for each thread */
+    const zombies *zombies;   /* of all looks; NULL = not asked for */
+    const threads_heap *heap; /* NULL = no snapshot was taken */
 } threads_show_options;
 
 void threads_show(const threads_view *view, const threads_show_options *options);
 /* Members of an object: the workers of the thread pool, and where they block. */
 void threads_show_pool(json *j, const threads_view *view);
+/* One line a frame, from the leaf up. */
+void threads_show_stack(FILE *out, const threads_view *view, uint32_t stack);
+/* The array `frames`. */
+void threads_show_frames(json *j, const threads_view *view, uint32_t stack);
+/* zombies_show.c: in words, and the arrays and numbers of an object. */
+void threads_show_zombies(FILE *out, const threads_view *view, const threads_show_options *o);
+void threads_show_zombies_json(json *j, const threads_view *view, const threads_show_options *o);
 
 #endif

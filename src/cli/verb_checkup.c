@@ -285,16 +285,6 @@ static int look_at_heap(const request *q, const char *file, const model *m, find
     return code;
 }
 
-/* "shop-heap.clarinet" for "shop.clarinet". */
-static void name_snapshot(const char *recording, char *out, size_t room)
-{
-    size_t length = strlen(recording);
-
-    if (text_ends_with(recording, ".clarinet"))
-        length -= strlen(".clarinet");
-    snprintf(out, room, "%.*s-heap.clarinet", (int)length, recording);
-}
-
 static int take_off_baseline(const request *q, findings *found, error *e)
 {
     char snapshot[600];
@@ -308,7 +298,7 @@ static int take_off_baseline(const request *q, findings *found, error *e)
     if (code != 0)
         return code;
     code = findings_look(&before, &q->limits, &known, e);
-    name_snapshot(q->baseline, snapshot, sizeof snapshot);
+    file_name_of_snapshot(q->baseline, snapshot, sizeof snapshot);
     if (code == 0 && q->snapshot[0] != '\0' && access(snapshot, R_OK) == 0)
         code = look_at_heap(q, snapshot, &before, &known, e);
     model_free(&before);
@@ -446,7 +436,7 @@ static int examine_process(request *q, error *e)
         return cli_fail(e);
     name_files(q, process.name, process.process_id);
     if (q->heap)
-        name_snapshot(q->recording, q->snapshot, sizeof q->snapshot);
+        file_name_of_snapshot(q->recording, q->snapshot, sizeof q->snapshot);
     code = check_files(q, e);
     if (code == 0)
         code = session_pace_low_cost(&q->selection, process.process_id, q->session.duration_ns, e);

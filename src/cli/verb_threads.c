@@ -1,7 +1,8 @@
 /*
  * clarinet threads PID: what every thread does now, and who waits for whom. Takes one look with the
- * profiler `threads` into a recording of its own, which is kept only with -o; from outside when the
- * process does not cooperate. Of a recording that is there already it shows the looks.
+ * profiler `threads` into a recording of its own, which is kept only with -o; several with -d, to
+ * tell who did nothing; from outside when the process does not cooperate. Of a recording that is
+ * there already it shows the looks.
  */
 #include <getopt.h>
 #include <poll.h>
@@ -11,11 +12,13 @@
 #include <unistd.h>
 
 #include "analysis/threads.h"
+#include "analysis/zombies.h"
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "catalogue/catalogue.h"
 #include "cli/cli.h"
+#include "cli/file_name.h"
 #include "cli/take.h"
 #include "cli/threads_show.h"
 #include "diagnostics/processes.h"
@@ -24,16 +27,29 @@
 #include "session/session.h"
 
 static const uint64_t LOOK_NS = 250000000; /* the look comes within the first tenth of a second */
+enum { LOOKS = 8, SHORTEST_INTERVAL_MS = 100 };
 
 typedef struct {
     const char *target;
     const char *file; /* -o; NULL = a temporary one */
     int watch_ms;     /* --watch; 0 = once */
+    uint64_t span_ns; /* -d: several looks over this time; 0 = one */
     bool outside;     /* --outside: without the runtime's help */
+    bool heap;        /* --heap: a snapshot of the heap before the look */
     threads_show_options show;
 } options;
 
 /* ---- the look ---- */
+
+static int set_interval(catalogue_selection *selection, uint64_t span_ns, error *e)
+{
+    uint64_t ms = span_ns / LOOKS / 1000000u;
+    char interval[32];
+
+    snprintf(interval, sizeof interval, "%llums",
+             (unsigned long long)(ms < SHORTEST_INTERVAL_MS ? SHORTEST_INTERVAL_MS : ms));
+    return catalogue_set(selection, "threads", "interval", interval, e);
+}
 
 static int look_inside(const options *o, const diagnostics_process *process, const char *file,
                        error *e)
@@ -44,15 +60,45 @@ static int look_inside(const options *o, const diagnostics_process *process, con
 
     memset(&selection, 0, sizeof selection);
     code = catalogue_add(&selection, "threads", e);
+    if (code == 0 && o->span_ns != 0)
+        code = set_interval(&selection, o->span_ns, e);
     if (code != 0)
         return code;
     session.selection = &selection;
     session.file = file;
     session.short_lived = o->file == NULL;
     session.command = "clarinet threads";
-    session.duration_ns = LOOK_NS;
-    session.stop = -1;
+    session.duration_ns = LOOK_NS + o->span_ns;
+    session.stop = o->span_ns == 0 ? -1 : cli_open_stop_descriptor(NULL);
     return take_look(&session, process, e);
+}
+
+/* Before the look, because the collection that comes with a snapshot moves objects. Those that have
+ * been through two collections stay where they are: the first one is that of a snapshot which is
+ * written over. */
+static int take_snapshot(const options *o, const diagnostics_process *process, const char *file,
+                         error *e)
+{
+    static catalogue_selection selection;
+    session_options session = {0};
+    int code;
+
+    memset(&selection, 0, sizeof selection);
+    code = catalogue_add(&selection, "heap", e);
+    if (code == 0)
+        code = catalogue_set(&selection, "heap", "strings", "off", e);
+    if (code == 0)
+        code = catalogue_set(&selection, "heap", "values", "on", e);
+    if (code != 0)
+        return code;
+    session.selection = &selection;
+    session.file = file;
+    session.short_lived = o->file == NULL;
+    session.command = "clarinet threads --heap";
+    session.stop = cli_open_stop_descriptor(NULL);
+    session.enough = take_whole_snapshot;
+    code = take_look(&session, process, e);
+    return code != 0 ? code : take_look(&session, process, e);
 }
 
 /* The runtime could be suspended, and the look is in the file. */
@@ -76,7 +122,7 @@ static bool may_look_from_outside(int code)
            code == ERROR_UNSUPPORTED || code == ERROR_NOT_FOUND;
 }
 
-static int look_into_file(const options *o, const char *file, error *e)
+static int look_into_file(const options *o, const char *file, const char *snapshot, error *e)
 {
     diagnostics_process process;
     char reason[sizeof e->message] = "as was asked for with --outside";
@@ -85,7 +131,9 @@ static int look_into_file(const options *o, const char *file, error *e)
     if (code != 0)
         return code;
     if (!o->outside && process.attachable) {
-        code = look_inside(o, &process, file, e);
+        code = o->heap ? take_snapshot(o, &process, snapshot, e) : 0;
+        if (code == 0)
+            code = look_inside(o, &process, file, e);
         if (code == 0)
             code = check_look(file, e);
         snprintf(reason, sizeof reason, "%s", e->message);
@@ -99,20 +147,56 @@ static int look_into_file(const options *o, const char *file, error *e)
     return code;
 }
 
-static int show_look(const options *o, const model *m, uint64_t look, error *e)
+/* A look by its number; 0 = the last one, with what all of them say. */
+static int show_look(const options *o, const model *m, uint64_t look, const heap *h, error *e)
 {
+    threads_show_options show = o->show;
     threads_view view;
+    threads_heap of_heap = {0};
+    zombies found = {0};
     int code = threads_make_look(m, &m->processes[0], look, &view, e);
 
-    if (code == 0) {
-        threads_show(&view, &o->show);
-        threads_free(&view);
+    if (code != 0)
+        return code;
+    if (h != NULL) {
+        code = threads_heap_make(&view, h, &of_heap, e);
+        show.heap = &of_heap;
     }
+    if (look == 0 && code == 0) {
+        code = zombies_find(&view, show.heap, &found, e);
+        show.zombies = &found;
+    }
+    if (code == 0)
+        threads_show(&view, &show);
+    zombies_free(&found);
+    threads_heap_free(&of_heap);
+    threads_free(&view);
+    return code;
+}
+
+/* The last look, with what the snapshot adds. */
+static int show_with_snapshot(const options *o, const model *m, const char *snapshot, error *e)
+{
+    const model_process *p;
+    heap h;
+    model n;
+    int code = model_load_path(snapshot, 0, &n, e);
+
+    if (code != 0)
+        return code;
+    p = heap_find(&n);
+    code = p == NULL ? error_set(e, ERROR_NOT_FOUND, "there is no heap snapshot in %s", snapshot)
+                     : heap_open(&n, p, &h, e);
+    if (code == 0) {
+        code = show_look(o, m, 0, &h, e);
+        heap_free(&h);
+    }
+    model_free(&n);
     return code;
 }
 
 /* The last look of a recording, or each one with --watch. */
-static int show(const options *o, const char *file, bool every, error *e)
+static int show(const options *o, const char *file, const char *snapshot, bool every, error *e)
 {
     model m;
     int code = model_load_path(file, 0, &m, e);
@@ -121,10 +205,12 @@ static int show(const options *o, const char *file, bool every, error *e)
         return code;
     if (m.process_count == 0)
         code = error_set(e, ERROR_NOT_FOUND, "the recording holds no process");
+    else if (snapshot != NULL && access(snapshot, R_OK) == 0)
+        code = show_with_snapshot(o, &m, snapshot, e);
     else if (!every)
-        code = show_look(o, &m, 0, e);
+        code = show_look(o, &m, 0, NULL, e);
     for (uint64_t i = 1; code == 0 && every && i <= threads_last_look(&m, &m.processes[0]); i++)
-        code = show_look(o, &m, i, e);
+        code = show_look(o, &m, i, NULL, e);
     model_free(&m);
     return code;
 }
@@ -162,6 +248,9 @@ static bool parse_watch(const char *text, options *o)
 
 static bool parse_option(int option, options *o)
 {
+    error ignored;
+
+    error_clear(&ignored);
     switch (option) {
     case 'j':
         o->show.format = THREADS_SHOW_JSON;
@@ -177,11 +266,16 @@ static bool parse_option(int option, options *o)
     case 'o':
         o->file = optarg;
         return true;
+    case 'h':
+        o->heap = true;
+        return true;
     case 'O':
         o->outside = true;
         return true;
     case 'w':
         return parse_watch(optarg, o);
+    case 'd':
+        return catalogue_parse_duration(optarg, &o->span_ns, &ignored) == 0 && o->span_ns != 0;
     case 't':
         return text_to_u64(optarg, &o->show.thread);
     default:
@@ -198,14 +292,16 @@ static int parse(int argc, char **argv, options *o, error *e)
                                             {"output", required_argument, NULL, 'o'},
                                             {"format", required_argument, NULL, 'f'},
                                             {"watch", optional_argument, NULL, 'w'},
+                                            {"duration", required_argument, NULL, 'd'},
                                             {"outside", no_argument, NULL, 'O'},
+                                            {"heap", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     int option;
 
     memset(o, 0, sizeof *o);
     opterr = 0;
     optind = 1;
-    while ((option = getopt_long(argc, argv, "o:f:", OPTIONS, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "o:f:d:", OPTIONS, NULL)) != -1) {
         if (!parse_option(option, o)) {
             error_set(e, ERROR_USAGE, "threads does not understand %s", argv[optind - 1]);
             return error_advise(e, "`clarinet threads --help` lists the options");
@@ -216,23 +312,45 @@ static int parse(int argc, char **argv, options *o, error *e)
         return error_advise(e, "name a PID or a process: clarinet ps");
     }
     o->target = argv[optind];
+    if ((o->span_ns != 0 || o->heap) && (o->outside || o->watch_ms != 0)) {
+        error_set(e, ERROR_USAGE, "-d and --heap do not go with --watch or --outside");
+        return error_advise(e, "leave one of them out");
+    }
     return 0;
+}
+
+/* The names of the files of a look; temporary ones where the user named none. */
+static int name_files(const options *o, char *file, char *snapshot, size_t room, error *e)
+{
+    int code = 0;
+
+    snapshot[0] = '\0';
+    if (o->file == NULL)
+        code = take_temporary("threads", file, room, e);
+    else if (snprintf(file, room, "%s", o->file) >= (int)room)
+        code = error_set(e, ERROR_USAGE, "the file's name is too long");
+    if (code == 0 && o->heap)
+        file_name_of_snapshot(file, snapshot, room + 16);
+    return code;
 }
 
 /* One look into a file, which is then shown. */
 static int look_once(const options *o, error *e)
 {
-    char temporary[512];
-    const char *file = o->file != NULL ? o->file : temporary;
-    int code = o->file != NULL ? 0 : take_temporary("threads", temporary, sizeof temporary, e);
+    enum { ROOM = 512 };
+    char file[ROOM], snapshot[ROOM + 16];
+    int code = name_files(o, file, snapshot, ROOM, e);
 
     if (code != 0)
         return code;
-    code = look_into_file(o, file, e);
+    code = look_into_file(o, file, snapshot, e);
     if (code == 0)
-        code = show(o, file, false, e);
-    if (o->file == NULL)
-        unlink(temporary);
+        code = show(o, file, o->heap ? snapshot : NULL, false, e);
+    if (o->file == NULL) {
+        unlink(file);
+        if (o->heap)
+            unlink(snapshot);
+    }
     return code;
 }
 
@@ -253,6 +371,15 @@ static int watch(const options *o, error *e)
     return code;
 }
 
+/* A recording, and the snapshot beside it when there is one. */
+static int show_file(const options *o, error *e)
+{
+    char snapshot[600];
+
+    file_name_of_snapshot(o->target, snapshot, sizeof snapshot);
+    return show(o, o->target, o->watch_ms == 0 ? snapshot : NULL, o->watch_ms != 0, e);
+}
+
 int verb_threads(int argc, char **argv)
 {
     options o;
@@ -263,7 +390,7 @@ int verb_threads(int argc, char **argv)
     if (parse(argc, argv, &o, &e) != 0)
         return cli_fail(&e);
     if (text_ends_with(o.target, ".clarinet"))
-        code = show(&o, o.target, o.watch_ms != 0, &e);
+        code = show_file(&o, &e);
     else
         code = o.watch_ms != 0 ? watch(&o, &e) : look_once(&o, &e);
     return code == 0 ? CLI_DONE : cli_fail(&e);

@@ -56,12 +56,14 @@ def test_a_sick_program_has_its_finding(runtime, sample, clarinet, name, options
 
 # What does not differ between runtimes is tried on one. A slow machine makes fewer objects.
 SICK_ONCE = [
+    ("Zombies", (), "zombie-threads", "Zombies.Jobs.Work", 4),
     ("FinalizerJam", (), "finalizer-backlog", "FinalizerJam.Session.SayGoodbye", 2),
     ("Allocator", (), "large-object-churn", "Allocator.Maker.MakeLarge", 2),
     ("Recompiler", (), "jit-storm", "DiscountRule", 2),
     ("SlowToStop", ("--hold", 600, "--rate", 2), "slow-suspension", "SlowToStop.Stopper", 6),
 ]
 HEALTHY_ONCE = [
+    ("Zombies", ("--healthy", 1)),
     ("FinalizerJam", ("--dispose", 1)),
     ("Allocator", ("--thrifty", 1)),
     ("Recompiler", ("--cached", 1)),

@@ -180,7 +180,7 @@ def test_bad_targets_are_told_apart(clarinet):
 
 def test_a_lock_whose_owner_has_ended_is_called_abandoned(clarinet, sample, runtime):
     with sample("Stuck", "--orphan", "1") as patient:
-        done = clarinet("threads", patient.pid, "--json")
+        done = clarinet("threads", patient.pid, "--heap", "--json")
         assert done.code == 0, done
         answer = done.json
         heir = by_name(answer)["heir"]
@@ -190,4 +190,52 @@ def test_a_lock_whose_owner_has_ended_is_called_abandoned(clarinet, sample, runt
         assert lock["owner_os_id"] not in {thread["os_id"] for thread in answer["threads"]}
         assert answer["lock_convoys"] == []
         assert len(answer["deadlocks"]) == 1
+        # and the fields that hold the locks, by the heap
+        assert heir["waiting_for"]["field"] == "Stuck.Program.Inheritance"
+        assert by_name(answer)["payer"]["waiting_for"]["field"] == "Stuck.Program.Book"
+        stuck = zombies(answer)["stuck"]
+        assert stuck["Stuck.Program.Inherit"]["cause"] == "the owner has ended"
+        assert not stuck["Stuck.Program.Inherit"]["suspected"]
+        assert stuck["Stuck.Program.Queue"]["cause"] == "deadlock"
         assert patient.finish() == 0
+
+
+def zombies(answer):
+    """{kind: {start method: group}} of the groups that have one."""
+    kinds = {}
+    for group in answer["zombies"]:
+        kinds.setdefault(group["kind"], {})[group.get("start", "")] = group
+    return kinds
+
+
+def test_zombies_are_told_by_kind(clarinet, sample, runtime):
+    with sample("Zombies", "--every", 50) as patient:
+        done = clarinet("threads", "-d", "4s", "--heap", "--json", patient.pid)
+        assert done.code == 0, done
+        found = zombies(done.json)
+        leak = found["leaking"]["Zombies.Jobs.Work"]
+        assert list(found["leaking"]) == ["Zombies.Jobs.Work"] and leak["count"] > leak["before"], found
+        stuck = found["stuck"]["Zombies.Jobs.WaitForNobody"]
+        assert stuck["count"] == 3 and stuck["suspected"] and stuck["cause"] == "nobody else refers to it"
+        assert stuck["type"] == "System.Threading.ManualResetEventSlim"
+        names = {thread["os_id"]: thread["name"] for thread in done.json["threads"]}
+        assert sorted(names[os_id] for os_id in stuck["os_ids"]) == ["lost-0", "lost-1", "lost-2"]
+        assert found["object"][""] == {"kind": "object", "count": 40, "held_by": "Zombies.Jobs.Kept"}
+        assert set(found) == {"leaking", "stuck", "object"}, found
+        assert done.json["looks"] >= 3 and done.json["observed_ms"] > 0
+        assert patient.finish() == 0
+
+
+def test_a_healthy_program_has_no_zombies(clarinet, sample, newest_runtime, tmp_path):
+    file = tmp_path / "healthy.clarinet"
+    with sample("Zombies", "--healthy", 1, runtime=newest_runtime) as patient:
+        done = clarinet("threads", "-d", "4s", "--heap", "--json", "-o", file, patient.pid)
+        assert done.code == 0, done
+        assert done.json["zombies"] == [], done
+        assert patient.finish() == 0
+    again = clarinet("threads", file, "--json")
+    assert again.code == 0 and again.json["zombies"] == []
+    assert again.json["threads"] == done.json["threads"]
+    assert (tmp_path / "healthy-heap.clarinet").exists()
+    assert clarinet("threads", "-d", "1s", "--watch", "1").code == 2
+    assert clarinet("threads", "-d", "0", "1").code == 2
