@@ -2,7 +2,8 @@
 // is known: --entries N (20000) makes N entries, each with a body of 100 bytes, and N / 10 labels
 // that point to themselves. What is dropped again (--dropped N, 5000) must not be found.
 // With --grow N it makes N more entries after every full collection, so that each snapshot finds
-// more than the one before.
+// more than the one before. With --leak N it makes N more entries every 50 ms for ever and collects
+// every 1.3 s, as housekeepers do; --limit M keeps only the newest M of them.
 using System;
 using System.Collections.Generic;
 using System.Runtime.CompilerServices;
@@ -53,7 +54,10 @@ namespace LeakyCache
             Drop(patient.Number("dropped", 5000));
             Console.WriteLine($"entries {Store.Entries.Count}");
             patient.Ready();
-            Grow(patient, patient.Number("grow", 0));
+            if (patient.Number("leak", 0) != 0)
+                Leak(patient, patient.Number("leak", 0), patient.Number("limit", int.MaxValue));
+            else
+                Grow(patient, patient.Number("grow", 0));
             Console.WriteLine($"sum {Sum()}");
             return 0;
         }
@@ -81,6 +85,19 @@ namespace LeakyCache
                 for (int i = 0; i < count; i++)
                     Store.Entries.Add(new Entry(Store.Entries.Count));
                 collections = GC.CollectionCount(2);
+            }
+        }
+
+        private static void Leak(Patient patient, int count, int limit)
+        {
+            for (int round = 1; !patient.Over.WaitHandle.WaitOne(50); round++)
+            {
+                for (int i = 0; i < count; i++)
+                    Store.Entries.Add(new Entry(i));
+                if (Store.Entries.Count > limit)
+                    Store.Entries.RemoveRange(0, Store.Entries.Count - limit);
+                if (round % 26 == 0)
+                    GC.Collect();
             }
         }
 

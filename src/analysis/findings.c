@@ -30,6 +30,8 @@ const findings_rule FINDINGS_RULES[] = {
      FINDINGS_WARNING, findings_rule_finalizer},
     {"large-object-churn", "Many large objects", "docs/findings/large-object-churn.md",
      FINDINGS_WARNING, findings_rule_large},
+    {"leak-growth", "Memory that grows", "docs/findings/leak-growth.md", FINDINGS_WARNING,
+     findings_rule_leak},
     {"jit-storm", "Compiling without end", "docs/findings/jit-storm.md", FINDINGS_WARNING,
      findings_rule_jit},
     {"lock-contention", "Lock contention", "docs/findings/lock-contention.md", FINDINGS_CRITICAL,
@@ -219,6 +221,19 @@ bool findings_join(findings *result, findings *more, uint32_t process)
     more->count = 0;
     findings_free(more);
     sort(result);
+    return true;
+}
+
+bool findings_add_evidence(finding *f, const char *line)
+{
+    char *text = memory_copy_text(line);
+
+    if (text == NULL || !array_reserve(&f->evidence, &f->evidence_capacity, f->evidence_count + 1,
+                                       sizeof *f->evidence)) {
+        memory_free(text);
+        return false;
+    }
+    f->evidence[f->evidence_count++] = text;
     return true;
 }
 

@@ -76,6 +76,9 @@ typedef struct {
     X(SUSPEND_SHARE, "slow-suspension.percent", 2, "percent of the time lost, at least")           \
     X(LARGE_MB, "large-object-churn.mb-per-second", 20, "MB of large objects a second")            \
     X(LARGE_COUNT, "large-object-churn.per-second", 5, "large objects a second, at least")         \
+    X(LEAK_COLLECTIONS, "leak-growth.collections", 3, "full collections, each leaving more")       \
+    X(LEAK_MB, "leak-growth.mb", 4, "MB more after the last than after the first, and")            \
+    X(LEAK_PERCENT, "leak-growth.percent", 10, "percent more, at least")                           \
     X(JIT_RATE, "jit-storm.per-second", 20, "methods made at run time and compiled, a second")     \
     X(FINALIZER_SHARE, "finalizer-backlog.share", 70, "percent of looks: finalizers run")          \
     X(HTTP_MS, "http-slow.ms", 1000, "milliseconds that one of 20 requests takes or exceeds")      \
@@ -134,6 +137,8 @@ void findings_subtract(findings *result, const findings *baseline);
 /* Moves all of `more` to `result`, as of the process `process` of its model. False: no memory, and
  * `more` still has them. */
 bool findings_join(findings *result, findings *more, uint32_t process);
+/* One more line of evidence; false: no memory. */
+bool findings_add_evidence(finding *f, const char *line);
 /* How many are at least this severe. */
 size_t findings_count(const findings *list, findings_severity least);
 

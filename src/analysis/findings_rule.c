@@ -80,13 +80,9 @@ void findings_show(findings_context *c, finding *f, const char *format, ...)
     va_end(arguments);
     if (text == NULL)
         return;
-    if (!array_reserve(&f->evidence, &f->evidence_capacity, f->evidence_count + 1,
-                       sizeof *f->evidence)) {
+    if (!findings_add_evidence(f, text))
         c->list->failed = true;
-        memory_free(text);
-        return;
-    }
-    f->evidence[f->evidence_count++] = text;
+    memory_free(text);
 }
 
 void findings_set_place(findings_context *c, finding *f, const char *place)

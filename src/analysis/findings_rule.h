@@ -83,6 +83,7 @@ void findings_rule_pauses(findings_context *c);
 void findings_rule_suspension(findings_context *c);
 void findings_rule_finalizer(findings_context *c);
 void findings_rule_large(findings_context *c);
+void findings_rule_leak(findings_context *c);
 void findings_rule_jit(findings_context *c);
 void findings_rule_http(findings_context *c);
 void findings_rule_mode(findings_context *c);

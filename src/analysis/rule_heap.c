@@ -181,7 +181,7 @@ void findings_rule_collections(findings_context *c)
     error e;
 
     error_clear(&e);
-    if (h == NULL)
+    if (h == NULL || heap_is_quick(h)) /* dead ones are no waste */
         return;
     if (heap_find_waste(h, &all, &e) != 0) {
         c->list->failed = true;

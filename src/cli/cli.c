@@ -24,6 +24,7 @@ const cli_verb CLI_VERBS[] = {
      "      --also NAME         profilers to run besides, as http; one or more\n"
      "      --heap              a snapshot of the heap at the end: one full collection and a "
      "pause\n"
+     "      --no-heap           not even a quick look at a small heap\n"
      "      --baseline FILE     a recording: leave out what was found in it too\n"
      "      --thresholds FILE   lines 'name = number' instead of the built-in thresholds\n\n"
      "Findings are sorted by severity, each with its numbers, the stack that matters and what to\n"

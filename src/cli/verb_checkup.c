@@ -20,17 +20,17 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "catalogue/catalogue.h"
+#include "cli/checkup_heap.h"
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "cli/file_name.h"
 #include "cli/library.h"
-#include "cli/take.h"
 #include "diagnostics/processes.h"
 #include "report/checkup.h"
 #include "session/low_cost.h"
 #include "session/session.h"
 
-enum { STANDARD_SECONDS = 10, BAR = 20 };
+enum { STANDARD_SECONDS = 10, BAR = 20, MOST_QUICK_MS = 100 };
 
 typedef struct {
     catalogue_selection selection;
@@ -42,12 +42,15 @@ typedef struct {
     const char *json_file;
     const char *baseline;
     const char *also; /* profilers besides; NULL = none */
+    bool no_heap;     /* not even a quick look */
     bool heap;        /* a snapshot of the heap at the end */
     bool has_fail_on;
     findings_severity fail_on;
     char page[512];
     char recording[520];
-    char snapshot[530]; /* the heap's; "" = none was taken */
+    char snapshot[530];                 /* the heap's; "" = none was taken */
+    checkup_types types;                /* of the snapshot */
+    const diagnostics_process *process; /* while a snapshot of it may be taken; else NULL */
     buffer library;
     buffer typed;
     buffer looking; /* "cpu, wall, …" */
@@ -118,6 +121,9 @@ static int take_option(request *q, int option, const char *typed, error *e)
     case 'h':
         q->heap = true;
         return 0;
+    case 'H':
+        q->no_heap = true;
+        return 0;
     case 't':
         return findings_limits_read(&q->limits, optarg, e);
     default:
@@ -137,6 +143,7 @@ static int parse(int argc, char **argv, request *q, error *e)
                                             {"thresholds", required_argument, NULL, 't'},
                                             {"also", required_argument, NULL, 'a'},
                                             {"heap", no_argument, NULL, 'h'},
+                                            {"no-heap", no_argument, NULL, 'H'},
                                             {NULL, 0, NULL, 0}};
     int option;
     int code = 0;
@@ -227,10 +234,11 @@ static void name_files(request *q, const char *name, int process_id)
 /* The earlier checkup must not be lost to this one. */
 static int check_files(const request *q, error *e)
 {
-    const char *const written[] = {q->recording, q->page, q->json_file,
-                                   q->snapshot[0] == '\0' ? NULL : q->snapshot};
+    char snapshot[sizeof q->snapshot] = "";
+    const char *const written[] = {q->recording, q->page, q->json_file, snapshot};
     int code = 0;
 
+    file_name_of_snapshot(q->recording, snapshot, sizeof snapshot);
     for (size_t i = 0; i < sizeof written / sizeof *written && code == 0; i++)
         code = file_name_check_apart(q->baseline, written[i], e);
     return code;
@@ -255,36 +263,6 @@ static int write_page(const request *q, const model *m, const findings *found, e
     return code;
 }
 
-/* What a snapshot of the heap says comes to the rest, as of the process that both are of. */
-static int look_at_heap(const request *q, const char *file, const model *m, findings *found,
-                        error *e)
-{
-    const model_process *p;
-    findings more;
-    model heap;
-    uint32_t process = 0;
-    int code = model_load_path(file, 0, &heap, e);
-
-    if (code != 0)
-        return code;
-    p = heap.process_count == 0 ? NULL : &heap.processes[0];
-    if (p == NULL || p->heap == NULL || !p->heap->ended || p->heap->trouble != 0)
-        fprintf(stderr, "clarinet: the snapshot of the heap is not whole: %s\n",
-                p == NULL || p->heap == NULL || p->heap->trouble == 0
-                    ? "the program ended or was too busy"
-                    : model_text(&heap, p->heap->trouble));
-    for (uint32_t i = 0; p != NULL && i < m->process_count; i++)
-        if (m->processes[i].pid == p->pid)
-            process = i;
-    code = findings_look(&heap, &q->limits, &more, e);
-    model_free(&heap);
-    if (code == 0 && !findings_join(found, &more, process)) {
-        findings_free(&more);
-        code = error_set(e, ERROR_MEMORY, "no memory to look for problems");
-    }
-    return code;
-}
-
 static int take_off_baseline(const request *q, findings *found, error *e)
 {
     char snapshot[600];
@@ -300,7 +278,7 @@ static int take_off_baseline(const request *q, findings *found, error *e)
     code = findings_look(&before, &q->limits, &known, e);
     file_name_of_snapshot(q->baseline, snapshot, sizeof snapshot);
     if (code == 0 && q->snapshot[0] != '\0' && access(snapshot, R_OK) == 0)
-        code = look_at_heap(q, snapshot, &before, &known, e);
+        code = checkup_heap_judge(snapshot, &before, &q->limits, &known, NULL, e);
     model_free(&before);
     if (code == 0)
         findings_subtract(found, &known);
@@ -321,6 +299,7 @@ static int print(const request *q, const model *m, const findings *found, error 
         .page = q->page[0] == '\0' ? NULL : q->page,
         .recording = q->recording,
         .snapshot = q->snapshot[0] == '\0' ? NULL : q->snapshot,
+        .types = &q->types,
     };
     sink out;
     int code;
@@ -340,8 +319,62 @@ static int print(const request *q, const model *m, const findings *found, error 
     return code;
 }
 
+/* A program that has ended meanwhile, or was let go by Ctrl-C, has none. Returns an error only when
+ * the snapshot was asked for. */
+static int take_snapshot(request *q, const model *m, const findings *found, error *e)
+{
+    struct pollfd stop = {q->session.stop, POLLIN, 0};
+    session_options session = q->session;
+    session_result result = {0};
+    double quick_ms;
+
+    if (q->process == NULL || (q->no_heap && !q->heap) || poll(&stop, 1, 0) > 0)
+        return 0;
+    if (!q->heap) {
+        quick_ms = checkup_heap_quick_ms(m, found, q->process->runtime_version);
+        if (quick_ms < 0 || quick_ms >= MOST_QUICK_MS)
+            return 0;
+    }
+    file_name_of_snapshot(q->recording, q->snapshot, sizeof q->snapshot);
+    if (is_terminal)
+        cli_show_line("looking at the heap…");
+    session.file = q->snapshot;
+    if (checkup_heap_take(&session, q->process, !q->heap, &result, e) == 0 &&
+        result.trouble.code == 0)
+        return 0;
+    if (e->code == 0)
+        *e = result.trouble;
+    if (!q->heap)
+        unlink(q->snapshot);
+    q->snapshot[0] = '\0';
+    return q->heap ? e->code : 0;
+}
+
+/* Likewise: a quick look that nobody asked for is left out when it is not whole. False: one that
+ * was asked for could not be taken. */
+static bool look_at_heap(request *q, const model *m, findings *found)
+{
+    bool is_taken;
+    error e;
+
+    error_clear(&e);
+    is_taken = take_snapshot(q, m, found, &e) == 0;
+    if (is_taken && (q->snapshot[0] == '\0' ||
+                     checkup_heap_judge(q->snapshot, m, &q->limits, found, &q->types, &e) == 0))
+        return true;
+    if (q->heap) {
+        fprintf(stderr, "%sclarinet: %s\n", is_terminal ? "\r\033[K" : "", e.message);
+        if (e.advice[0] != '\0')
+            fprintf(stderr, "  %s\n", e.advice);
+    } else {
+        unlink(q->snapshot);
+        q->snapshot[0] = '\0';
+    }
+    return is_taken;
+}
+
 /* Reads the recording, judges, writes and prints. Returns the exit code so far. */
-static int judge(const request *q, int otherwise, error *e)
+static int judge(request *q, int otherwise, error *e)
 {
     findings found = {0};
     model m;
@@ -350,8 +383,8 @@ static int judge(const request *q, int otherwise, error *e)
     if (code != 0)
         return cli_fail(e);
     code = findings_look(&m, &q->limits, &found, e);
-    if (code == 0 && q->snapshot[0] != '\0')
-        code = look_at_heap(q, q->snapshot, &m, &found, e);
+    if (code == 0 && !look_at_heap(q, &m, &found))
+        otherwise = CLI_FAILED;
     if (code == 0 && q->page[0] != '\0')
         code = write_page(q, &m, &found, e);
     if (code == 0)
@@ -363,6 +396,7 @@ static int judge(const request *q, int otherwise, error *e)
     if (code == 0 && q->has_fail_on && findings_count(&found, q->fail_on) != 0)
         otherwise = CLI_FINDINGS;
     findings_free(&found);
+    checkup_heap_free(&q->types);
     model_free(&m);
     return code != 0 ? cli_fail(e) : otherwise;
 }
@@ -395,37 +429,6 @@ static int examine_file(request *q, error *e)
     return cli_fail(e);
 }
 
-/* After the rest and into a file of its own: its collection and its pause are not the program's. A
- * program that has ended meanwhile, or was let go by Ctrl-C, has none. */
-static void take_snapshot(request *q, const diagnostics_process *process, session_result *result)
-{
-    static catalogue_selection selection;
-    session_options session = q->session;
-    struct pollfd stop = {q->session.stop, POLLIN, 0};
-    error e;
-
-    error_clear(&e);
-    if (q->snapshot[0] == '\0')
-        return;
-    if (result->trouble.code != 0 || poll(&stop, 1, 0) > 0) {
-        q->snapshot[0] = '\0';
-        return;
-    }
-    session.selection = &selection;
-    session.file = q->snapshot;
-    session.duration_ns = 0;
-    session.enough = take_whole_snapshot;
-    session.progress = NULL;
-    if (is_terminal)
-        cli_show_line("looking at the heap…");
-    if (catalogue_add(&selection, "heap", &e) == 0 &&
-        catalogue_set(&selection, "heap", "values", "on", &e) == 0 &&
-        session_record_process(&session, process, result, &e) == 0)
-        return;
-    result->trouble = e;
-    q->snapshot[0] = '\0';
-}
-
 static int examine_process(request *q, error *e)
 {
     diagnostics_process process;
@@ -435,8 +438,6 @@ static int examine_process(request *q, error *e)
     if (code != 0)
         return cli_fail(e);
     name_files(q, process.name, process.process_id);
-    if (q->heap)
-        file_name_of_snapshot(q->recording, q->snapshot, sizeof q->snapshot);
     code = check_files(q, e);
     if (code == 0)
         code = session_pace_low_cost(&q->selection, process.process_id, q->session.duration_ns, e);
@@ -444,16 +445,19 @@ static int examine_process(request *q, error *e)
         cli_show_line("attaching to %s (%d)…", process.name, process.process_id);
     if (code == 0)
         code = session_record_process(&q->session, &process, &result, e);
-    if (code == 0)
-        take_snapshot(q, &process, &result);
-    diagnostics_process_free(&process);
-    if (code != 0) {
+    if (code == 0) {
+        tell_trouble(&result);
+        if (result.trouble.code == 0)
+            q->process = &process;
+        code = judge(q, result.trouble.code == 0 ? CLI_DONE : CLI_FAILED, e);
+        q->process = NULL;
+    } else {
         if (is_terminal)
             fputs("\r\033[K", stderr);
-        return cli_fail(e);
+        code = cli_fail(e);
     }
-    tell_trouble(&result);
-    return judge(q, result.trouble.code == 0 ? CLI_DONE : CLI_FAILED, e);
+    diagnostics_process_free(&process);
+    return code;
 }
 
 static int examine_command(request *q, error *e)

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "report/section.h"
 
-enum { WIDTH = 98 };
+enum { WIDTH = 98, SHOWN_TYPES = 5 };
 
 /* ---- what all forms share ---- */
 
@@ -174,6 +174,29 @@ static void put_vitals(const checkup *c, const terminal *t)
     }
 }
 
+static void put_types(const checkup *c, const terminal *t)
+{
+    const checkup_types *types = c->types;
+
+    if (types == NULL || types->count == 0)
+        return;
+    sink_char(t->out, '\n');
+    paint(t, "1");
+    sink_text(t->out, "Heap");
+    paint(t, "0");
+    sink_format(t->out, "  %.1f MB, %llu objects%s; most of it:\n", (double)types->bytes / 1e6,
+                (unsigned long long)types->objects,
+                types->is_quick ? ", those not collected yet too" : "");
+    for (size_t i = 0; i < types->count && i < SHOWN_TYPES; i++) {
+        const checkup_type *type = &types->items[i];
+
+        sink_format(t->out, "  %9.2f MB %10llu x ", (double)type->bytes / 1e6,
+                    (unsigned long long)type->count);
+        put_harmless(t->out, type->name, strlen(type->name));
+        sink_char(t->out, '\n');
+    }
+}
+
 int checkup_write_text(const checkup *c, sink *out, error *e)
 {
     terminal t = {out, c->colour};
@@ -187,6 +210,7 @@ int checkup_write_text(const checkup *c, sink *out, error *e)
     for (size_t i = 0; i < c->list->count; i++)
         put_finding(c, &t, &c->list->items[i]);
     put_vitals(c, &t);
+    put_types(c, &t);
     if (c->page != NULL)
         sink_format(out, "\nreport     %s\n", c->page);
     if (c->recording != NULL)
@@ -243,10 +267,33 @@ int checkup_write_markdown(const checkup *c, sink *out, error *e)
                         findings_severity_name(vitals[i].mark), vitals[i].text);
         sink_char(out, '\n');
     }
+    if (c->types != NULL && c->types->count != 0) {
+        sink_text(out, "# Heap\n\n| type | objects | MB |\n|---|---:|---:|\n");
+        for (size_t i = 0; i < c->types->count; i++) {
+            sink_text(out, "| ");
+            markdown_code(out, c->types->items[i].name);
+            sink_format(out, " | %llu | %.2f |\n", (unsigned long long)c->types->items[i].count,
+                        (double)c->types->items[i].bytes / 1e6);
+        }
+        sink_char(out, '\n');
+    }
     return sink_finish(out, e);
 }
 
 /* ---- JSON ---- */
+
+static void put_heap_types(const checkup_types *types, json *j)
+{
+    json_begin_array_at(j, "heap_types");
+    for (size_t i = 0; i < types->count; i++) {
+        json_begin_object(j);
+        json_put_text(j, "type", types->items[i].name);
+        json_put_u64(j, "objects", types->items[i].count);
+        json_put_u64(j, "bytes", types->items[i].bytes);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
 
 void checkup_put_findings(const model *m, const findings *list, const report_options *options,
                           json *j)
@@ -337,6 +384,8 @@ int checkup_write_json(const checkup *c, sink *out, error *e)
     json_put_text(&j, "recording", c->recording == NULL ? "" : c->recording);
     if (c->snapshot != NULL)
         json_put_text(&j, "heap", c->snapshot);
+    if (c->types != NULL && c->types->count != 0)
+        put_heap_types(c->types, &j);
     json_end_object(&j);
     sink_char(out, '\n');
     json_free(&j);

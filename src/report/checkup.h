@@ -9,6 +9,19 @@
 #include "report/json.h"
 #include "report/report.h"
 
+/* The largest types of a snapshot of the heap. */
+enum { CHECKUP_TYPES = 10 };
+typedef struct {
+    char *name;
+    uint64_t count, bytes;
+} checkup_type;
+typedef struct {
+    checkup_type items[CHECKUP_TYPES];
+    size_t count;
+    uint64_t objects, bytes; /* of all */
+    bool is_quick;           /* dead objects are in it */
+} checkup_types;
+
 typedef struct {
     const model *m;
     const findings *list;
@@ -17,7 +30,8 @@ typedef struct {
     bool colour;                   /* text only */
     const char *page;              /* file names to mention; NULL = none */
     const char *recording;
-    const char *snapshot; /* of the heap */
+    const char *snapshot;       /* of the heap */
+    const checkup_types *types; /* of the snapshot; NULL = none */
 } checkup;
 
 int checkup_write_text(const checkup *c, sink *out, error *e);

@@ -61,6 +61,7 @@ SICK_ONCE = [
     ("Allocator", (), "large-object-churn", "Allocator.Maker.MakeLarge", 2),
     ("Recompiler", (), "jit-storm", "DiscountRule", 2),
     ("SlowToStop", ("--hold", 600, "--rate", 2), "slow-suspension", "SlowToStop.Stopper", 6),
+    ("LeakyCache", ("--leak", 800), "leak-growth", "", 5),
 ]
 HEALTHY_ONCE = [
     ("Zombies", ("--healthy", 1)),
@@ -68,6 +69,7 @@ HEALTHY_ONCE = [
     ("Allocator", ("--thrifty", 1)),
     ("Recompiler", ("--cached", 1)),
     ("SlowToStop", ("--polite", 1, "--rate", 1)),
+    ("LeakyCache", ("--leak", 800, "--limit", 20000)),
 ]
 
 
@@ -75,7 +77,8 @@ HEALTHY_ONCE = [
 def test_a_sick_program_has_its_finding_alone(newest_runtime, sample, clarinet, tmp_path, name,
                                               options, finding, place, seconds):
     limits = tmp_path / "limits"
-    limits.write_text("large-object-churn.mb-per-second = 5\njit-storm.per-second = 4\n")
+    limits.write_text("large-object-churn.mb-per-second = 5\njit-storm.per-second = 4\n"
+                      "leak-growth.collections = 2\nleak-growth.mb = 1\n")
     with sample(name, *options) as patient:
         result = checkup(clarinet, patient.pid, "--thresholds", limits, seconds=seconds)
     found = [f for f in result["findings"] if f["id"] == finding]
@@ -112,6 +115,24 @@ def test_a_snapshot_of_the_heap_has_its_finding_alone(newest_runtime, sample, cl
     assert [f["statement"] for f in again["findings"] if f["id"] == finding] == [found[0]["statement"]]
     with sample("Keeper", "--what", what, "--thrifty", 1) as patient:
         result = checkup(clarinet, patient.pid, "--heap", seconds=1)
+    assert set(ids(result)) <= LOAD, result
+
+
+def test_a_small_heap_is_looked_at_without_being_asked(runtime, sample, clarinet):
+    """The look is left out where the machine is too busy for it, so it is tried a few times."""
+    with sample("LeakyCache") as patient:
+        for _ in range(10):
+            result = checkup(clarinet, patient.pid, seconds=2)
+            if "heap" in result or runtime.version.startswith("8."):
+                break
+        assert ("heap" in result) == ("heap_types" in result) == (
+            not runtime.version.startswith("8.")), result
+        if "heap" in result:
+            types = {row["type"]: row["objects"] for row in result["heap_types"]}
+            assert types["LeakyCache.Entry"] == 20000
+            assert clarinet("heap", result["heap"], "--json").json["quick"] is True
+        result = checkup(clarinet, patient.pid, "--no-heap", seconds=1)
+        assert "heap" not in result and "heap_types" not in result
     assert set(ids(result)) <= LOAD, result
 
 

@@ -1,0 +1,28 @@
+/*
+ * checkup_heap: the snapshot of the heap that a checkup takes after the rest, into a file of its
+ * own beside the recording, so that its pause is not the program's. The whole one when it is asked
+ * for; else a quick look, where it holds the program up for less than a tenth of a second.
+ */
+#ifndef CLARINET_CLI_CHECKUP_HEAP_H
+#define CLARINET_CLI_CHECKUP_HEAP_H
+
+#include "analysis/findings.h"
+#include "diagnostics/processes.h"
+#include "report/checkup.h"
+#include "session/session.h"
+
+/* How long a quick look would hold the process up, in milliseconds; negative: not known, or there
+ * is none on this runtime. `m` is the recording of the checkup. */
+double checkup_heap_quick_ms(const model *m, const findings *found, const char *runtime_version);
+
+/* Takes it into session->file. */
+int checkup_heap_take(const session_options *session, const diagnostics_process *process,
+                      bool is_quick, session_result *result, error *e);
+
+/* What the snapshot says comes to the findings, as of the process that both are of; its largest
+ * types go to `types`, whose names are to be freed. */
+int checkup_heap_judge(const char *file, const model *m, const findings_limits *limits,
+                       findings *found, checkup_types *types, error *e);
+void checkup_heap_free(checkup_types *types);
+
+#endif
