@@ -168,7 +168,6 @@ static bool look_at(const model *m, const model_process *process, const findings
         return false;
     for (c.rule = FINDINGS_RULES; c.rule->id != NULL && c.seconds > 0; c.rule++)
         c.rule->look(&c);
-    findings_heap_free(&c);
     memory_free(c.locked);
     return !result->failed;
 }

@@ -18,7 +18,6 @@ struct findings_context {
     double seconds;  /* recorded, never 0 */
     uint8_t *locked; /* by thread: 1 = part of a deadlock or behind one */
     bool stops_late; /* slow-suspension told of it */
-    heap *heap;      /* of the snapshot; NULL = not built yet, or there is none */
     bool heap_failed;
 };
 
@@ -93,7 +92,5 @@ void findings_rule_strings(findings_context *c);
 void findings_rule_collections(findings_context *c);
 void findings_rule_stuck_tasks(findings_context *c);
 void findings_rule_zombies(findings_context *c);
-/* What the rules over a snapshot have built. */
-void findings_heap_free(findings_context *c);
 
 #endif

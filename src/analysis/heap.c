@@ -6,6 +6,7 @@
 
 #include "analysis/array.h"
 #include "analysis/heap_graph.h"
+#include "analysis/room.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -346,15 +347,52 @@ static int check_types(const heap *h, error *e)
     return 0;
 }
 
+/* What loading has taken is no longer left. */
+static bool has_room(const model *m, const model_heap *s)
+{
+    uint64_t left = room_left();
+
+    return left == UINT64_MAX ||
+           room_for_heap(s->object_count, s->target_count) <= left + m->memory_used;
+}
+
 int heap_build(const model *m, const model_process *p, heap *h, error *e)
 {
-    int code = heap_open(m, p, h, e);
+    const model_heap *s = p->heap;
+    int code;
 
+    memset(h, 0, sizeof *h);
+    if (s != NULL && !has_room(m, s))
+        return room_refuse_heap(s->object_count, s->target_count, e);
+    code = heap_open(m, p, h, e);
     if (code == 0)
         code = analyse(h, e);
     if (code != 0)
         heap_free(h);
+    if (code == ERROR_MEMORY && s != NULL)
+        code = room_refuse_heap(s->object_count, s->target_count, e);
     return code;
+}
+
+int heap_shared(const model *m, const model_process *p, const heap **h, error *e)
+{
+    heap *made;
+    int code;
+
+    *h = p->heap == NULL ? NULL : p->heap->built;
+    if (*h != NULL)
+        return 0;
+    made = memory_allocate(sizeof *made);
+    if (made == NULL)
+        return no_memory(e);
+    code = heap_build(m, p, made, e);
+    if (code != 0) {
+        memory_free(made);
+        return code;
+    }
+    p->heap->built = made;
+    *h = made;
+    return 0;
 }
 
 int heap_open(const model *m, const model_process *p, heap *h, error *e)

@@ -52,7 +52,7 @@ typedef struct {
 
 #define HEAP_SEVERAL_ROOTS UINT32_MAX
 
-typedef struct {
+typedef struct heap {
     const model *m;
     const model_process *p;
     const model_heap *snapshot;
@@ -94,6 +94,8 @@ static inline bool heap_is_quick(const heap *h)
 const model_process *heap_find(const model *m);
 /* Fails when the snapshot is not whole. */
 int heap_build(const model *m, const model_process *p, heap *h, error *e);
+/* The same, made once for a model and freed with it. */
+int heap_shared(const model *m, const model_process *p, const heap **h, error *e);
 /* The graph and the names only: no types' counts, dominators and retained sizes. */
 int heap_open(const model *m, const model_process *p, heap *h, error *e);
 void heap_free(heap *h);

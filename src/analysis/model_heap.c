@@ -3,29 +3,33 @@
 
 #include <stdlib.h>
 
+#include "analysis/heap.h"
 #include "analysis/model_load.h"
 
-void model_heap_free(model_heap *heap)
+void model_heap_free(model_heap *h)
 {
-    if (heap == NULL)
+    if (h == NULL)
         return;
-    memory_free(heap->addresses);
-    memory_free(heap->shape_of);
-    memory_free(heap->generations);
-    memory_free(heap->places);
-    memory_free(heap->shapes);
-    memory_free(heap->shape_places);
-    memory_free(heap->strings);
-    memory_free(heap->contents);
-    memory_free(heap->texts);
-    memory_free(heap->valued);
-    memory_free(heap->values);
-    memory_free(heap->sizes);
-    memory_free(heap->first);
-    memory_free(heap->targets);
-    memory_free(heap->roots);
-    memory_free(heap->ranges);
-    memory_free(heap);
+    if (h->built != NULL)
+        heap_free(h->built);
+    memory_free(h->built);
+    memory_free(h->addresses);
+    memory_free(h->shape_of);
+    memory_free(h->generations);
+    memory_free(h->places);
+    memory_free(h->shapes);
+    memory_free(h->shape_places);
+    memory_free(h->strings);
+    memory_free(h->contents);
+    memory_free(h->texts);
+    memory_free(h->valued);
+    memory_free(h->values);
+    memory_free(h->sizes);
+    memory_free(h->first);
+    memory_free(h->targets);
+    memory_free(h->roots);
+    memory_free(h->ranges);
+    memory_free(h);
 }
 
 enum {

@@ -94,6 +94,7 @@ typedef struct model_heap {
     uint64_t walk_ns, session_ns;
     uint64_t flags;             /* RECORDING_HEAP_… */
     uint64_t strings_forgotten; /* that were not compared with all others */
+    struct heap *built;         /* its analysis, once one was made: heap_shared */
     /* while loading */
     bool in_object; /* one that lists its references */
     uint64_t previous;
@@ -102,7 +103,7 @@ typedef struct model_heap {
     uint8_t generation;
 } model_heap;
 
-void model_heap_free(model_heap *heap);
+void model_heap_free(model_heap *h);
 /* The 4 bytes at a place of the object that has values, 0 where they are not kept. */
 uint32_t model_heap_value(const model_heap *heap, const model_heap_valued *valued, uint32_t place);
 /* The same for its state machine. */

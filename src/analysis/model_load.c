@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "analysis/array.h"
+#include "analysis/room.h"
 #include "base/memory.h"
 #include "base/text.h"
 
 static const uint64_t DEFAULT_LIMIT = 8ull << 30;
+static const uint64_t LEAST_LIMIT = 64ull << 20;
 
 bool model_charge(model *m, uint64_t bytes)
 {
@@ -377,12 +379,18 @@ static bool finish_process(model *m, model_process *p)
            model_resolve_names(m, p);
 }
 
-static int give_up(model *m, int code, error *e)
+/* `file`: the rest of it may tell what there would have to be room for. */
+static int give_up(model *m, recording_file *file, int code, error *e)
 {
     bool limit = m->memory_used > m->memory_limit;
     unsigned long long megabytes = m->memory_limit >> 20;
+    bool is_heap = false;
 
+    for (size_t i = 0; i < m->process_count; i++)
+        is_heap = is_heap || m->processes[i].heap != NULL;
     model_free(m);
+    if (code == ERROR_MEMORY && is_heap && room_explain(file, e))
+        return ERROR_MEMORY;
     if (limit) {
         error_set(e, ERROR_LIMIT, "the recording needs more than %llu MB of memory", megabytes);
         return error_advise(e, "it may be damaged; record for a shorter time or fewer profilers");
@@ -390,6 +398,16 @@ static int give_up(model *m, int code, error *e)
     if (code == ERROR_MEMORY)
         return error_set(e, ERROR_MEMORY, "no memory to load the recording");
     return code;
+}
+
+/* A limit that is not set is what there is; something is always tried. */
+static uint64_t usual_limit(void)
+{
+    uint64_t left = room_left();
+
+    if (left < LEAST_LIMIT)
+        return LEAST_LIMIT;
+    return left < DEFAULT_LIMIT ? left : DEFAULT_LIMIT;
 }
 
 /* A file may break off between two chunks: then only what is missing tells. */
@@ -413,9 +431,9 @@ int model_load(recording_file *file, uint64_t memory_limit, model *m, error *e)
     int code;
 
     memset(m, 0, sizeof *m);
-    m->memory_limit = memory_limit == 0 ? DEFAULT_LIMIT : memory_limit;
+    m->memory_limit = memory_limit == 0 ? usual_limit() : memory_limit;
     if (!strings_init(&m->strings))
-        return give_up(m, ERROR_MEMORY, e);
+        return give_up(m, file, ERROR_MEMORY, e);
     while ((code = recording_file_next(file, &chunk, e)) == 1) {
         code = load_one(m, &chunk);
         if (code != 0)
@@ -425,7 +443,7 @@ int model_load(recording_file *file, uint64_t memory_limit, model *m, error *e)
         if (!finish_process(m, &m->processes[i]))
             code = ERROR_MEMORY;
     if (code != 0)
-        return give_up(m, code, e);
+        return give_up(m, file, code, e);
     m->file_size = recording_file_size(file);
     m->damaged_chunks += recording_file_damaged(file);
     snprintf(m->cut, sizeof m->cut, "%s", recording_file_cut(file));

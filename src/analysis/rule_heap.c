@@ -1,7 +1,6 @@
 /*
- * rule_heap: duplicated-strings, collection-waste and stuck-tasks, from a heap snapshot. The graph
- * is built once for all of them, when the first of them looks; a snapshot that is not whole says
- * nothing.
+ * rule_heap: duplicated-strings, collection-waste and stuck-tasks, from a heap snapshot. A
+ * snapshot that is not whole, or that there is no room for, says nothing.
  */
 #include <string.h>
 
@@ -17,30 +16,12 @@ enum { ROWS = 5, SHOWN_CHARACTERS = 40, STEPS = 12 };
 /* NULL: there is no snapshot that could be read. */
 static const heap *snapshot(findings_context *c)
 {
-    error e;
+    const heap *h = NULL;
 
-    if (c->process->heap == NULL || c->heap != NULL || c->heap_failed)
-        return c->heap;
-    error_clear(&e);
-    c->heap_failed = true;
-    c->heap = memory_allocate_array(1, sizeof *c->heap);
-    if (c->heap == NULL) {
-        c->list->failed = true;
-    } else if (heap_build(c->m, c->process, c->heap, &e) != 0) {
-        c->list->failed = c->list->failed || e.code == ERROR_MEMORY;
-        memory_free(c->heap);
-        c->heap = NULL;
-    }
-    return c->heap;
-}
-
-void findings_heap_free(findings_context *c)
-{
-    if (c->heap == NULL)
-        return;
-    heap_free(c->heap);
-    memory_free(c->heap);
-    c->heap = NULL;
+    if (c->process->heap == NULL || c->heap_failed)
+        return NULL;
+    c->heap_failed = heap_shared(c->m, c->process, &h, NULL) != 0; /* its section says why */
+    return h;
 }
 
 /* Both in bytes and in percent of the heap. */

@@ -235,7 +235,7 @@ static int parse(int argc, char **argv, request *q, error *e)
 
 /* ---- reading ---- */
 
-static int load(const char *path, model *m, heap *h, error *e)
+static int load(const char *path, model *m, const heap **h, error *e)
 {
     const model_process *p;
     int code = input_load(path, m, e);
@@ -247,7 +247,7 @@ static int load(const char *path, model *m, heap *h, error *e)
         error_set(e, ERROR_NOT_FOUND, "there is no heap snapshot in %s", path);
         code = error_advise(e, "take one with: clarinet heap PID -o FILE");
     } else {
-        code = heap_build(m, p, h, e);
+        code = heap_shared(m, p, h, e);
     }
     if (code != 0)
         model_free(m);
@@ -305,16 +305,15 @@ static int write_diff(const request *q, heap_series *series, const heap *last, e
 /* Takes a snapshot's sums into the series; after the last one, writes what grew. */
 static int add_file(const request *q, heap_series *series, const char *file, bool is_last, error *e)
 {
+    const heap *h;
     model m;
-    heap h;
     int code = load(file, &m, &h, e);
 
     if (code != 0)
         return code;
-    code = heap_series_add(series, &h, e);
+    code = heap_series_add(series, h, e);
     if (code == 0 && is_last)
-        code = write_diff(q, series, &h, e);
-    heap_free(&h);
+        code = write_diff(q, series, h, e);
     model_free(&m);
     return code;
 }
@@ -334,18 +333,17 @@ static int show_diff(const request *q, error *e)
 static int show(const request *q, const char *file, error *e)
 {
     sink out;
+    const heap *h;
     model m;
-    heap h;
     int code = load(file, &m, &h, e);
 
     if (code != 0)
         return code;
     sink_init(&out, 1);
-    code = write_one(q, &h, &out, e);
+    code = write_one(q, h, &out, e);
     if (code == 0)
         code = sink_finish(&out, e);
     sink_free(&out);
-    heap_free(&h);
     model_free(&m);
     return code;
 }

@@ -99,16 +99,14 @@ static int put_all(const heap *h, json *j, error *e)
 int heap_report_page(const model *m, const model_process *p, json *j, error *e)
 {
     error trouble;
-    heap h;
+    const heap *h;
     int code = 0;
 
     json_begin_object_at(j, "heap");
-    if (heap_build(m, p, &h, &trouble) != 0) {
+    if (heap_shared(m, p, &h, &trouble) != 0)
         json_put_text(j, "trouble", trouble.message);
-    } else {
-        code = put_all(&h, j, e);
-        heap_free(&h);
-    }
+    else
+        code = put_all(h, j, e);
     json_end_object(j);
     return code;
 }

@@ -26,6 +26,8 @@ const report_section REPORT_SECTIONS[] = {
     {"pauses", NULL, section_pauses_markdown, section_pauses_json},
     {"requests", NULL, section_requests_markdown, section_requests_json},
     {"heap_fields", NULL, section_nothing_markdown, section_nothing_json},
+    {"heap_values", NULL, section_nothing_markdown, section_nothing_json},
+    {"heap_awaits", NULL, section_nothing_markdown, section_nothing_json},
     {"trace_calls", NULL, section_trace_markdown, section_trace_json},
     {"trace_methods", NULL, section_nothing_markdown, section_rows_json},
     {"trace_times", NULL, section_nothing_markdown, section_rows_json},

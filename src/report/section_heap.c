@@ -15,35 +15,29 @@ int section_heap_markdown(const section *s)
 {
     heap_report_options o = options_of(s);
     error trouble;
-    heap h;
-    int code;
+    const heap *h;
 
     sink_text(s->out, "## Heap\n\n");
-    if (heap_build(s->m, s->process, &h, &trouble) != 0) {
+    if (heap_shared(s->m, s->process, &h, &trouble) != 0) {
         markdown_text(s->out, trouble.message);
         sink_text(s->out, ".\n\n");
         return 0;
     }
-    code = heap_report_markdown(&h, &o, s->out, s->e);
-    heap_free(&h);
-    return code;
+    return heap_report_markdown(h, &o, s->out, s->e);
 }
 
 int section_heap_json(const section *s, json *j)
 {
     heap_report_options o = options_of(s);
     error trouble;
-    heap h;
-    int code;
+    const heap *h;
 
     o.top = section_top(s, 1000);
-    if (heap_build(s->m, s->process, &h, &trouble) != 0) {
+    if (heap_shared(s->m, s->process, &h, &trouble) != 0) {
         json_put_text(j, "trouble", trouble.message);
         return 0;
     }
-    code = heap_report_json(&h, &o, j, s->e);
-    heap_free(&h);
-    return code;
+    return heap_report_json(h, &o, j, s->e);
 }
 
 int section_nothing_markdown(const section *s)
