@@ -305,6 +305,7 @@ int threads_make_look(const model *m, const model_process *process, uint64_t loo
     read_suspension(view, look);
     if (model_info_value(m, process, "look_from") != NULL) {
         view->outside_reason = model_info_value(m, process, "look_reason");
+        view->is_core = text_equal(model_info_value(m, process, "look_from"), "core");
         view->is_traced = model_info_value(m, process, "look_traced") != NULL;
     }
     code = add_monitors(view) ? threads_read_waits(view, look, e)

@@ -102,6 +102,7 @@ typedef struct {
     size_t chain_count, chain_capacity;
     uint64_t suspension_ns;
     const char *outside_reason; /* why the look was taken from outside; NULL = it was not */
+    bool is_core;               /* from outside, of a core dump */
     bool is_traced;             /* from outside, while another tracer had the process */
 } threads_view;
 

@@ -204,7 +204,8 @@ const cli_verb CLI_VERBS[] = {
      "  clarinet tasks Shop.Api\n"
      "  clarinet tasks 4711 -d 10s --filter 'Shop.*'\n"},
     {"threads",
-     "PID|NAME|FILE [-d TIME] [--heap] [-f FMT] [--json] [--flat] [--filter TEXT] [--thread ID] "
+     "PID|NAME|FILE | --core FILE [-d TIME] [--heap] [-f FMT] [--json] [--flat] [--filter TEXT] "
+     "[--thread ID] "
      "[--watch] [--outside] [-o FILE]",
      "show what every thread does now, and who waits for whom", verb_threads,
      "  -f, --format FMT   text, json, md or html\n"
@@ -216,6 +217,7 @@ const cli_verb CLI_VERBS[] = {
      "  -d, --duration TIME  several looks over this time: threads that leak or did nothing\n"
      "      --heap         with a snapshot of the heap: fields that hold locks, waits that nobody\n"
      "                     can end, Thread objects without a thread\n"
+     "      --core         FILE is a core dump (createdump, gcore, the kernel): all stacks\n"
      "      --outside      without the runtime's help, as for a process that does not cooperate\n"
      "  -o, --output FILE  keep the recording\n\n"
      "Works on a process that is stuck already. Threads that wait for each other are shown first:\n"

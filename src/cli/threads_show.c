@@ -378,7 +378,10 @@ static void print_json(const threads_view *v, const threads_show_options *o)
         if (is_shown(v, o, &v->entries[i]))
             put_thread(&j, v, o, &v->entries[i]);
     json_end_array(&j);
-    json_put_text(&j, "looked_from", v->outside_reason == NULL ? "inside" : "outside");
+    json_put_text(&j, "looked_from",
+                  v->outside_reason == NULL ? "inside"
+                  : v->is_core              ? "core"
+                                            : "outside");
     if (v->outside_reason != NULL)
         json_put_text(&j, "outside_reason", v->outside_reason);
     put_cycles(&j, v, "deadlocks", false);
@@ -483,6 +486,10 @@ static void print_summary(FILE *out, const threads_view *view)
 {
     size_t certain = threads_cycles(view, false);
 
+    if (view->is_core) {
+        fprintf(out, "%zu threads\n", view->count);
+        return;
+    }
     if (view->outside_reason != NULL) {
         fprintf(out, "%zu threads; they stood still for %.1f ms in all, one after the other\n",
                 view->count, (double)view->suspension_ns / 1e6);
@@ -501,7 +508,8 @@ static void print_way(FILE *out, const threads_view *v)
 {
     if (v->outside_reason == NULL)
         return;
-    fprintf(out, "LOOKED AT FROM OUTSIDE: %s\n", v->outside_reason);
+    fprintf(out, "%s: %s\n", v->is_core ? "CORE DUMP" : "LOOKED AT FROM OUTSIDE",
+            v->outside_reason);
     fprintf(out, "  %s\n\n",
             v->is_traced ? "A debugger has it, so stacks end where its registers were needed. No "
                            "owners of locks, no deadlocks."

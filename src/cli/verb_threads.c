@@ -23,6 +23,7 @@
 #include "cli/threads_show.h"
 #include "diagnostics/processes.h"
 #include "report/json.h"
+#include "session/core_look.h"
 #include "session/outside.h"
 #include "session/session.h"
 
@@ -35,6 +36,7 @@ typedef struct {
     int watch_ms;     /* --watch; 0 = once */
     uint64_t span_ns; /* -d: several looks over this time; 0 = one */
     bool outside;     /* --outside: without the runtime's help */
+    bool core;        /* --core: the target is a core dump */
     bool heap;        /* --heap: a snapshot of the heap before the look */
     threads_show_options show;
 } options;
@@ -126,9 +128,10 @@ static int look_into_file(const options *o, const char *file, const char *snapsh
 {
     diagnostics_process process;
     char reason[sizeof e->message] = "as was asked for with --outside";
-    int code = diagnostics_find_process(o->target, &process, e);
+    int code =
+        o->core ? core_look(o->target, file, e) : diagnostics_find_process(o->target, &process, e);
 
-    if (code != 0)
+    if (code != 0 || o->core)
         return code;
     if (!o->outside && process.attachable) {
         code = o->heap ? take_snapshot(o, &process, snapshot, e) : 0;
@@ -266,6 +269,9 @@ static bool parse_option(int option, options *o)
     case 'o':
         o->file = optarg;
         return true;
+    case 'C':
+        o->core = true;
+        return true;
     case 'h':
         o->heap = true;
         return true;
@@ -285,17 +291,13 @@ static bool parse_option(int option, options *o)
 
 static int parse(int argc, char **argv, options *o, error *e)
 {
-    static const struct option OPTIONS[] = {{"json", no_argument, NULL, 'j'},
-                                            {"flat", no_argument, NULL, 'l'},
-                                            {"filter", required_argument, NULL, 'F'},
-                                            {"thread", required_argument, NULL, 't'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"format", required_argument, NULL, 'f'},
-                                            {"watch", optional_argument, NULL, 'w'},
-                                            {"duration", required_argument, NULL, 'd'},
-                                            {"outside", no_argument, NULL, 'O'},
-                                            {"heap", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option OPTIONS[] = {
+        {"json", no_argument, NULL, 'j'},         {"flat", no_argument, NULL, 'l'},
+        {"filter", required_argument, NULL, 'F'}, {"thread", required_argument, NULL, 't'},
+        {"output", required_argument, NULL, 'o'}, {"format", required_argument, NULL, 'f'},
+        {"watch", optional_argument, NULL, 'w'},  {"duration", required_argument, NULL, 'd'},
+        {"outside", no_argument, NULL, 'O'},      {"heap", no_argument, NULL, 'h'},
+        {"core", no_argument, NULL, 'C'},         {NULL, 0, NULL, 0}};
     int option;
 
     memset(o, 0, sizeof *o);
@@ -312,8 +314,9 @@ static int parse(int argc, char **argv, options *o, error *e)
         return error_advise(e, "name a PID or a process: clarinet ps");
     }
     o->target = argv[optind];
-    if ((o->span_ns != 0 || o->heap) && (o->outside || o->watch_ms != 0)) {
-        error_set(e, ERROR_USAGE, "-d and --heap do not go with --watch or --outside");
+    if ((o->span_ns != 0 || o->heap || (o->core && o->watch_ms != 0)) &&
+        (o->outside || o->core || o->watch_ms != 0)) {
+        error_set(e, ERROR_USAGE, "-d, --heap and --watch do not go with --outside or --core");
         return error_advise(e, "leave one of them out");
     }
     return 0;
@@ -389,7 +392,7 @@ int verb_threads(int argc, char **argv)
     error_clear(&e);
     if (parse(argc, argv, &o, &e) != 0)
         return cli_fail(&e);
-    if (text_ends_with(o.target, ".clarinet"))
+    if (!o.core && text_ends_with(o.target, ".clarinet"))
         code = show_file(&o, &e);
     else
         code = o.watch_ms != 0 ? watch(&o, &e) : look_once(&o, &e);

@@ -23,19 +23,23 @@
 
 enum { PATIENCE_MS = 500, SHORT_NS = 20000, EVENT_STOP = 128 };
 
-static void copy_stack(int process, outside_thread *out)
+void outside_copy_stack(const peek *memory, outside_thread *out)
 {
-    peek_process memory = {process, -1};
-    peek p = {peek_process_read, &memory};
-
     out->copied =
-        peek_read_some(&p, out->registers.value[STACKWALK_RSP], out->stack, sizeof out->stack);
+        peek_read_some(memory, out->registers.value[STACKWALK_RSP], out->stack, sizeof out->stack);
     /* halves may stop short of a stack's end by nearly a half: the rest, in smaller steps */
     for (size_t step = 16384; step >= 8 && out->copied != 0; step /= 2)
         while (out->copied + step <= sizeof out->stack &&
-               peek_read(&p, out->registers.value[STACKWALK_RSP] + out->copied,
+               peek_read(memory, out->registers.value[STACKWALK_RSP] + out->copied,
                          out->stack + out->copied, step))
             out->copied += step;
+}
+
+static void copy_stack(int process, outside_thread *out)
+{
+    peek_process memory = {process, -1};
+
+    outside_copy_stack(&(peek){peek_process_read, &memory}, out);
 }
 
 static void take_registers(const struct user_regs_struct *from, outside_thread *out)

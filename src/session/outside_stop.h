@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "stackwalk/peek.h"
 #include "stackwalk/stackwalk.h"
 
 enum { OUTSIDE_STACK = 256 << 10 }; /* bytes of a stack that are copied */
@@ -23,5 +24,7 @@ typedef struct {
 /* 0; ERROR_GONE: the thread has ended; ERROR_PERMISSION; ERROR_BUSY: it runs and is not ours to
  * stop, or does not stop. */
 int outside_stop(int process, int thread, outside_thread *out);
+/* The stack from the stack pointer up, as much of it as there is. */
+void outside_copy_stack(const peek *memory, outside_thread *out);
 
 #endif

@@ -44,17 +44,17 @@ typedef struct {
     stackwalk_rule rule;
 } spot;
 
-outside_walker *outside_walker_open(int process, const char *root, error *e)
+/* Without the map; `memory` NULL = the process's. */
+static outside_walker *make_walker(int process, const peek *memory, const char *root, error *e)
 {
     outside_walker *w = memory_allocate_array(1, sizeof *w);
-    buffer text = BUFFER_EMPTY;
 
     if (w == NULL) {
         error_set(e, ERROR_MEMORY, "no memory to walk stacks");
         return NULL;
     }
     w->process = (peek_process){process, -1};
-    w->memory = (peek){peek_process_read, &w->process};
+    w->memory = memory != NULL ? *memory : (peek){peek_process_read, &w->process};
     peek_pages_init(&w->pages, &w->memory);
     w->files = (peek){peek_pages_read, &w->pages};
     table_text_init(&w->strings);
@@ -64,13 +64,39 @@ outside_walker *outside_walker_open(int process, const char *root, error *e)
     table_u64_init(&w->stacks);
     w->next_module = w->next_frame = 1;
     w->names = symbols_open(root);
-    if (w->names == NULL || procfs_read(process, "maps", MAPS_LIMIT, &text) != 0 ||
-        text.length == 0 || !regions_parse(&w->map, (const char *)text.data, text.length)) {
+    if (w->names == NULL) {
+        error_set(e, ERROR_MEMORY, "no memory for names");
+        outside_walker_close(w);
+        return NULL;
+    }
+    return w;
+}
+
+outside_walker *outside_walker_open(int process, const char *root, error *e)
+{
+    outside_walker *w = make_walker(process, NULL, root, e);
+    buffer text = BUFFER_EMPTY;
+
+    if (w != NULL && (procfs_read(process, "maps", MAPS_LIMIT, &text) != 0 || text.length == 0 ||
+                      !regions_parse(&w->map, (const char *)text.data, text.length))) {
         error_set(e, ERROR_PERMISSION, "the memory map of process %d cannot be read", process);
         outside_walker_close(w);
         w = NULL;
     }
     buffer_free(&text);
+    return w;
+}
+
+outside_walker *outside_walker_open_memory(const peek *memory, const buffer *map, const char *root,
+                                           error *e)
+{
+    outside_walker *w = make_walker(0, memory, root, e);
+
+    if (w != NULL && !regions_parse(&w->map, (const char *)map->data, map->length)) {
+        error_set(e, ERROR_MEMORY, "no memory for the memory map");
+        outside_walker_close(w);
+        w = NULL;
+    }
     return w;
 }
 

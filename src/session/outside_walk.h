@@ -25,6 +25,10 @@ typedef struct {
 
 /* NULL when the memory map cannot be read; *e says why. */
 outside_walker *outside_walker_open(int process, const char *root, error *e);
+/* Over memory that is read in another way, with its map as the text of /proc/PID/maps; `memory`
+ * must stay. */
+outside_walker *outside_walker_open_memory(const peek *memory, const buffer *map, const char *root,
+                                           error *e);
 void outside_walker_close(outside_walker *w);
 
 /* The id of the thread's stack; 0 = nothing of it could be read. */

@@ -2,11 +2,12 @@
 import os
 import re
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from conftest import state_of, wait_until
+from conftest import PATIENCE, state_of, wait_until
 
 YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
 MAY_TRACE = os.geteuid() == 0 or not YAMA.exists() or YAMA.read_text().strip() == "0"
@@ -92,3 +93,29 @@ def test_a_debugger_may_be_attached(clarinet, sample, newest_runtime, compile_c,
         assert debugger.finish() == 0
         assert patient.finish() == 0
     assert "still stuck: True" in patient.lines
+
+
+def test_a_core_dump_has_all_stacks(clarinet, sample, runtime, tmp_path):
+    dump = tmp_path / "dump"
+    createdump = runtime.folder / "shared/Microsoft.NETCore.App" / runtime.version / "createdump"
+    with sample("Stuck") as patient:
+        before = clarinet("threads", patient.pid, "--json").json
+        subprocess.run([createdump, "--normal", "-f", dump, str(patient.pid)], check=True,
+                       capture_output=True, timeout=PATIENCE)
+        assert patient.finish() == 0
+    done = clarinet("threads", "--core", dump, "--json")
+    assert done.code == 0, done
+    assert done.json["looked_from"] == "core" and "is a core dump" in done.json["outside_reason"]
+    threads = {thread["os_id"]: thread for thread in done.json["threads"]}
+    for thread in before["threads"]:
+        if thread["name"] in ("payer", "auditor", "clerk", "listener", "sleeper", "follower"):
+            copy = threads[thread["os_id"]]
+            assert copy["frames"][-1]["module"].startswith("libc"), copy  # its beginning
+            assert "(incomplete)" not in methods(copy), copy
+            if thread["name"] in ("sleeper", "follower"):
+                assert copy["state"] == thread["state"], copy
+    assert "coreclr_execute_assembly" in methods(threads[patient.pid])
+    assert clarinet("threads", "--core", dump).out.startswith("CORE DUMP: ")
+    dump.write_bytes(dump.read_bytes()[:2000])
+    assert clarinet("threads", "--core", dump).code == 1
+    assert clarinet("threads", "--core", tmp_path).code == 1
