@@ -55,6 +55,7 @@ if(instrumentation_sources)
 endif()
 target_library(clarinet_gate clarinet_gate gate)
 target_sources(clarinet_gate PRIVATE ${PROJECT_SOURCE_DIR}/src/base/dotnet_host.c
+               ${PROJECT_SOURCE_DIR}/src/clr/iids.c
                ${PROJECT_SOURCE_DIR}/src/base/os_dotnet_linux.c
                ${PROJECT_SOURCE_DIR}/src/base/text.c ${PROJECT_SOURCE_DIR}/src/base/buffer.c
                ${PROJECT_SOURCE_DIR}/src/base/memory.c)

@@ -1,6 +1,8 @@
 /* cli: the table of verbs and what they share. See cli.h. */
 #include "cli/cli.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -279,6 +281,29 @@ const cli_verb CLI_VERBS[] = {
     {"version", "", "print the version", verb_version, ""},
     {NULL, NULL, NULL, NULL, NULL},
 };
+
+/* Nobody's message of the many that follow from this would say what is wrong. */
+bool cli_has_descriptors(const cli_verb *verb)
+{
+    enum { NEEDED = 7 };
+    int opened[NEEDED];
+    int count = 0;
+    bool enough;
+
+    if (verb->run == verb_version || verb->run == verb_completion)
+        return true;
+    while (count < NEEDED && (opened[count] = open("/", O_PATH | O_CLOEXEC)) >= 0)
+        count++;
+    enough = count == NEEDED || errno != EMFILE;
+    for (int i = 0; i < count; i++)
+        close(opened[i]);
+    if (!enough)
+        fprintf(stderr,
+                "clarinet: too few open files: only %d more may be opened, clarinet needs %d; "
+                "nothing was touched\n  raise the limit: `ulimit -n 1024`\n",
+                count, NEEDED);
+    return enough;
+}
 
 int cli_fail(const error *e)
 {

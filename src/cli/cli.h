@@ -26,6 +26,8 @@ typedef struct {
 /* All verbs, closed by a row whose name is NULL. */
 extern const cli_verb CLI_VERBS[];
 
+/* Whether enough files may be opened for this verb; says so when not. */
+bool cli_has_descriptors(const cli_verb *verb);
 /* Prints "clarinet: message" and the advice to stderr; returns CLI_USAGE or CLI_FAILED. */
 int cli_fail(const error *e);
 /* Prints the verb's usage and help to `out`. */

@@ -33,6 +33,8 @@ int main(int argc, char **argv)
                 return CLI_DONE;
             }
         }
+        if (!cli_has_descriptors(verb))
+            return CLI_FAILED;
         return verb->run(argc - 1, argv + 1);
     }
     fprintf(stderr, "clarinet: there is no verb '%s'\n  `clarinet --help` lists them\n", argv[1]);

@@ -22,6 +22,7 @@
 #include "cli/program.h"
 #include "diagnostics/profiler_file.h"
 #include "diagnostics/refusal.h"
+#include "session/place.h"
 
 /* The profiler of examples/hello. */
 static const char HELLO_LIBRARY[] = "libclarinet_hello.so";
@@ -44,10 +45,11 @@ typedef struct {
     GUID clsid;
     buffer library; /* absolute path of the profiler */
     buffer gate;    /* absolute path of the gate */
-    char folder[64];
-    char report[80];
+    char folder[96];
+    char report[112];
     size_t report_read; /* bytes of the report that were dealt with */
     unsigned loaded, failed, skipped;
+    long explained; /* the process whose profiler's Initialize was told last */
 } launch;
 
 static int parse_options(int argc, char **argv, launch_options *options, error *e);
@@ -232,14 +234,11 @@ static int check_before(launch *l, error *e)
 
 static int make_report(launch *l, error *e)
 {
-    const char *folder = getenv("TMPDIR");
+    int code = place_make_folder("clarinet-launch-", false, l->folder, sizeof l->folder, e);
     int descriptor;
 
-    if (folder == NULL || folder[0] != '/' || strlen(folder) > sizeof l->folder - 24)
-        folder = "/tmp";
-    snprintf(l->folder, sizeof l->folder, "%s/clarinet-launch-XXXXXX", folder);
-    if (mkdtemp(l->folder) == NULL)
-        return error_set_errno(e, ERROR_IO, errno, "cannot make a folder in %s", folder);
+    if (code != 0)
+        return code;
     snprintf(l->report, sizeof l->report, "%s/report", l->folder);
     descriptor = open(l->report, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor < 0)
@@ -297,6 +296,22 @@ static void explain_failure(const launch *l, const char *process, const char *te
     }
 }
 
+static void explain_initialize(const char *process, uint32_t result)
+{
+    char name[CLR_HRESULT_TEXT];
+
+    if (result == (uint32_t)CORPROF_E_PROFILER_CANCEL_ACTIVATION)
+        fprintf(stderr,
+                "clarinet: process %s runs without the profiler: its Initialize asked not to be "
+                "activated (%s)\n  that is the profiler's own choice; its log may say why\n",
+                process, clr_hresult_name((HRESULT)result, name));
+    else
+        fprintf(stderr,
+                "clarinet: process %s runs without the profiler: its Initialize returned %s "
+                "(0x%08x)\n  the profiler's own log may say why\n",
+                process, clr_hresult_name((HRESULT)result, name), (unsigned)result);
+}
+
 static void take_line(launch *l, char *line)
 {
     char *kind = strchr(line, '\t');
@@ -313,11 +328,15 @@ static void take_line(launch *l, char *line)
     } else if (strcmp(kind, "failed") == 0) {
         l->failed++;
         explain_failure(l, line, text);
-    } else if (strcmp(kind, "unloaded") == 0) {
+    } else if (strcmp(kind, "initialize") == 0) {
+        l->failed++;
+        l->explained = strtol(line, NULL, 10);
+        explain_initialize(line, (uint32_t)strtoul(text, NULL, 16));
+    } else if (strcmp(kind, "unloaded") == 0 && l->explained != strtol(line, NULL, 10)) {
         l->failed++;
         fprintf(stderr,
-                "clarinet: process %s runs without the profiler: it was loaded, but its Initialize "
-                "returned an error or it lacks ICorProfilerCallback2\n"
+                "clarinet: process %s runs without the profiler: it was loaded, but the runtime "
+                "let it go: it lacks ICorProfilerCallback2, or its Initialize returned an error\n"
                 "  the profiler's own log may say why\n",
                 line);
     }

@@ -5,11 +5,12 @@
  * .NET SDK's own processes (the dotnet CLI, MSBuild, the compiler), so that `dotnet run` and
  * `dotnet test` profile the program and not the tools, and loads the real library everywhere else.
  * It writes one line per process into a report file: the runtime itself says nothing when a
- * profiler does not load. Afterwards nothing of it is called any more.
+ * profiler does not load, or returns an error from its Initialize (watch.h). Afterwards nothing of
+ * it is called any more.
  *
  * Variables: CLARINET_GATE_LIBRARY (the real library), CLARINET_GATE_REPORT (a file to append to),
  * CLARINET_GATE_SDK=1 (go in everywhere).
- * Lines: PID, tab, `skipped` | `loaded` | `failed` | `unloaded`, tab, text.
+ * Lines: PID, tab, `skipped` | `loaded` | `failed` | `initialize` | `unloaded`, tab, text.
  *
  * Laws: no output to the program's streams, no libc version needed, a failure never ends the
  * program. Thread rules: the runtime calls DllGetClassObject once, on the thread that starts it.
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/dotnet_host.h"
+#include "gate/watch.h"
 
 #define GATE_EXPORT __attribute__((visibility("default")))
 
@@ -73,11 +75,23 @@ static bool is_left_out(void)
     return (everywhere == NULL || everywhere[0] != '1') && dotnet_host_is_sdk_here();
 }
 
+static void report_result(const char *kind, int32_t result)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "0x%08x", (unsigned)result);
+    report(kind, text);
+}
+
+static void on_initialize_failed(int32_t result)
+{
+    report_result("initialize", result);
+}
+
 int32_t DllGetClassObject(const void *clsid, const void *iid, void **out)
 {
     const char *path = getenv("CLARINET_GATE_LIBRARY");
     get_class_object *get;
-    char text[32];
     void *symbol;
     int32_t result;
 
@@ -105,10 +119,10 @@ int32_t DllGetClassObject(const void *clsid, const void *iid, void **out)
     memcpy(&gate.can_unload, &symbol, sizeof symbol);
     result = get(clsid, iid, out);
     if (result < 0 || *out == NULL) {
-        snprintf(text, sizeof text, "0x%08x", (unsigned)result);
-        report("failed", text);
+        report_result("failed", result);
         return result < 0 ? result : RESULT_NO_SUCH_CLASS;
     }
+    watch_factory(out, on_initialize_failed);
     report("loaded", path);
     return result;
 }

@@ -329,12 +329,17 @@ static void remove_left_behind(int parent, const char *name, uint32_t user_id)
     unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-/* Removes what commands left in `folder` whose tool was killed: nobody holds their lock. */
-static void sweep_own(const char *folder)
+/* Removes what commands left in the folder of this name whose tool was killed: nobody holds their
+ * lock. */
+static void sweep_own(const char *path, size_t length)
 {
+    char folder[PLACE_PATH];
     struct dirent *entry;
-    DIR *listing = opendir(folder);
+    DIR *listing;
     int seen = 0;
+
+    snprintf(folder, sizeof folder, "%.*s", (int)length, path);
+    listing = opendir(folder);
 
     while (listing != NULL && (entry = readdir(listing)) != NULL && seen < SWEEP_LIMIT) {
         struct stat status;
@@ -358,40 +363,63 @@ static void sweep_own(const char *folder)
         closedir(listing);
 }
 
+int place_make_folder(const char *prefix, bool for_code, char *path, size_t room, error *e)
+{
+    const char *folders[] = {getenv("TMPDIR"), "/tmp", "/dev/shm"};
+    buffer reasons = BUFFER_EMPTY;
+
+    for (size_t i = 0; i < PLACES; i++) {
+        struct statvfs file_system;
+
+        /* the path of a socket in it must fit an address, for every child that connects by it */
+        if (folders[i] == NULL || folders[i][0] != '/' || strlen(folders[i]) > 64 ||
+            strlen(folders[i]) + strlen(prefix) + 8 > room ||
+            (i == 1 && folders[0] != NULL && text_equal(folders[0], folders[1])))
+            continue;
+        if (for_code && statvfs(folders[i], &file_system) == 0 &&
+            (file_system.f_flag & ST_NOEXEC) != 0) {
+            buffer_format(&reasons, "%s %s is mounted noexec", reasons.length == 0 ? ":" : ";",
+                          folders[i]);
+            continue;
+        }
+        snprintf(path, room, "%s/%sXXXXXX", folders[i], prefix);
+        if (mkdtemp(path) != NULL) {
+            buffer_free(&reasons);
+            return 0;
+        }
+        buffer_format(&reasons, "%s %s: %s", reasons.length == 0 ? ":" : ";", folders[i],
+                      strerror(errno));
+    }
+    path[0] = '\0';
+    error_set(e, ERROR_IO, "no temporary folder%s", buffer_text(&reasons));
+    buffer_free(&reasons);
+    return error_advise(e,
+                        "set TMPDIR to a folder that can be written to%s: "
+                        "`mkdir -m 700 ~/tmp; export TMPDIR=~/tmp`",
+                        for_code ? " and is not mounted noexec" : "");
+}
+
 int place_make_own(const char *library, place *p, error *e)
 {
-    const char *places[] = {getenv("TMPDIR"), "/tmp", "/dev/shm"};
-    int code = error_set(e, ERROR_IO, "no temporary folder");
+    const char *slash;
+    int code;
 
     memset(p, 0, sizeof *p);
     p->descriptor = -1;
     p->user_id = geteuid();
     p->group_id = getegid();
-    for (size_t i = 0; i < PLACES; i++) {
-        struct statvfs file_system;
-
-        /* the socket's path must fit an address, for every child that connects by it */
-        if (places[i] == NULL || places[i][0] != '/' || strlen(places[i]) > 64)
-            continue;
-        if (statvfs(places[i], &file_system) == 0 && (file_system.f_flag & ST_NOEXEC) != 0) {
-            code = error_set(e, ERROR_UNSUPPORTED, "%s is mounted noexec", places[i]);
-            continue;
-        }
-        sweep_own(places[i]);
-        snprintf(p->path, sizeof p->path, "%s/" OWN_PREFIX "XXXXXX", places[i]);
-        if (mkdtemp(p->path) == NULL) {
-            code = error_set_errno(e, ERROR_IO, errno, "cannot make a folder in %s", places[i]);
-            continue;
-        }
-        p->descriptor = open(p->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (p->descriptor < 0)
-            return error_set_errno(e, ERROR_IO, errno, "cannot open %s", p->path);
-        flock(p->descriptor, LOCK_EX | LOCK_NB); /* see sweep_own */
-        code = copy_library(library, p, e);
-        if (code != 0)
-            place_remove_own(p);
+    code = place_make_folder(OWN_PREFIX, true, p->path, sizeof p->path, e);
+    if (code != 0)
         return code;
-    }
+    p->descriptor = open(p->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (p->descriptor < 0)
+        return error_set_errno(e, ERROR_IO, errno, "cannot open %s", p->path);
+    flock(p->descriptor, LOCK_EX | LOCK_NB); /* see sweep_own */
+    slash = strrchr(p->path, '/');
+    sweep_own(p->path, (size_t)(slash - p->path));
+    code = copy_library(library, p, e);
+    if (code != 0)
+        place_remove_own(p);
     return code;
 }
 

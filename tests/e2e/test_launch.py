@@ -279,7 +279,7 @@ def test_profiler_that_refuses_is_explained(runtime, profilers, launch, sample_c
     done, seen = launch(profilers["refusing"], sample_command("Healthy", "--rounds", 1))
     assert done.code == 0 and len(seen) == 1, done
     assert f"process {seen[0]} runs without the profiler" in done.err, done
-    assert "Initialize returned an error" in done.err
+    assert "its Initialize returned E_FAIL (0x80004005)" in done.err
 
 
 def test_library_lost_after_the_check_is_explained(profilers, clarinet, sample_command, tmp_path):
@@ -291,6 +291,27 @@ def test_library_lost_after_the_check_is_explained(profilers, clarinet, sample_c
                     f"rm {library}; exec {command}")
     assert done.code == 0, done
     assert "runs without the profiler" in done.err and "No such file" in done.err, done
+
+
+def test_folders_that_do_not_do_are_named(clarinet):
+    """The report goes where it can; only where code must be loaded from there is nothing left."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting needs root")
+    mount = ("mount --bind /tmp /tmp && mount -o remount,ro,bind /tmp && "
+             "mount -t tmpfs -o noexec none /dev/shm && TMPDIR=/no/such exec \"$@\"")
+
+    def run(*arguments):
+        return subprocess.run(
+            ["unshare", "-m", "sh", "-c", mount, "sh", clarinet.program, *arguments],
+            capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+
+    done = run("launch", "--", "true")
+    assert done.returncode == 0 and "no .NET runtime asked" in done.stderr, done
+    done = run("record", "-p", "exceptions", "-o", "/dev/shm/out.clarinet", "--", "true")
+    assert done.returncode == 1, done
+    for words in ("/no/such: No such file", "/tmp: Read-only", "/dev/shm is mounted noexec",
+                  "export TMPDIR="):
+        assert words in done.stderr, done
 
 
 def test_native_program_is_told(profilers, launch):

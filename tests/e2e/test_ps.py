@@ -347,11 +347,15 @@ def test_nothing_is_left_in_the_target(sample, clarinet):
     assert patient.process.returncode == 0 and patient.stderr == "", patient
 
 
-def test_too_few_open_files_are_named_as_the_reason(newest_runtime, sample, clarinet):
+def test_too_few_open_files_are_named_whatever_is_asked(newest_runtime, sample, clarinet):
     with sample("Idle") as patient:
-        tool = clarinet.start("ps", "--json", preexec_fn=lambda: resource.setrlimit(
-            resource.RLIMIT_NOFILE, (5, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
-        out, err = tool.communicate(timeout=PATIENCE)
-        assert tool.returncode == 0, err
-        (row,) = [row for row in json.loads(out) if row["pid"] == patient.pid]
-    assert not row["attachable"] and "too many open files" in row["reason"], row
+        for arguments in (["ps", "--json"], ["record", "-p", "exceptions", patient.pid],
+                          ["record", "-p", "exceptions", "--", "true"], ["launch", "--", "true"]):
+            for limit in (4, 5, 6, 7, 8):
+                tool = clarinet.start(*arguments, preexec_fn=lambda: resource.setrlimit(
+                    resource.RLIMIT_NOFILE,
+                    (limit, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
+                out, err = tool.communicate(timeout=PATIENCE)
+                assert tool.returncode == 1 and out == "", (arguments, limit, out, err)
+                assert "too few open files" in err and "ulimit -n 1024" in err, err
+    assert patient.process.returncode == 0 and patient.stderr == "", patient

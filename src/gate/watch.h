@@ -1,0 +1,17 @@
+/*
+ * watch: what a profiler's Initialize returns. The runtime throws a profiler out again whose
+ * Initialize fails, and tells nobody why.
+ *
+ * Invariant: the profiler's object is as it was before its Initialize runs; nothing of the gate is
+ * called after that. Thread rules: the thread that starts the runtime.
+ */
+#ifndef CLARINET_GATE_WATCH_H
+#define CLARINET_GATE_WATCH_H
+
+#include <stdint.h>
+
+/* Puts a factory of ours before the one that a library gave out. `failed` is told what Initialize
+ * returned, when that is an error. */
+void watch_factory(void **factory, void (*failed)(int32_t result));
+
+#endif
