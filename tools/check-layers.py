@@ -30,7 +30,7 @@ MAY_USE = {
     "agent": SHARED | {"profilers"},
     "profilers": SHARED | {"agent"},
     "instrumentation": SHARED | {"rules"},
-    "gate": {"base"},
+    "gate": {"base", "clarinet"},
     # outside
     "metadata": {"base", "cil"},
     "symbols": SHARED | {"metadata"},
