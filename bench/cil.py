@@ -1,9 +1,10 @@
-"""Decode every method of a framework, against Mono.Cecil reading the same methods.
+"""Decode every method of a framework, and encode it again, against Mono.Cecil with the same methods.
 
-Both read the same bodies of the same assemblies, which are in memory; Cecil is warm (it reads all of
-them once before), we are not. Like is held against like: our decoding against its reading. It cannot
-write a body back alone; what decoding and encoding take together is printed beside. Processor time of
-the thread that reads, in turns, the best of five. Bar: at least 20 times Cecil's rate.
+Both have the same bodies of the same assemblies in memory. Like is held against like: our decoding
+against its reading, our decoding and encoding against its reading and writing (the part of its writer
+that makes bodies, without the rest of the module; its table of tokens is full already). Cecil is warm:
+it did everything once before. Processor time of the thread that works, in turns, the best of five.
+Bar: at least 20 times Cecil's rate, in both rows.
 """
 import pathlib
 import subprocess
@@ -28,15 +29,13 @@ def main():
             done = subprocess.run([*reader, "--time", *paths], capture_output=True, text=True, check=True)
             figures = map(float, done.stdout.split()[2:])
             best[name] = [min(pair) for pair in zip(best[name], figures)]
-    decode, both = best["ours"]
-    theirs, = best["theirs"]
-    print("| reader | ns an instruction | Mono.Cecil takes |")
-    print("|---|---|---|")
-    print(f"| clarinet, decode | {decode:.1f} | {theirs / decode:.1f} times as long |")
-    print(f"| clarinet, decode and encode | {both:.1f} | {theirs / both:.1f} times as long, only to decode |")
-    print(f"| Mono.Cecil 0.11.6, decode | {theirs:.1f} | |")
-    print(f"\n{theirs / decode:.1f} times Cecil's rate (bar {BAR})")
-    return 0 if theirs / decode >= BAR else 1
+    rates = [theirs / ours for ours, theirs in zip(best["ours"], best["theirs"])]
+    print("| work | clarinet | Mono.Cecil 0.11.6 | times its rate |")
+    print("|---|---|---|---|")
+    for what, ours, theirs, rate in zip(("decode", "decode and encode"), *best.values(), rates):
+        print(f"| {what} | {ours:.1f} ns an instruction | {theirs:.1f} ns | {rate:.1f} |")
+    print(f"\n{min(rates):.1f} times Cecil's rate or more (bar {BAR})")
+    return 0 if min(rates) >= BAR else 1
 
 
 sys.exit(main())
