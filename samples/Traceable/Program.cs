@@ -3,8 +3,8 @@
 // does N rounds and answers "done ID N CHECKSUM"; ends at the end of stdin with exit code 0. What one round
 // calls is in Round. With --loop it runs rounds all the time on two threads instead.
 // "time N" answers with the time of a call of Hot.Tiny, "gap" with the longest time since the last "gap" in
-// which a thread that sleeps 1 ms did not run, "frame N" with the bytes of stack of a call N deep. "crowd N"
-// makes N threads and 2 N tasks that stay where they are until "disperse".
+// which a thread that sleeps 1 ms did not run, "frame N" (or "frame N loop", "generic", "mutual") with the bytes of stack of a
+// call N deep. "crowd N" makes N threads and 2 N tasks that stay where they are until "disperse".
 using System;
 using System.Collections.Generic;
 using System.Globalization;
@@ -42,7 +42,7 @@ namespace Traceable
                 else if (line == "disperse")
                     Console.WriteLine("dispersed " + Crowd.Disperse());
                 else if (line.StartsWith("frame ", StringComparison.Ordinal))
-                    Console.WriteLine("frame " + Deep.FrameBytes(int.Parse(line.Substring(6), CultureInfo.InvariantCulture)));
+                    Console.WriteLine("frame " + Deep.FrameBytes(line.Substring(6)));
                 else if (line.StartsWith("time ", StringComparison.Ordinal))
                     Console.WriteLine("time " + Hot.Measure(int.Parse(line.Substring(5), CultureInfo.InvariantCulture)).ToString("F2", CultureInfo.InvariantCulture));
             }
@@ -497,15 +497,87 @@ namespace Traceable
 
     public static unsafe class Deep
     {
-        // Bytes of stack that a call of Down takes.
-        public static long FrameBytes(int depth)
+        private static readonly int[] Two = { 1, 1 };
+
+        // "N" or "N KIND": bytes of stack that a call of Down, or of another kind of recursion, takes.
+        public static long FrameBytes(string what)
         {
+            var words = what.Split(' ');
+            int depth = int.Parse(words[0], CultureInfo.InvariantCulture);
+            string kind = words.Length > 1 ? words[1] : "down";
             long all = 0;
-            var thread = new Thread(() => all = Down(depth, 0), 64 << 20);
+            var thread = new Thread(() => all = Start(kind, depth), 64 << 20);
 
             thread.Start();
             thread.Join();
             return all / depth;
+        }
+
+        private static long Start(string kind, int depth)
+        {
+            switch (kind)
+            {
+                case "loop":
+                    return Loop(depth, 0);
+                case "generic":
+                    return Generic("", depth, 0);
+                case "mutual":
+                    return Even(depth, 0);
+                default:
+                    return Down(depth, 0);
+            }
+        }
+
+        // As Down, with a jump back.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static long Loop(int left, long first)
+        {
+            byte here = 0;
+            long sum = 0;
+
+            if (first == 0)
+                first = (long)&here;
+            if (left == 0)
+                return first - (long)&here;
+            for (int n = 0; n < Two.Length; n++)
+                if (n == 1)
+                    sum += Loop(left - Two[n], first);
+            return sum + here;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static long Generic<T>(T value, int left, long first)
+        {
+            byte here = 0;
+
+            if (first == 0)
+                first = (long)&here;
+            if (left == 0)
+                return first - (long)&here;
+            return Generic(value, left - 1, first) + here;
+        }
+
+        // Even and Odd call each other.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static long Even(int left, long first)
+        {
+            byte here = 0;
+
+            if (first == 0)
+                first = (long)&here;
+            if (left == 0)
+                return first - (long)&here;
+            return Odd(left - 1, first) + here;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static long Odd(int left, long first)
+        {
+            byte here = 0;
+
+            if (left == 0)
+                return first - (long)&here;
+            return Even(left - 1, first) + here;
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]

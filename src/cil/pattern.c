@@ -207,6 +207,19 @@ bool cil_patterns_match(const cil_patterns *p, const cil_pattern_subject *subjec
     return included;
 }
 
+void cil_pattern_plain_parameters(buffer *text)
+{
+    size_t length = 0;
+
+    if (text->data == NULL || buffer_failed(text))
+        return;
+    for (size_t n = 0; n < text->length; n++)
+        if (strchr(" ()", text->data[n]) == NULL)
+            text->data[length++] = text->data[n];
+    text->data[length] = 0;
+    text->length = length;
+}
+
 bool cil_pattern_attribute(const char *pattern, const char *type_name)
 {
     const char *dot = strrchr(type_name, '.');

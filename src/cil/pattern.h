@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 typedef struct {
@@ -53,6 +54,9 @@ typedef struct {
 /* Could any method of this type (or assembly: type NULL) be meant? Quick. */
 bool cil_patterns_may_match(const cil_patterns *p, const char *assembly, const char *type);
 bool cil_patterns_match(const cil_patterns *p, const cil_pattern_subject *subject);
+
+/* Makes "int,string" of "(int, string)". */
+void cil_pattern_plain_parameters(buffer *text);
 
 /* Does a name of an attribute's type match: @Route means Route, RouteAttribute, with or without
  * namespace. */

@@ -99,18 +99,19 @@ const cli_verb CLI_VERBS[] = {
      "  clarinet heap shop.clarinet --type 'Shop.Order' --paths\n"
      "  clarinet heap diff before.clarinet after.clarinet\n"
      "  clarinet heap watch --every 60s --count 5 1234\n"},
-    {"il", "ASSEMBLY [TYPE::METHOD] [--list] [--check] [--probed]",
+    {"il", "ASSEMBLY [PATTERN…] [--list] [--check] [--probed]",
      "show the CIL of an assembly's methods", verb_il,
      "      --list   names only\n"
      "      --check  look through all bodies and show only wrong ones; exit 1 if there are any\n"
      "      --probed after each body the same with the probes of a trace, or why it has none\n\n"
-     "TYPE::METHOD may have * and ?; a type or a method alone will do. Source lines are shown "
-     "when\n"
-     "the PDB lies beside the assembly or in it. The assembly is read from its file: no runtime\n"
-     "and no process is needed.\n\n"
+     "PATTERN is as for trace: Namespace.Type::Method with * and ?, a type or a method alone,\n"
+     "Method(int, string) for one overload, [Assembly] before it, @Attribute, or ! and a pattern\n"
+     "for methods to leave out. Source lines are shown when the PDB lies beside the assembly or\n"
+     "in it. The assembly is read from its file: no runtime and no process is needed.\n\n"
      "Examples:\n"
      "  clarinet il Shop.dll Shop.Orders::Place\n"
      "  clarinet il Shop.dll 'Shop.*::get_*' --list\n"
+     "  clarinet il Shop.dll @HttpGet '!*Async' --list\n"
      "  clarinet il Shop.dll Shop.Orders::Place --probed\n"},
     {"report", "FILE [-f FORMAT] [-o OUT]", "turn a recording into a report", verb_report,
      "  -f, --format html|md|json|speedscope|pprof|collapsed|chrome|otlp\n"

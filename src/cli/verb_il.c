@@ -1,5 +1,5 @@
 /*
- * clarinet il ASSEMBLY [Type::Method]: CIL of an assembly as text, with names and source lines.
+ * clarinet il ASSEMBLY [PATTERN…]: CIL of an assembly as text, with names and source lines.
  * Reads the file itself; no runtime and no process is needed.
  */
 #include <stdio.h>
@@ -13,15 +13,18 @@
 #include "cil/listing.h"
 #include "cli/cli.h"
 #include "cli/il_probes.h"
+#include "cli/il_select.h"
 #include "metadata/assembly.h"
 #include "symbols/symbols.h"
 
 typedef struct {
     const char *path;
-    const char *pattern; /* Type::Method with wildcards, or NULL */
-    bool list;           /* --list: names only */
-    bool check;          /* --check: look for wrong bodies only */
-    bool probed;         /* --probed: and what it is like with probes */
+    char **patterns; /* which methods; points into the arguments */
+    size_t pattern_count;
+    il_select select;
+    bool list;   /* --list: names only */
+    bool check;  /* --check: look for wrong bodies only */
+    bool probed; /* --probed: and what it is like with probes */
     assembly a;
     symbols *lines;
     char full_path[4096];
@@ -59,25 +62,6 @@ static void line_note(void *context, uint32_t offset, buffer *out)
     v->last_line = place.line;
     text_append_cleaned(out, place.file, strlen(place.file));
     buffer_format(out, ":%u", (unsigned)place.line);
-}
-
-/* Type::Method, Type or Method, with wildcards; generic arity may be left out; `.` for `+`. */
-static bool matches(const il *v, const char *type_and_method)
-{
-    const char *method = strstr(type_and_method, "::");
-    char text[2048];
-    size_t length;
-
-    if (v->pattern == NULL || text_matches(type_and_method, v->pattern))
-        return true;
-    if (method == NULL)
-        return false;
-    length = (size_t)(method - type_and_method);
-    if (strstr(v->pattern, "::") != NULL || length >= sizeof text)
-        return false;
-    memcpy(text, type_and_method, length);
-    text[length] = '\0';
-    return text_matches(text, v->pattern) || text_matches(method + 2, v->pattern);
 }
 
 static void print_head(const il *v, uint32_t token, buffer *out)
@@ -210,12 +194,13 @@ static int run(il *v)
 
         buffer_clear(&name);
         assembly_member_name(&v->a, token, &name);
-        if (matches(v, buffer_text(&name)))
+        if (il_select_matches(&v->select, token))
             print_method(v, token, buffer_text(&name));
     }
     buffer_free(&name);
-    if (v->shown == 0 && v->pattern != NULL) {
-        error_set(&e, ERROR_NOT_FOUND, "%s has no method that matches '%s'", v->path, v->pattern);
+    if (v->shown == 0 && v->pattern_count != 0) {
+        error_set(&e, ERROR_NOT_FOUND, "%s has no method that matches '%s'%s", v->path,
+                  v->patterns[0], v->pattern_count == 1 ? "" : " and what follows it");
         error_advise(&e, "`clarinet il %s --list` lists all; wildcards are * and ?", v->path);
         return cli_fail(&e);
     }
@@ -237,10 +222,8 @@ static int read_arguments(il *v, int argc, char **argv, error *e)
             return error_set(e, ERROR_USAGE, "il has no option '%s'", argv[n]);
         else if (v->path == NULL)
             v->path = argv[n];
-        else if (v->pattern == NULL)
-            v->pattern = argv[n];
         else
-            return error_set(e, ERROR_USAGE, "il takes one assembly and one method");
+            v->patterns[v->pattern_count++] = argv[n];
     }
     if (v->path == NULL) {
         error_set(e, ERROR_USAGE, "il needs an assembly");
@@ -257,7 +240,10 @@ int verb_il(int argc, char **argv)
     error e = {0};
     int code;
 
-    if (v == NULL) {
+    if (v != NULL)
+        v->patterns = memory_allocate_array((size_t)argc, sizeof *v->patterns);
+    if (v == NULL || v->patterns == NULL) {
+        memory_free(v);
         error_set(&e, ERROR_MEMORY, "no memory");
         return cli_fail(&e);
     }
@@ -270,6 +256,8 @@ int verb_il(int argc, char **argv)
         if (code != 0)
             error_prefix(&e, "%s", v->path);
     }
+    if (code == 0)
+        code = il_select_parse(&v->select, &v->a, v->patterns, v->pattern_count, &e);
     if (code == 0 && realpath(v->path, v->full_path) == NULL)
         snprintf(v->full_path, sizeof v->full_path, "%s", v->path);
     if (code == 0) {
@@ -283,6 +271,8 @@ int verb_il(int argc, char **argv)
             code = error_set(&e, ERROR_MEMORY, "no memory");
     }
     code = code != 0 ? cli_fail(&e) : run(v);
+    il_select_free(&v->select);
+    memory_free(v->patterns);
     symbols_close(v->lines);
     cil_checker_free(v->checker);
     cil_body_free(&v->body);

@@ -353,7 +353,9 @@ static uint32_t attribute_type(const assembly *a, uint32_t row)
     return METADATA_TYPE_DEF << 24 | assembly_method_type(a, constructor & 0x00FFFFFF);
 }
 
-bool assembly_has_attribute(const assembly *a, uint32_t token, const char *name)
+bool assembly_has_attribute(const assembly *a, uint32_t token,
+                            bool (*matches)(const char *pattern, const char *type_name),
+                            const char *pattern)
 {
     const metadata *m = &a->tables;
     uint32_t coded, row;
@@ -368,7 +370,7 @@ bool assembly_has_attribute(const assembly *a, uint32_t token, const char *name)
         if (metadata_cell(m, METADATA_CUSTOM_ATTRIBUTE, row, METADATA_ATTRIBUTE_PARENT) != coded)
             break;
         type_name(a, attribute_type(a, row), &text, false, 0);
-        found = strcmp(buffer_text(&text), name) == 0;
+        found = matches(pattern, buffer_text(&text));
         buffer_free(&text);
     }
     return found;

@@ -43,7 +43,10 @@ void assembly_token_text(const assembly *a, uint32_t token, buffer *out);
 void assembly_parameters_text(const assembly *a, uint32_t method_token, bool plain, buffer *out);
 cil_type_namer assembly_namer(const assembly *a, bool plain);
 
-/* Whether `token` (of a type, method, field…) carries an attribute of this full type name. */
-bool assembly_has_attribute(const assembly *a, uint32_t token, const char *type_name);
+/* Whether `token` (of a type, method, field…) carries an attribute whose type's full name
+ * `matches` the pattern. */
+bool assembly_has_attribute(const assembly *a, uint32_t token,
+                            bool (*matches)(const char *pattern, const char *type_name),
+                            const char *pattern);
 
 #endif

@@ -19,6 +19,7 @@
 #include "cil/pattern.h"
 #include "clarinet/lookup.h"
 #include "profilers/trace_classes.h"
+#include "profilers/trace_deep.h"
 #include "profilers/trace_memory.h"
 #include "profilers/trace_output.h"
 #include "profilers/trace_registry.h"
@@ -116,6 +117,7 @@ static void on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
         request.results = w != NULL && w->single;
     else if (wishes != 0)
         request.wish = &w->wish;
+    request.lean = atomic_load(&entry->lean);
     entry->probe.wishes = 0;
     error_clear(&e);
     opened = trace_registry_module(&s->registry, &a->info, module, &e);
@@ -124,6 +126,8 @@ static void on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
         leave_alone(entry, e.message);
         return;
     }
+    if (request.lean)
+        return;
     if (!request.step)
         set_wishes(entry, wishes, plan, has_task);
     atomic_store(&entry->plan, plan);
@@ -189,6 +193,12 @@ static void on_module_loaded(agent *a, ModuleID module)
         return;
     trace_select_module(&a->info, &s->registry, &w->patterns, w->has_log ? &w->log_methods : NULL,
                         module, &list);
+    for (uint32_t n = 0; n < list.count; n++) {
+        trace_entry *entry = trace_registry_find(&s->registry, module, list.tokens[n]);
+
+        if (entry != NULL)
+            atomic_store(&entry->is_new, true);
+    }
     if (list.count != 0 && !w->dry_run) {
         trace_select_inliners(&a->info, module, &list);
         clr_info_request_rejit(&a->info, list.count, list.modules, list.tokens);
@@ -210,6 +220,16 @@ static bool wants_empty_probes(agent *a)
 
     buffer_free(&value);
     return empty;
+}
+
+/* At once: a thread of the program waits for the answer. */
+static void wake(void *context)
+{
+    agent *a = context;
+    uint64_t one = 1;
+
+    if (write(a->wake, &one, sizeof one) < 0)
+        agent_wake(a);
 }
 
 static int start(agent *a, error *e)
@@ -244,6 +264,8 @@ static int start(agent *a, error *e)
     if (s->registry.counters.classes != NULL)
         trace_classes_forget(s->registry.counters.classes); /* modules may have gone meanwhile */
     s->registry.counters.tree = NULL;
+    s->registry.counters.wake = wake;
+    s->registry.counters.wake_context = a;
     memset(s->lost, 0, sizeof s->lost);
     atomic_store(&s->lost_methods, 0);
     trace_registry_end_session(&s->registry);
@@ -251,26 +273,13 @@ static int start(agent *a, error *e)
     return 0;
 }
 
-/* At once: a thread of the program waits for the answer. */
-static void wake(void *context)
-{
-    agent *a = context;
-    uint64_t one = 1;
-
-    if (write(a->wake, &one, sizeof one) < 0)
-        agent_wake(a);
-}
-
 /* Single calls are wanted, at least this long. */
 static void want_calls(agent *a, state *s, uint64_t slower_than_ns)
 {
     trace_counters *c = &s->registry.counters;
 
-    if (c->classes == NULL && (c->classes = trace_classes_create()) != NULL) {
-        c->classes->wake = wake;
-        c->classes->context = a;
-    }
-
+    if (c->classes == NULL)
+        c->classes = trace_classes_create();
     if (!agent_enter_runtime(a) ||
         clr_info_get_string_layout2(&a->info, &c->string_length, &c->string_start) != S_OK)
         return;
@@ -408,6 +417,8 @@ static void drain(agent *a, bool last)
         trace_classes_answer(s->registry.counters.classes, &a->info, w->wish.redact);
     if (!s->asked)
         ask(a, s);
+    if (!last && atomic_load(&s->registry.counters.deep_asked) && agent_enter_runtime(a))
+        trace_deep_answer(&a->info, &s->registry);
     if (w != NULL && w->single)
         atomic_store(&s->registry.counters.allowance,
                      w->rate >= TICKS_A_SECOND ? w->rate / TICKS_A_SECOND : 1);

@@ -88,7 +88,7 @@ int64_t trace_await_class(const trace_method *m)
         saved = errno;
         a->what = q;
         atomic_store(&a->state, ASKED);
-        k->wake(k->context);
+        c->wake(c->wake_context);
         came = wait_for(a, c);
         errno = saved;
         return came;

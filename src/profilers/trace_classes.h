@@ -38,8 +38,6 @@ typedef struct trace_classes {
     atomic_uint used;
     trace_asked asked[TRACE_QUESTIONS];
     trace_class items[TRACE_CLASSES];
-    void (*wake)(void *context); /* the own thread */
-    void *context;
 } trace_classes;
 
 /* ---- probes ---- */

@@ -6,6 +6,7 @@
 #include "base/os.h"
 #include "profilers/trace_capture.h"
 #include "profilers/trace_clock.h"
+#include "profilers/trace_deep.h"
 #include "profilers/trace_exceptions.h"
 #include "profilers/trace_memory.h"
 #include "profilers/trace_tree.h"
@@ -218,15 +219,20 @@ void trace_enter(const trace_method *m)
         t->depth = 0;
         t->untimed_from = 0;
         t->values_used = 0;
+        t->deep_waits = 0;
         t->first_block = 0;
         t->exception_count = 0;
         t->root = 0;
     }
     if (t->depth < TRACE_DEPTH) {
         f = &t->frames[t->depth];
-    } else if ((f = trace_memory_deep_frame(c, t)) == NULL) {
-        t->depth++;
-        return;
+    } else {
+        trace_deep_entered(m, t);
+        f = trace_memory_deep_frame(c, t);
+        if (f == NULL) {
+            t->depth++;
+            return;
+        }
     }
     t->asked = 0;
     f->method = m;

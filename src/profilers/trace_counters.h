@@ -80,6 +80,7 @@ typedef struct trace_method {
     uint32_t index;
     uint32_t owner;      /* of the steps of an async method: that method's index; else its own */
     uint32_t wishes;     /* TRACE_WISH_… */
+    atomic_int deep;     /* TRACE_DEEP_…: its recursion needs the stack (trace_deep.h) */
     atomic_uint running; /* of async calls as a whole: how many are under way, … */
     atomic_uint peak;    /* … and how many were at once. Else: seen by the own thread. */
     struct trace_method *whole; /* of the steps of an async method: its calls as a whole */
@@ -140,6 +141,7 @@ typedef struct trace_thread {
     uint32_t asked;         /* questions that the call entered last has waited for */
     trace_question missing; /* capture NULL = nothing is */
     uint32_t timed_calls;   /* inside each other, then recursion goes on in old code; 0 = unknown */
+    uint32_t deep_waits;    /* in this session, for probes to be taken out */
     uint32_t root;          /* of the call tree: node of the first outermost call, number + 1 */
     uintptr_t exceptions[TRACE_EXCEPTIONS]; /* classes of those under way, the last one on top */
     uintptr_t caught;                       /* class of the one that was caught last */
@@ -165,6 +167,9 @@ struct trace_counters {
     atomic_uint_fast64_t lost_depth; /* calls counted but not timed: too deep */
     atomic_uint_fast64_t lost_threads;
     atomic_uint_fast64_t lost_rate; /* single calls beyond the rate */
+    atomic_bool deep_asked;         /* some method's probes are to be taken out */
+    void (*wake)(void *context);    /* the own thread, at once; from a probe */
+    void *wake_context;
     /* Single calls with their values; NULL = not wanted. Called in the probe: must not wait. */
     void (*sink)(void *context, const trace_event *event, const uint8_t *values, size_t length);
     void *sink_context;

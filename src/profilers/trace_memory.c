@@ -78,14 +78,21 @@ static size_t segment_bytes(unsigned segment)
     return ((size_t)TRACE_DEPTH << segment) * sizeof(trace_frame);
 }
 
-static void free_thread(trace_counters *c, trace_thread *t)
+/* Of a thread that is gone. */
+static void free_segments(trace_counters *c, trace_thread *t)
 {
     for (unsigned n = 0; n < TRACE_SEGMENTS; n++) {
         if (t->segments[n] == NULL)
             continue;
         munmap(t->segments[n], segment_bytes(n));
+        t->segments[n] = NULL;
         atomic_fetch_sub(&c->deep_bytes, (unsigned)segment_bytes(n));
     }
+}
+
+static void free_thread(trace_counters *c, trace_thread *t)
+{
+    free_segments(c, t);
     munmap(t, sizeof *t);
     atomic_fetch_sub(&c->thread_count, 1);
 }
@@ -99,8 +106,8 @@ void trace_memory_sweep(trace_counters *c, bool all)
     while (before != NULL && before->next != NULL) {
         trace_thread *t = before->next;
 
-        if (!t->retired)
-            t->retired = !is_alive(t->thread_id);
+        if (!t->retired && (t->retired = !is_alive(t->thread_id)))
+            free_segments(c, t);
         if (t->retired && (all || t->session != atomic_load(&c->session))) {
             before->next = t->next;
             free_thread(c, t);

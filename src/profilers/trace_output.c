@@ -291,7 +291,9 @@ static void write_counts(agent *a, state *s, bool last)
 /* Which methods are meant and what became of them, whenever that changes. */
 static void write_states(agent *a, state *s)
 {
-    static const char *const words[] = {"waiting", "probed", "left alone"};
+    static const char *const words[] = {
+        "waiting", "probed", "left alone",
+        "left alone: recursion left no stack for probes, counted until then"};
 
     for (uint32_t n = 0; n < s->registry.count; n++) {
         trace_entry *entry = trace_registry_at(&s->registry, n);

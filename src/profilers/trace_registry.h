@@ -21,6 +21,7 @@ typedef enum {
     TRACE_WAITING = 0, /* requested; its probes come with its next call */
     TRACE_PROBED,
     TRACE_LEFT_ALONE, /* with a reason */
+    TRACE_TOO_DEEP,   /* its probes were taken out: trace_deep.h */
 } trace_state;
 
 typedef struct trace_entry {
@@ -32,6 +33,8 @@ typedef struct trace_entry {
     atomic_bool async;  /* and an async method itself */
     bool whole;         /* no method of its own: the calls of an async method as a whole */
     struct trace_entry *as_whole; /* of an async method: those */
+    atomic_bool is_new;           /* its module was loaded while we were there */
+    atomic_bool lean;             /* no probes for the rest of the session */
     atomic_bool log;              /* the session's line of text is for it */
     atomic_int state;             /* trace_state */
     char *reason;                 /* set before the state becomes TRACE_LEFT_ALONE; kept for good */

@@ -250,6 +250,11 @@ int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef 
     cil_body_init(&w.body);
     cil_signature_init(&w.signature);
     code = read_method(&w, token, &m, e);
+    if (code == 0 && request->lean) {
+        trace_insert_lean(&w, token);
+        code = hand_over(&w, control, e);
+        goto out;
+    }
     if (code == 0)
         code = add_locals(&w, &options, request->spans, &first_local, e);
     if (code == 0 && !request->step)
@@ -275,6 +280,7 @@ int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef 
         code = hand_over(&w, control, e);
     if (code == 0)
         *request->plan = plan;
+out:
     cil_checker_free(w.checker);
     cil_body_free(&w.body);
     cil_signature_free(&w.signature);

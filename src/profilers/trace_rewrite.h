@@ -30,6 +30,7 @@ typedef struct {
     bool step;               /* it is the MoveNext of an async method */
     bool spans;              /* its calls as spans, instead of counting: trace_spans.h */
     bool async;              /* it is async; its steps are traced too */
+    bool lean;               /* no probes, only optimised at once: trace_deep.h */
     bool empty;              /* probes that do nothing, to measure them */
     bool results;            /* of a step: of what it hands on */
     bool whole;              /* its calls are measured until they are complete */

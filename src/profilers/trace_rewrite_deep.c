@@ -105,3 +105,11 @@ bool trace_insert_deep(trace_rewriting *w, cil_at at, int64_t argument, uintptr_
     cil_insert(&w->body, at, CIL_RET);
     return true;
 }
+
+/* A method with a tail call is never compiled without optimisation. This one is behind the end. */
+void trace_insert_lean(trace_rewriting *w, mdMethodDef token)
+{
+    cil_insert(&w->body, CIL_END, CIL_TAIL);
+    cil_insert_token(&w->body, CIL_END, CIL_CALL, token);
+    cil_insert(&w->body, CIL_END, CIL_RET);
+}

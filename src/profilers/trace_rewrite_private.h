@@ -68,6 +68,8 @@ void trace_insert_step(trace_rewriting *w, const cil_wrap *wrap, int64_t argumen
 /* The native code that a method without loops which calls itself had before; 0 = it is another
  * one, or has none yet. Before the body is changed. */
 uintptr_t trace_find_old_code(const trace_rewriting *w, mdMethodDef token);
+/* Makes the runtime optimise the method at its first compile. */
+void trace_insert_lean(trace_rewriting *w, mdMethodDef token);
 /* The enter probe before `at`, with the way into the old code. */
 bool trace_insert_deep(trace_rewriting *w, cil_at at, int64_t argument, uintptr_t old_code);
 

@@ -71,20 +71,11 @@ static const char *parameters_of(void *context)
 {
     selecting *s = context;
     buffer name = BUFFER_EMPTY;
-    char *out;
 
     if (s->parameters.length == 0) {
         clr_append_method_token(s->import, s->token, &name, &s->parameters);
         buffer_free(&name);
-        out = (char *)s->parameters.data;
-        if (out != NULL && !buffer_failed(&s->parameters)) {
-            size_t length = 0;
-
-            for (size_t n = 0; n < s->parameters.length; n++)
-                if (out[n] != ' ' && out[n] != '(' && out[n] != ')')
-                    out[length++] = out[n];
-            out[length] = '\0';
-        }
+        cil_pattern_plain_parameters(&s->parameters);
     }
     return buffer_text(&s->parameters);
 }

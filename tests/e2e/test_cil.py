@@ -71,6 +71,31 @@ def test_il_shows_before_and_after(clarinet, samples_folder):
     assert everything.code == 0 and "cannot carry" not in everything.out, everything.out[-2000:]
 
 
+@pytest.mark.parametrize("patterns, expected", [
+    (["Traceable.Shapes::Re*"], ["Recurse"]),
+    (["Traceable.Shapes.Add"], ["Add"]),  # in C# spelling
+    (["Recurse"], ["Recurse"]),  # a method alone
+    (["Traceable.Deep"], ["Down", "FrameBytes"]),  # a type alone
+    (["[Trace*]Traceable.Deep::Down"], ["Down"]),
+    (["Traceable.Box::*"], [".ctor", "Get"]),  # without its `1
+    (["Traceable.Box::*(T)"], [".ctor"]),
+    (["Traceable.Shapes::*(int, int)"], ["Add"]),
+    (["Traceable.Shapes::*(List<int>)"], ["Iterate"]),
+    (["Traceable.Shapes::*(T)"], ["Generic", "YieldAsync"]),
+    (["@AsyncStateMachine", "!*::*(int, *)", "!Traceable.Crowd"], ["FailAsync", "LaterAsync", "YieldAsync"]),
+    (["Traceable.Shapes::*Async", "!@System.*.AsyncStateMachineAttribute"], None),
+    (["Traceable.Deep::Down(int)"], None),
+    (["[Other]Traceable.Deep::Down"], None),
+])
+def test_il_takes_the_patterns_of_trace(clarinet, samples_folder, patterns, expected):
+    done = clarinet("il", samples_folder / "Traceable" / "Traceable.dll", "--list", *patterns)
+    if expected is None:
+        assert done.code == 1 and "no method that matches" in done.err, done
+        return
+    assert done.code == 0, done
+    assert sorted(set(re.findall(r"::([^(]+)\(", done.out))) == expected, done
+
+
 def test_il_says_what_is_wrong(clarinet, sample_dll, tmp_path):
     done = clarinet("il", sample_dll, "No.Such::Method")
     assert done.code == 1 and "no method that matches" in done.err, done
@@ -78,6 +103,7 @@ def test_il_says_what_is_wrong(clarinet, sample_dll, tmp_path):
     done = clarinet("il", "text.dll")
     assert done.code == 1 and "text.dll: not a PE file" in done.err, done
     assert clarinet("il").code == 2
+    assert clarinet("il", sample_dll, "Some::Method(int").code == 2
     assert clarinet("il", "--nothing", sample_dll).code == 2
 
 

@@ -1,6 +1,7 @@
 """Probes and the stack: recursion nearly as deep as it gets, every call counted."""
 import json
 import signal
+import subprocess
 import time
 
 from conftest import PATIENCE
@@ -53,3 +54,61 @@ def test_recursion_10_percent_below_the_limit_goes_on_and_is_counted(sample, cla
     row = next(row for row in json.loads(out) if ".Down(" in row["method"])
     assert row["state"] == "probed" and row["calls"] == deep + 1, row
     assert row["active"] == 0 and row["exceptions"] == 0, row
+
+
+KINDS = ("loop", "generic", "mutual")
+
+
+def test_other_recursion_loses_its_probes_and_is_named(sample, clarinet, runtime, tmp_path):
+    """With loops, generic, through each other: then the probes go, and the tool says so."""
+    with sample("Traceable") as patient:
+        depths = {}
+        for kind in KINDS:
+            for _ in range(3):
+                plain = ask(patient, f"frame 1000 {kind}")
+            depths[kind] = STACK * 9 // 10 // plain
+            assert ask(patient, f"frame {depths[kind]} {kind}") <= plain
+        recording = tmp_path / "deep.clarinet"
+        process = clarinet.start("trace", "--json", "-o", recording, patient.pid, "Traceable.Deep::*",
+                                 "!*::Start", "!*::FrameBytes", "!*::<*")
+        wait_until_asked_for(process, recording)
+        for kind in KINDS:
+            ask(patient, f"frame {depths[kind]} {kind}")
+            ask(patient, f"frame {depths[kind]} {kind}")
+        ask(patient, "frame 1000")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, (out, err)
+        for kind in KINDS:
+            ask(patient, f"frame {depths[kind]} {kind}")
+    assert patient.process.returncode == 0, patient
+    rows = {row["method"].split(".")[2].split("(")[0].split("<")[0]: row for row in json.loads(out)}
+    for name in ("Loop", "Generic", "Even", "Odd"):
+        assert rows[name]["state"].startswith("left alone: recursion left no stack"), (name, rows[name])
+        assert rows[name]["calls"] >= (16384 if name in ("Even", "Odd") else 32768), rows
+        assert rows[name]["active"] == 0 and rows[name]["exceptions"] == 0, rows
+    assert rows["Down"]["state"] == "probed" and rows["Down"]["calls"] == 1001, rows
+
+
+def test_recursion_of_methods_that_never_ran_without_probes(sample, sample_command, clarinet, runtime, tmp_path):
+    """From the start there is no old code; the methods are optimised at once instead."""
+    kinds = ("down", *KINDS)
+    with sample("Traceable") as patient:
+        for kind in kinds:
+            for _ in range(3):
+                ask(patient, f"frame 1000 {kind}")
+        depths = {kind: STACK * 9 // 10 // ask(patient, f"frame 1000 {kind}") for kind in kinds}
+        for kind in kinds:
+            ask(patient, f"frame {depths[kind]} {kind}")
+    assert patient.process.returncode == 0, patient
+    out = tmp_path / "deep.json"
+    process = clarinet.start("trace", f"--json={out}", "Traceable.Deep::*", "!*::Start", "!*::FrameBytes",
+                             "!*::<*", "--", *sample_command("Traceable"), stdin=subprocess.PIPE)
+    lines = [f"frame 1000 {kind}" for kind in kinds] + [f"frame {depths[kind]} {kind}" for kind in kinds]
+    answers, err = process.communicate("\n".join(lines) + "\n", timeout=PATIENCE)
+    assert process.returncode == 0, (answers, err)
+    assert answers.count("frame ") == len(lines), (answers, err)
+    rows = {row["method"].split(".")[2].split("(")[0].split("<")[0]: row for row in json.loads(out.read_text())}
+    for name in ("Down", "Loop", "Generic", "Even", "Odd"):
+        assert rows[name]["state"].startswith("left alone: recursion left no stack"), (name, rows[name])
+        assert rows[name]["active"] == 0, rows

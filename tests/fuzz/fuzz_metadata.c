@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "cil/pattern.h"
 #include "metadata/assembly.h"
 #include "metadata/precompiled.h"
 
@@ -27,7 +28,8 @@ static void examine(const assembly *a)
         pe_span bytes = assembly_body(a, row);
 
         cil_decode(&body, bytes.data, bytes.length, NULL);
-        assembly_has_attribute(a, METADATA_METHOD_DEF << 24 | row, "System.ObsoleteAttribute");
+        assembly_has_attribute(a, METADATA_METHOD_DEF << 24 | row, cil_pattern_attribute,
+                               "Obsolete");
     }
     for (unsigned table = 0; table < METADATA_TABLE_LIMIT; table++)
         for (uint32_t row = 0; row < 4; row++)

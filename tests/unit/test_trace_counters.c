@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "profilers/trace_clock.h"
+#include "profilers/trace_deep.h"
 #include "profilers/trace_memory.h"
 
 enum { METHODS = 40000 };
@@ -309,6 +310,44 @@ static void both_clocks_give_times(void **state)
     counters.counter = counter;
 }
 
+static uint32_t wakes;
+
+/* The agent's own thread, here at once. */
+static void take_probes_out(void *context)
+{
+    (void)context;
+    wakes++;
+    for (uint32_t n = 0; n < 8; n++)
+        if (atomic_load(&methods[n].deep) == TRACE_DEEP_ASKED)
+            atomic_store(&methods[n].deep, TRACE_DEEP_DONE);
+}
+
+/* Methods 0 and 1 call each other; 2 is called by each, but is no part of the recursion. */
+static void deep_recursion_asks_for_its_probes_to_go(void **state)
+{
+    uint32_t depth = 0;
+
+    (void)state;
+    wakes = 0;
+    counters.wake = take_probes_out;
+    while (wakes < 2 && depth < 1 << 18) {
+        trace_enter(&methods[2]);
+        trace_leave(&methods[2]);
+        trace_enter(&methods[depth++ % 2]);
+        if (depth <= TRACE_DEPTH)
+            assert_int_equal(wakes, 0);
+    }
+    assert_int_equal(wakes, 2);
+    assert_int_equal(atomic_load(&methods[0].deep), TRACE_DEEP_DONE);
+    assert_int_equal(atomic_load(&methods[1].deep), TRACE_DEEP_DONE);
+    assert_int_equal(atomic_load(&methods[2].deep), TRACE_DEEP_NOT);
+    assert_int_equal(add_all().running, depth);
+    while (depth > 0)
+        trace_leave(&methods[--depth % 2]);
+    assert_int_equal(add_all().running, 0);
+    counters.wake = NULL;
+}
+
 static int give_back(void **state)
 {
     (void)state;
@@ -325,6 +364,7 @@ int main(void)
         ONE(deep_recursion_is_complete),
         ONE(too_deep_is_counted_without_times),
         ONE(recursion_goes_on_in_old_code_before_the_stack_is_full),
+        ONE(deep_recursion_asks_for_its_probes_to_go),
         ONE(more_methods_than_memory_are_counted),
         ONE(more_busy_methods_than_histograms),
         ONE(threads_count_together),
