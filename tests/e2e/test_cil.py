@@ -75,7 +75,7 @@ def test_il_shows_before_and_after(clarinet, samples_folder):
     (["Traceable.Shapes::Re*"], ["Recurse"]),
     (["Traceable.Shapes.Add"], ["Add"]),  # in C# spelling
     (["Recurse"], ["Recurse"]),  # a method alone
-    (["Traceable.Deep"], ["Down", "FrameBytes"]),  # a type alone
+    (["Traceable.Hot"], ["Measure", "Nobody", "Tiny"]),  # a type alone
     (["[Trace*]Traceable.Deep::Down"], ["Down"]),
     (["Traceable.Box::*"], [".ctor", "Get"]),  # without its `1
     (["Traceable.Box::*(T)"], [".ctor"]),
