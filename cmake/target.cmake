@@ -46,7 +46,7 @@ if(agent_sources)
   set(agent_hot_sources ${agent_sources} ${profilers_sources} ${stackwalk_sources} ${base_sources}
       ${clr_sources} ${recording_format_sources})
   list(FILTER agent_hot_sources INCLUDE REGEX
-       "/(stackwalk/.*|clr/callback_table|agent/(arena|callbacks|compiled|events|heap_(quick|record|stream|strings|walk)|monitors|ring|sampling|snapshot|tally|thread)[a-z_]*|base/(buffer|table|memory)|recording/encode|profilers/(allocations|contention|exception|gc|trace_(async|capture|clock|counters|exceptions|memory|spans|tree|values))[a-z_]*)\\.c$")
+       "/(stackwalk/.*|clr/callback_table|agent/(arena|callbacks|compiled|events|heap_(quick|record|stream|strings|walk)|monitors|ring|sampling|snapshot|tally|thread)[a-z_]*|base/(buffer|table|memory)|recording/encode|profilers/(contention|exception|trace_(async|capture|clock|counters|exceptions|memory|spans|tree|values))[a-z_]*)\\.c$")
   set_source_files_properties(${agent_hot_sources} PROPERTIES
     COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo,Release>:-O2>")
 endif()
@@ -62,9 +62,9 @@ target_sources(clarinet_gate PRIVATE ${PROJECT_SOURCE_DIR}/src/base/dotnet_host.
 
 # Of the rooms whose code is fast, what runs once per thread or type is small instead.
 if(agent_sources)
-  set(agent_cold_sources ${agent_sources} ${profilers_sources})
+  set(agent_cold_sources ${agent_sources})
   list(FILTER agent_cold_sources INCLUDE REGEX
-       "/(agent/(sampling_(async|threads)|snapshot|thread(_names)?)|profilers/allocations_exact)\\.c$")
+       "/(agent/(sampling_(async|threads)|snapshot|thread(_names)?))\\.c$")
   set_source_files_properties(${agent_cold_sources} PROPERTIES COMPILE_OPTIONS "-Os")
   # What runs on the agent's own thread only needs no unwind tables either: no walk of ours or of
   # the runtime goes through it (the .debug file beside the library has them for a debugger).

@@ -1,6 +1,7 @@
 /*
  * contention: waits for locks put together: by type of the lock, by place (type and stack of the
- * waiter), by the thread that held it, and the spread of the single waits. Works on the table
+ * waiter), by the thread that held it and what that did meanwhile, and the spread of the single
+ * waits. Works on the table
  * `waits`; columns that are missing count as unknown.
  */
 #ifndef CLARINET_ANALYSIS_CONTENTION_H
@@ -20,6 +21,10 @@ typedef struct {
     groups_list types;    /* key: type, kind */
     groups_list places;   /* key: stack, type, kind; only waits with a stack */
     groups_list owners;   /* key: thread that held the lock, type */
+    groups_list holding;  /* key: stack of that thread meanwhile, type, thread */
+    uint64_t holding_ns;  /* waiting time for which that stack is known … */
+    uint64_t owned_ns;    /* … of the time for which the owner is */
+    bool is_sampled;      /* stacks of threads were recorded along */
     groups_spread single; /* waits that were recorded one by one and are over */
 } contention;
 

@@ -56,6 +56,33 @@ static void put_owners(const section *s, const contention *x)
     sink_char(s->out, '\n');
 }
 
+static void put_holding(const section *s, const contention *x)
+{
+    if (x->owners.count != 0 && !x->is_sampled)
+        sink_text(s->out, "What they did meanwhile is shown when `wall` is recorded along.\n\n");
+    if (x->holding.count == 0)
+        return;
+    sink_format(s->out,
+                "### What the holders did\n\nStacks of the threads that held a lock, seen while "
+                "others waited for it: known for %.0f %% of the waiting time.\n\n",
+                report_percent(x->holding_ns, x->owned_ns));
+    for (size_t i = 0; i < x->holding.count && i < section_top(s, TOP_PLACES); i++) {
+        const groups_item *item = &x->holding.items[i];
+        char waited[REPORT_AMOUNT_SIZE];
+        char title[TITLE];
+
+        thread_title(s, item->key[2], title);
+        sink_format(s->out, "%s in %llu waits for ", report_amount(item->sum, "ns", waited),
+                    (unsigned long long)item->count);
+        markdown_code(s->out, type_name(s, item->key[1]));
+        sink_text(s->out, ", held by ");
+        markdown_code(s->out, title);
+        sink_text(s->out, "\n\n");
+        markdown_stack(s->out, s->m, s->process, item->key[0], STACK_FRAMES);
+        sink_char(s->out, '\n');
+    }
+}
+
 static void put_places(const section *s, const contention *x)
 {
     sink_text(s->out, "### Waited at\n\n");
@@ -93,6 +120,7 @@ int section_contention_markdown(const section *s)
     if (x.total != 0) {
         put_types(s, &x);
         put_owners(s, &x);
+        put_holding(s, &x);
         put_places(s, &x);
     }
     contention_free(&x);
@@ -135,6 +163,26 @@ static void json_owners(const section *s, json *j, const contention *x)
     json_end_array(j);
 }
 
+static void json_holding(const section *s, json *j, const contention *x)
+{
+    json_put_u64(j, "holding_ns", x->holding_ns);
+    json_begin_array_at(j, "holding");
+    for (size_t i = 0; i < x->holding.count && i < section_top(s, 1000); i++) {
+        const groups_item *item = &x->holding.items[i];
+        const model_thread *owner = &s->process->threads[item->key[2]];
+
+        json_begin_object(j);
+        json_put_u64(j, "thread", owner->os_id);
+        json_put_text(j, "name", model_text(s->m, owner->name));
+        json_put_text(j, "type", model_text(s->m, item->key[1]));
+        json_item(j, item);
+        json_key(j, "stack");
+        json_stack(j, s->m, s->process, item->key[0], MODEL_MAXIMUM_DEPTH);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
 static void json_places(const section *s, json *j, const contention *x)
 {
     json_begin_array_at(j, "places");
@@ -165,6 +213,7 @@ int section_contention_json(const section *s, json *j)
     json_spread(j, "single", &x.single);
     json_types(s, j, &x);
     json_owners(s, j, &x);
+    json_holding(s, j, &x);
     json_places(s, j, &x);
     contention_free(&x);
     return 0;

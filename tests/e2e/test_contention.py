@@ -65,11 +65,19 @@ def test_the_program_says_the_same_with_and_without(runtime, sample_command, cla
 
 def test_a_running_process_is_recorded(runtime, sample, clarinet):
     with sample("TwoLocks", "--count", 1) as patient:
-        done = clarinet("record", "-p", "contention", "-d", "1s", "-o", "out.clarinet", patient.pid)
+        done = clarinet("record", "-p", "contention,wall", "-d", "1s", "-o", "out.clarinet",
+                        patient.pid)
         assert done.code == 0, done
         assert patient.is_running
     assert patient.process.returncode == 0, patient
-    rows = by_type(waits(clarinet))
+    table = waits(clarinet)
+    rows = by_type(table)
+    # what the owner did meanwhile
+    for name in ("ledger", "stock"):
+        stacks = [[frame["name"] for frame in row["stack"]] for row in table["holding"]
+                  if (row["name"], row["type"]) == (name + "-owner", "TwoLocks." + name.capitalize())]
+        assert any("TwoLocks.Pair<T>.KeepWaiting" in stack for stack in stacks), table["holding"]
+    assert "### What the holders did" in clarinet("report", "out.clarinet", "-f", "md").out
     for name in ("ledger", "stock"):
         assert 0 < rows[f"TwoLocks.{name.capitalize()}"]["count"] <= measured(patient.stdout, name)[0]
 
