@@ -64,7 +64,7 @@ def test_the_program_says_the_same_with_and_without(runtime, sample_command, cla
 
 
 def test_a_running_process_is_recorded(runtime, sample, clarinet):
-    with sample("TwoLocks", "--count", 1) as patient:
+    with sample("TwoLocks", "--count", 1, "--ledger", 50, "--stock", 50) as patient:
         done = clarinet("record", "-p", "contention,wall", "-d", "1s", "-o", "out.clarinet",
                         patient.pid)
         assert done.code == 0, done
