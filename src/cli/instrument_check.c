@@ -252,8 +252,9 @@ static int check_home(const home_folders *folders, const variables *environment,
             *bad = true;
         if (print_points(set, a) != 0)
             *bad = true;
-        printf("%zu instrumentation points, %zu invalid files\n", points_count(set),
-               points_invalid_files(set));
+        printf("%zu instrumentation point%s, %zu invalid file%s\n", points_count(set),
+               points_count(set) == 1 ? "" : "s", points_invalid_files(set),
+               points_invalid_files(set) == 1 ? "" : "s");
         if (log.warnings != 0)
             printf("\n%zu warning%s:\n%s", log.warnings, log.warnings == 1 ? "" : "s",
                    buffer_text(&log.text));
@@ -278,6 +279,8 @@ int instrument_check(int argc, char **argv, const home_files *files, const varia
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--assembly") == 0 && i + 1 < argc)
             file = argv[++i];
+        else if (strcmp(argv[i], "--assembly") == 0)
+            code = error_set(&e, ERROR_USAGE, "--assembly needs a file");
         else if (folders.home == NULL && argv[i][0] != '-')
             folders.home = argv[i];
         else
@@ -291,6 +294,8 @@ int instrument_check(int argc, char **argv, const home_files *files, const varia
         code = os_read_file(file, 0, &bytes, &e);
         if (code == 0)
             code = assembly_open(&a, bytes.data, bytes.length, &e);
+        if (code != 0)
+            error_prefix(&e, "%s", file);
     }
     if (code == 0)
         code = check_home(&folders, environment, file != NULL ? &a : NULL, &bad, &e);

@@ -18,12 +18,13 @@
 #include "analysis/comparison.h"
 #include "base/memory.h"
 #include "base/os.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "cil/listing.h"
 #include "cli/cli.h"
 #include "report/json.h"
 
-enum { DEFAULT_TOP = 20 };
+enum { DEFAULT_TOP = 20, MOST_PLACES = 5 };
 
 typedef struct {
     const char *paths[2];
@@ -97,6 +98,10 @@ static int read_events(const char *path, comparison_sequence *s, error *e)
     }
     json_decref(array);
     buffer_free(&bytes);
+    if (code == 0 && s->count == 0) {
+        error_set(e, ERROR_NOT_FOUND, "%s has no events", path);
+        code = error_advise(e, "CLARINET_EVENT_LOG=FILE makes the agent write them");
+    }
     return code;
 }
 
@@ -255,7 +260,13 @@ static const char *detail_at(const pair *p, int side, size_t at)
 {
     const char *detail = p->sides[side].items[at].detail;
 
-    return detail != NULL ? detail : "";
+    return detail != NULL ? detail + strspn(detail, " ") : "";
+}
+
+/* What it is, without the place that stands before an instruction. */
+static const char *text_of_item(const comparison_item *item)
+{
+    return text_starts_with(item->key, "IL_*: ") ? item->key + strlen("IL_*: ") : item->key;
 }
 
 /* The name of the body that an item belongs to; NULL in event logs. */
@@ -268,13 +279,19 @@ static const char *body_of(const comparison_sequence *s, size_t at)
     return NULL;
 }
 
-static void print_difference(const pair *p, const comparison_difference *d)
+static const char *body_of_difference(const pair *p, const comparison_difference *d)
 {
     int side = d->kind == COMPARISON_EXTRA;
-    const char *body = body_of(&p->sides[side], side == 0 ? d->first : d->second);
+
+    return body_of(&p->sides[side], side == 0 ? d->first : d->second);
+}
+
+static void print_difference(const pair *p, const comparison_difference *d)
+{
+    const char *body = body_of_difference(p, d);
 
     printf("  %zu / %zu  %s%s  %s", d->first + 1, d->second + 1, comparison_kind_name(d->kind),
-           comparison_is_critical(d->kind) ? " (critical)" : "", item_of(p, d)->key);
+           comparison_is_critical(d->kind) ? " (critical)" : "", text_of_item(item_of(p, d)));
     if (d->kind == COMPARISON_DETAIL)
         printf("  %s | %s", detail_at(p, 0, d->first), detail_at(p, 1, d->second));
     if (body != NULL)
@@ -282,12 +299,67 @@ static void print_difference(const pair *p, const comparison_difference *d)
     printf("\n");
 }
 
+/* The body, or the assembly of an event: what a summary counts by. */
+static void append_place(const pair *p, const comparison_difference *d, buffer *out)
+{
+    const char *body = body_of_difference(p, d);
+    const char *begin = strchr(item_of(p, d)->key, '[');
+    const char *end = begin == NULL ? NULL : strchr(begin, ']');
+
+    if (body != NULL)
+        buffer_append_text(out, body);
+    else if (end != NULL)
+        buffer_append(out, begin + 1, (size_t)(end - begin) - 1);
+    if (out->length == 0)
+        buffer_append_text(out, "nowhere");
+}
+
+/* Where they part, in a few lines: the places with the most critical differences. */
+static void print_places(const pair *p)
+{
+    const comparison *c = &p->result;
+    table_text counts;
+
+    table_text_init(&counts);
+    for (size_t i = 0; i < c->count; i++) {
+        buffer place = BUFFER_EMPTY;
+        uint64_t *count;
+
+        if (!comparison_is_critical(c->differences[i].kind))
+            continue;
+        append_place(p, &c->differences[i], &place);
+        count = table_text_at(&counts, buffer_text(&place), place.length, 0);
+        if (count != NULL)
+            ++*count;
+        buffer_free(&place);
+    }
+    for (int shown = 0; shown < MOST_PLACES; shown++) {
+        table_text_slot *most = NULL;
+
+        for (size_t i = 0; i < counts.capacity; i++) {
+            table_text_slot *slot = &counts.slots[i];
+
+            if (slot->key != NULL && slot->value != 0 &&
+                (most == NULL || slot->value > most->value ||
+                 (slot->value == most->value && strcmp(slot->key, most->key) < 0)))
+                most = slot;
+        }
+        if (most == NULL)
+            break;
+        printf("  %llu critical in %s\n", (unsigned long long)most->value, most->key);
+        most->value = 0;
+    }
+    table_text_free(&counts);
+}
+
 static void print_text(const request *r, const pair *p)
 {
     const comparison *c = &p->result;
     size_t shown = 0;
 
-    printf("%s: %zu\n%s: %zu\n", r->paths[0], p->sides[0].count, r->paths[1], p->sides[1].count);
+    for (int i = 0; i < 2; i++)
+        printf("%s: %zu %s\n", r->paths[i], p->sides[i].count,
+               body_of(&p->sides[i], 0) != NULL ? "names and instructions" : "events");
     for (size_t i = 0; i < c->count; i++) {
         if (comparison_is_critical(c->differences[i].kind)) {
             printf("they part at %zu / %zu\n", c->differences[i].first + 1,
@@ -295,6 +367,7 @@ static void print_text(const request *r, const pair *p)
             break;
         }
     }
+    print_places(p);
     /* What is critical first: the list may be cut. */
     for (int critical = 1; critical >= 0; critical--) {
         for (size_t i = 0; i < c->count && shown < r->top; i++) {
@@ -334,7 +407,9 @@ static void print_json(const request *r, const pair *p)
         json_put_u64(&j, "second_index", d->second);
         json_put_text(&j, "kind", comparison_kind_name(d->kind));
         json_put_bool(&j, "critical", comparison_is_critical(d->kind));
-        json_put_text(&j, "text", item_of(p, d)->key);
+        json_put_text(&j, "text", text_of_item(item_of(p, d)));
+        if (body_of_difference(p, d) != NULL)
+            json_put_text(&j, "body", body_of_difference(p, d));
         if (d->kind != COMPARISON_EXTRA)
             json_put_text(&j, "first_value", detail_at(p, 0, d->first));
         if (d->kind != COMPARISON_MISSING)

@@ -226,11 +226,13 @@ static void warn_of_file_names(const points *set, points_log log)
             (last != NULL && last->line == p->line && text_equal(last->assembly, p->assembly)))
             continue;
         buffer_clear(&sentence);
-        buffer_format(&sentence,
-                      "line %u: %s is the name of a file; the assembly's name is %.*s, and only "
-                      "that is found",
-                      p->line, p->assembly, (int)strlen(p->assembly) - 4, p->assembly);
-        say(log, false, p->file, buffer_text(&sentence));
+        buffer_format(
+            &sentence,
+            "%s, line %u: %s is the name of a file; the assembly's name is %.*s, and only "
+            "that is found",
+            p->file, p->line, p->assembly, (int)strlen(p->assembly) - 4, p->assembly);
+        if (log.write != NULL)
+            log.write(log.context, false, buffer_text(&sentence));
     }
     buffer_free(&sentence);
 }

@@ -71,6 +71,7 @@ def test_two_runs_make_the_same_bodies_and_other_forms_part(home, newest_runtime
     parts = clarinet("instrument", "compare", first, other, "--top", "3")
     assert parts.code == 1
     assert "they part at " in parts.out and " critical, " in parts.out and "… and " in parts.out
+    assert re.search(r"^  \d+ critical in Shapes\.Flow\.Small-\w+\.instrumented\.bin$", parts.out, re.M), parts
 
 
 def test_the_variables_of_validation_and_their_default_folder(home, newest_runtime, clarinet):
@@ -116,6 +117,10 @@ def test_where_two_event_logs_part(clarinet, tmp_path):
     cut = tmp_path / "cut"
     cut.write_text(first.read_text()[:-30])  # as after a crash
     assert "missing (critical)  JITCompilationStarted [A]M.d()" in clarinet("instrument", "compare", first, cut).out
+    assert "  1 critical in A\n" in clarinet("instrument", "compare", first, cut).out
+    nothing = tmp_path / "nothing"
+    nothing.touch()
+    assert "has no events" in clarinet("instrument", "compare", first, nothing).err
     broken = tmp_path / "broken"
     broken.write_text("{}\nnonsense\n{}\n")
     refused = clarinet("instrument", "compare", first, broken)

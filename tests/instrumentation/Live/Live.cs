@@ -231,14 +231,26 @@ namespace Live
         }
 
         // The same library once more, in a context that can be unloaded; from its file or from its bytes.
-        [MethodImpl(MethodImplOptions.NoInlining)]
         private static string Collectible(bool fromBytes)
+        {
+            string result = LoadAndUnload(fromBytes, out WeakReference context);
+            for (int tries = 0; tries < 20 && context.IsAlive; tries++)
+            {
+                GC.Collect();
+                GC.WaitForPendingFinalizers();
+            }
+            return result;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static string LoadAndUnload(bool fromBytes, out WeakReference reference)
         {
             string path = typeof(Work).Assembly.Location;
             var context = new AssemblyLoadContext("again", isCollectible: true);
             var again = fromBytes ? context.LoadFromStream(new MemoryStream(File.ReadAllBytes(path)))
                                   : context.LoadFromAssemblyPath(path);
             var result = again.GetType("Live.Work").GetMethod("Call").Invoke(null, null);
+            reference = new WeakReference(context);
             context.Unload();
             return result.ToString();
         }
