@@ -69,9 +69,9 @@ if(agent_sources)
   # What runs on the agent's own thread only needs no unwind tables either: no walk of ours or of
   # the runtime goes through it (the .debug file beside the library has them for a debugger).
   set(agent_own_sources ${agent_sources} ${profilers_sources} ${stackwalk_sources}
-      ${control_sources} ${catalogue_sources})
+      ${control_sources} ${catalogue_sources} ${clr_sources})
   list(FILTER agent_own_sources INCLUDE REGEX
-       "/(control/.*|catalogue/.*|stackwalk/(regions|image)|agent/(client|compiled|heap_statics|monitors|names|output|resolve|spell|thread(_names)?|waits[a-z_]*|call_site)|profilers/(allocations_live|exceptions_rows|threads[a-z_]*|trace_output))\\.c$")
+       "/(clr/(counter|http)_events|control/.*|catalogue/.*|stackwalk/(regions|image)|agent/(client|compiled|heap_statics|monitors|names|output|resolve|spell|thread(_names)?|waits[a-z_]*|call_site)|profilers/(allocations_live|exceptions_rows|threads[a-z_]*|trace_output))\\.c$")
   set_source_files_properties(${agent_own_sources} PROPERTIES COMPILE_OPTIONS
     "-Os;-fno-asynchronous-unwind-tables")
 endif()

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
+#include "clr/counter_events.h"
 #include "recording/tables.h"
 
 enum {
@@ -23,9 +24,7 @@ enum {
     LOSS_LONG = 1,
     LOSS_UNREAD = 2,
     MOST_BYTES = 4096,
-    KIND_LEVEL = 0,    /* a value now, or its mean over the interval */
-    KIND_INCREASE = 1, /* by how much it grew in the interval */
-    NEVER_LEVEL = 1,   /* counters come at any level, and little else at this one */
+    NEVER_LEVEL = 1, /* counters come at any level, and little else at this one */
 };
 #define NO_KEYWORDS (UINT64_C(1) << 40)
 
@@ -63,8 +62,7 @@ static state *state_of(agent *a)
 
 static bool is_wanted(const events_event *event)
 {
-    return (event->provider == EVENTS_COUNTERS || event->provider == EVENTS_HOSTING ||
-            event->provider == EVENTS_KESTREL || event->provider == EVENTS_HTTP_CLIENT) &&
+    return event->provider != EVENTS_RUNTIME && event->provider < EVENTS_PROVIDER_COUNT &&
            events_is_named(event, "EventCounters");
 }
 
@@ -89,73 +87,14 @@ static void on_event(agent *a, const events_event *event)
 
 /* ---- on the own thread ---- */
 
-/* The next text, as UTF-8; "" when there is none. */
-static const char *read_text(agent *a, reader *r)
+static uint32_t intern(agent *a, counter_text text)
 {
     buffer *scratch = &a->names.scratch;
-    size_t units;
-    const uint8_t *text = events_read_text(r, &units);
 
     buffer_clear(scratch);
-    if (text != NULL)
-        text_append_utf16_bytes(scratch, text, units);
-    return buffer_text(scratch);
-}
-
-static uint64_t read_interval(reader *r)
-{
-    uint32_t bits = reader_u32(r);
-    float seconds;
-
-    memcpy(&seconds, &bits, sizeof seconds);
-    return seconds > 0 && seconds < 1e6F ? (uint64_t)((double)seconds * 1e9) : 0;
-}
-
-static uint32_t read_name(agent *a, reader *r)
-{
-    return names_intern_text(&a->names, read_text(a, r));
-}
-
-static void put_row(agent *a, uint64_t *cells, unsigned kind, double value)
-{
-    cells[KIND] = kind;
-    memcpy(&cells[VALUE], &value, sizeof value);
-    agent_row(a, SELF, 0, cells);
-}
-
-/* Name, title, then either five numbers, interval, series and "Mean", or a time scale, one number,
- * interval, metadata, series and "Sum". */
-static bool take_counter(agent *a, reader r, uint64_t *cells)
-{
-    reader sum;
-    double value;
-
-    cells[NAME] = read_name(a, &r);
-    cells[TITLE] = read_name(a, &r);
-    sum = r;
-    value = reader_f64(&r);
-    reader_f64(&r);
-    reader_u32(&r);
-    reader_f64(&r);
-    reader_f64(&r);
-    cells[INTERVAL] = read_interval(&r);
-    read_text(a, &r);
-    if (!reader_failed(&r) && text_equal(read_text(a, &r), "Mean")) {
-        read_text(a, &r); /* metadata */
-        cells[UNIT] = read_name(a, &r);
-        put_row(a, cells, KIND_LEVEL, value);
-        return true;
-    }
-    read_text(a, &sum);
-    value = reader_f64(&sum);
-    cells[INTERVAL] = read_interval(&sum);
-    read_text(a, &sum);
-    read_text(a, &sum);
-    if (reader_failed(&sum) || !text_equal(read_text(a, &sum), "Sum"))
-        return false;
-    cells[UNIT] = read_name(a, &sum);
-    put_row(a, cells, KIND_INCREASE, value);
-    return true;
+    if (text.bytes != NULL)
+        text_append_utf16_bytes(scratch, text.bytes, text.units);
+    return names_intern_text(&a->names, buffer_text(scratch));
 }
 
 static const char *provider_name(unsigned provider)
@@ -174,13 +113,23 @@ static void take_record(agent *a, unsigned kind, const void *payload, size_t len
     const published *record = payload;
     reader r = reader_of((const uint8_t *)(record + 1), record->length);
     uint64_t cells[COLUMNS] = {0};
+    counter_event event;
 
     (void)kind;
     (void)length;
     cells[TIME] = record->time;
     cells[PROVIDER] = names_intern_text(&a->names, provider_name(record->provider));
-    if (!take_counter(a, r, cells))
+    if (!counter_event_read(r, &event)) {
         agent_lose(a, SELF, LOSS_UNREAD, 1);
+        return;
+    }
+    cells[NAME] = intern(a, event.name);
+    cells[TITLE] = intern(a, event.title);
+    cells[UNIT] = intern(a, event.unit);
+    cells[KIND] = event.kind;
+    cells[INTERVAL] = event.interval_ns;
+    memcpy(&cells[VALUE], &event.value, sizeof event.value);
+    agent_row(a, SELF, 0, cells);
 }
 
 static void drain(agent *a, bool last)

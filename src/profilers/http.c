@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/table.h"
-#include "base/text.h"
+#include "clr/http_events.h"
 #include "recording/tables.h"
 
 enum {
@@ -32,18 +32,7 @@ enum {
     DISTINCT = 2000, /* names and messages; they stay in memory */
     LEVEL = 4,
 };
-#define NO_KEYWORDS     (UINT64_C(1) << 40)
-#define KEYWORD_SOURCES UINT64_C(2)
-
-/* Ids of the sources' events; of the diagnostic source only the name is known. */
-enum {
-    SERVED_START = 3,
-    SERVED_STOP = 4,
-    SERVED_FAILED = 5,
-    MADE_START = 1,
-    MADE_STOP = 2,
-    MADE_FAILED = 3,
-};
+#define NO_KEYWORDS (UINT64_C(1) << 40)
 
 typedef enum { RECORD_START, RECORD_STOP, RECORD_FAILED, RECORD_STATUS } record_kind;
 
@@ -58,9 +47,7 @@ static const events_wish WISHES[] = {
     {EVENTS_HOSTING, NO_KEYWORDS, LEVEL, NULL},
     {EVENTS_HTTP_CLIENT, NO_KEYWORDS, LEVEL, NULL},
     {EVENTS_TASKS, EVENTS_KEYWORD_FLOW, LEVEL, NULL},
-    {EVENTS_DIAGNOSTIC_SOURCE, KEYWORD_SOURCES, LEVEL,
-     "FilterAndPayloadSpecs=\"Microsoft.AspNetCore/Microsoft.AspNetCore.Hosting.EndRequest"
-     ":-status=httpContext.Response.StatusCode\""},
+    {EVENTS_DIAGNOSTIC_SOURCE, HTTP_EVENT_STATUS_KEYWORDS, LEVEL, HTTP_EVENT_STATUS_FILTER},
 };
 
 /* In the ring; the event's bytes follow. */
@@ -107,12 +94,12 @@ static bool kind_of(const events_event *event, record_kind *kind)
         uint8_t id;
         uint8_t kind;
     } EVENTS[] = {
-        {EVENTS_HOSTING, SERVED_START, RECORD_START},
-        {EVENTS_HOSTING, SERVED_STOP, RECORD_STOP},
-        {EVENTS_HOSTING, SERVED_FAILED, RECORD_FAILED},
-        {EVENTS_HTTP_CLIENT, MADE_START, RECORD_START},
-        {EVENTS_HTTP_CLIENT, MADE_STOP, RECORD_STOP},
-        {EVENTS_HTTP_CLIENT, MADE_FAILED, RECORD_FAILED},
+        {EVENTS_HOSTING, HTTP_EVENT_SERVED_START, RECORD_START},
+        {EVENTS_HOSTING, HTTP_EVENT_SERVED_STOP, RECORD_STOP},
+        {EVENTS_HOSTING, HTTP_EVENT_SERVED_FAILED, RECORD_FAILED},
+        {EVENTS_HTTP_CLIENT, HTTP_EVENT_MADE_START, RECORD_START},
+        {EVENTS_HTTP_CLIENT, HTTP_EVENT_MADE_STOP, RECORD_STOP},
+        {EVENTS_HTTP_CLIENT, HTTP_EVENT_MADE_FAILED, RECORD_FAILED},
     };
 
     for (size_t i = 0; i < sizeof EVENTS / sizeof *EVENTS; i++) {
@@ -214,85 +201,15 @@ static uint32_t name_of(agent *a, const buffer *text)
     return (uint32_t)id;
 }
 
-/* Whether a part of a path is somebody's number rather than a word: a number, a GUID, a digest, or
- * something with four digits in it. */
-static bool is_number(const char *part, size_t length)
-{
-    enum { DIGITS = 4, LONG = 40 };
-    size_t digits = 0;
-    bool is_hex = true;
-
-    for (size_t i = 0; i < length; i++) {
-        char c = part[i];
-        bool is_digit = c >= '0' && c <= '9';
-        bool is_letter = (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-
-        digits += is_digit;
-        is_hex = is_hex && (is_digit || is_letter || c == '-');
-    }
-    return length > LONG || digits >= DIGITS || (digits > 0 && is_hex);
-}
-
-/* A path without its query, and with {id} for numbers in it: requests for different things by the
- * same code have one name. */
-static void append_path(buffer *out, const char *path)
-{
-    size_t length = strcspn(path, "?#");
-
-    while (length > 0) {
-        size_t part = strcspn(path, "/?#");
-
-        if (is_number(path, part))
-            buffer_append_text(out, "{id}");
-        else
-            buffer_append(out, path, part);
-        path += part;
-        length -= part;
-        if (length > 0) {
-            buffer_append_char(out, '/');
-            path++;
-            length--;
-        }
-    }
-}
-
-/* The next text, as UTF-8; of one that was cut, what there is. */
-static void read_text(reader *r, buffer *out)
-{
-    const uint8_t *text = r->position;
-    size_t units = 0;
-
-    buffer_clear(out);
-    while (reader_left(r) >= 2 && reader_u16(r) != 0)
-        units++;
-    text_append_utf16_bytes(out, text, units);
-}
-
-/* Served: method, path. Made: scheme, host, port, path. */
 static uint32_t read_name(agent *a, const happened *record)
 {
-    enum { HTTP_PORT = 80, HTTPS_PORT = 443 };
     char memory[2][2 * MOST_BYTES];
-    reader r = reader_of(record + 1, record->length);
     buffer text;
     buffer name;
-    uint32_t port;
 
     buffer_fix(&text, memory[0], sizeof memory[0]);
     buffer_fix(&name, memory[1], sizeof memory[1]);
-    read_text(&r, &text);
-    buffer_append(&name, text.data, text.length);
-    if (record->is_made) {
-        read_text(&r, &text);
-        port = reader_u32(&r);
-        buffer_format(&name, "://%s", buffer_text(&text));
-        if (port != HTTP_PORT && port != HTTPS_PORT)
-            buffer_format(&name, ":%u", port);
-    } else {
-        buffer_append_char(&name, ' ');
-    }
-    read_text(&r, &text);
-    append_path(&name, buffer_text(&text));
+    http_event_append_name(&name, &text, reader_of(record + 1, record->length), record->is_made);
     return name_of(a, &name);
 }
 
@@ -338,22 +255,13 @@ static void take_start(agent *a, state *s, const happened *record)
         r->inside = s->requests[*around - 1].name;
 }
 
-/* Source and event, then u16 count and pairs of texts. */
 static uint64_t read_status(const happened *record)
 {
     char memory[512];
-    reader r = reader_of(record + 1, record->length);
-    uint64_t status = 0;
     buffer text;
 
     buffer_fix(&text, memory, sizeof memory);
-    read_text(&r, &text);
-    read_text(&r, &text);
-    if (reader_u16(&r) != 1)
-        return 0;
-    read_text(&r, &text);
-    read_text(&r, &text);
-    return text_to_u64(buffer_text(&text), &status) ? status : 0;
+    return http_event_read_served_status(reader_of(record + 1, record->length), &text);
 }
 
 static void take_failure(agent *a, request *r, const happened *record)
@@ -366,20 +274,16 @@ static void take_failure(agent *a, request *r, const happened *record)
     if (!r->is_made)
         return;
     buffer_fix(&text, memory, sizeof memory);
-    read_text(&bytes, &text);
+    http_event_read_text(&bytes, &text);
     r->error = name_of(a, &text);
 }
 
 static void take_stop(agent *a, state *s, uint16_t *at, const happened *record)
 {
     request *r = &s->requests[*at - 1];
-    reader bytes = reader_of(record + 1, record->length);
 
-    if (record->is_made && record->length >= sizeof(uint32_t)) {
-        uint32_t status = reader_u32(&bytes);
-
-        r->status = (int32_t)status > 0 ? status : 0; /* -1: there was no answer */
-    }
+    if (record->is_made)
+        r->status = http_event_read_made_status(reader_of(record + 1, record->length));
     put_row(a, r, record->time, r->has_failed ? STATE_FAILED : STATE_DONE);
     close_request(s, at);
 }
