@@ -25,6 +25,7 @@
 #include "cli/input.h"
 #include "cli/file_name.h"
 #include "cli/library.h"
+#include "cli/way.h"
 #include "diagnostics/processes.h"
 #include "report/checkup.h"
 #include "session/low_cost.h"
@@ -405,6 +406,7 @@ static void tell_trouble(const session_result *result)
 {
     if (is_terminal)
         fputs("\r\033[K", stderr);
+    way_tell(result);
     if (result->trouble.code == 0)
         return;
     fprintf(stderr, "clarinet: %s\n", result->trouble.message);
@@ -447,7 +449,7 @@ static int examine_process(request *q, error *e)
         code = session_record_process(&q->session, &process, &result, e);
     if (code == 0) {
         tell_trouble(&result);
-        if (result.trouble.code == 0)
+        if (result.trouble.code == 0 && (!result.through_port || q->heap))
             q->process = &process;
         code = judge(q, result.trouble.code == 0 ? CLI_DONE : CLI_FAILED, e);
         q->process = NULL;
@@ -488,6 +490,8 @@ int verb_checkup(int argc, char **argv)
         return examine_file(&q, &e);
     if (code == 0)
         code = choose_profilers(&q, &e);
+    if (code == 0)
+        code = way_choose(&q.session.way, &e);
     if (code == 0)
         code = library_find(LIBRARY_AGENT, &q.library, &e);
     if (code != 0)

@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/file_name.h"
 #include "cli/library.h"
+#include "cli/way.h"
 #include "diagnostics/processes.h"
 #include "session/session.h"
 
@@ -173,6 +174,7 @@ static void tell_result(const request *q, const session_result *result)
         cli_fail(&result->trouble);
     if (!total->started)
         return;
+    way_tell(result);
     if (result->left[0] != '\0')
         fprintf(stderr,
                 "the command has ended, what it started still runs: %s\n"
@@ -242,6 +244,8 @@ int verb_record(int argc, char **argv)
 
     error_clear(&e);
     code = parse(argc, argv, &q, &e);
+    if (code == 0)
+        code = way_choose(&q.session.way, &e);
     if (code == 0)
         code = library_find(LIBRARY_AGENT, &q.library, &e);
     if (code != 0)

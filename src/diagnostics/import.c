@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "clarinet/names.h"
+#include "clr/allocation_events.h"
 #include "diagnostics/import_private.h"
 #include "recording/tables.h"
 
@@ -29,10 +30,13 @@ enum {
     EVENT_METHOD_LOAD = 143,
     EVENT_METHOD_END = 144, /* of the rundown: methods that are there at the end */
     EVENT_COMPILING = 145,
+    EVENT_MAP_END = 150, /* of the rundown: which IL is where in a method's code */
     EVENT_MODULE_LOAD = 152,
     EVENT_MODULE_START = 153,
     EVENT_MODULE_END = 154,
     EVENT_RUNTIME = 187,
+    EVENT_ALLOCATION_SAMPLED = 303,
+    KIND_SAMPLED = 0,
     KIND_TICK = 1,
     KIND_LARGE = 2,
     FLAG_COMPILED = 8,
@@ -166,9 +170,23 @@ static void take_exception(event_import *i, const nettrace_event *event, uint64_
         cells[TYPE] =
             import_string(&i->names, buffer_text(&i->names.spelled), i->names.spelled.length);
     }
-    cells[MESSAGE] = read_string(i, r);
+    if (!i->without_messages)
+        cells[MESSAGE] = read_string(i, r);
     cells[STACK] = stack_of(i, event);
-    import_put_row(i, IMPORT_EXCEPTIONS, cells);
+    buffer_append(&i->thrown, cells, sizeof cells);
+}
+
+void import_write_exceptions(event_import *i)
+{
+    enum { TABLES_EXCEPTIONS(TABLES_CELL) COLUMNS };
+    uint64_t cells[COLUMNS];
+
+    i->failed = i->failed || buffer_failed(&i->thrown);
+    for (size_t at = 0; at + sizeof cells <= i->thrown.length; at += sizeof cells) {
+        memcpy(cells, i->thrown.data + at, sizeof cells);
+        cells[STACK] = import_trim_stack(&i->names, cells[STACK]);
+        import_put_row(i, IMPORT_EXCEPTIONS, cells);
+    }
 }
 
 static void take_allocation(event_import *i, const nettrace_event *event, uint64_t time, reader *r)
@@ -190,6 +208,34 @@ static void take_allocation(event_import *i, const nettrace_event *event, uint64
         return;
     if (cells[KIND] == KIND_LARGE)
         cells[BYTES] = cells[SIZE];
+    cells[STACK] = stack_of(i, event);
+    import_put_row(i, IMPORT_ALLOCATIONS, cells);
+}
+
+/* Since 10.0: each byte has the same chance to be the one whose object is told of. */
+static uint64_t sampled_bytes(uint64_t size)
+{
+    return size == 0 ? 0
+                     : (uint64_t)((double)size /
+                                      allocation_chance((double)size / ALLOCATION_MEAN_DISTANCE) +
+                                  0.5);
+}
+
+static void take_sampled(event_import *i, const nettrace_event *event, uint64_t time, reader *r)
+{
+    enum { TABLES_ALLOCATIONS(TABLES_CELL) COLUMNS };
+    uint64_t cells[COLUMNS] = {[TIME] = time, [THREAD] = event->thread_id, [KIND] = KIND_SAMPLED};
+
+    reader_u32(r); /* kind of heap */
+    reader_u16(r);
+    reader_skip(r, i->trace.pointer_size); /* type */
+    cells[TYPE] = read_string(i, r);
+    reader_skip(r, i->trace.pointer_size); /* the object's place */
+    cells[SIZE] = reader_u64(r);
+    if (reader_failed(r))
+        return;
+    i->saw_sampled = true;
+    cells[BYTES] = sampled_bytes(cells[SIZE]);
     cells[STACK] = stack_of(i, event);
     import_put_row(i, IMPORT_ALLOCATIONS, cells);
 }
@@ -315,7 +361,11 @@ static void take_runtime_event(event_import *i, const nettrace_event *event, uin
         take_exception(i, event, time, &r);
         break;
     case EVENT_ALLOCATION_TICK:
-        take_allocation(i, event, time, &r);
+        if (!i->saw_sampled)
+            take_allocation(i, event, time, &r);
+        break;
+    case EVENT_ALLOCATION_SAMPLED:
+        take_sampled(i, event, time, &r);
         break;
     case EVENT_CONTENTION_START:
     case EVENT_CONTENTION_STOP:
@@ -335,11 +385,11 @@ static void take_runtime_event(event_import *i, const nettrace_event *event, uin
         break;
     default:
         import_take_gc(i,
-                       &(import_gc_event){.time = time,
-                                          .thread = event->thread_id,
-                                          .length = (uint32_t)event->payload_length,
-                                          .id = id,
-                                          .stack = id == EVENT_TRIGGERED ? stack_of(i, event) : 0},
+                       &(import_kept){.time = time,
+                                      .thread = event->thread_id,
+                                      .length = (uint32_t)event->payload_length,
+                                      .id = id,
+                                      .stack = id == EVENT_TRIGGERED ? stack_of(i, event) : 0},
                        event->payload);
         break;
     }
@@ -358,6 +408,9 @@ static void take_rundown(event_import *i, const nettrace_event *event)
     case EVENT_MODULE_START:
     case EVENT_MODULE_END:
         import_take_module(&i->names, r);
+        break;
+    case EVENT_MAP_END:
+        import_take_map(&i->names, r);
         break;
     case EVENT_RUNTIME:
     case EVENT_RUNTIME + 1:
@@ -397,6 +450,8 @@ static void on_event(void *context, const nettrace_event *event)
         reader r = reader_of(event->payload, event->payload_length);
 
         take_process(i, &r);
+    } else {
+        import_take_library_event(i, event, time);
     }
     if (time > i->last_time)
         i->last_time = time;
@@ -433,6 +488,11 @@ event_import *import_create(void)
     return i;
 }
 
+void import_leave_out_messages(event_import *i)
+{
+    i->without_messages = true;
+}
+
 int import_feed(event_import *i, const void *bytes, size_t length, error *e)
 {
     int code = nettrace_feed(i->parser, bytes, length, e);
@@ -445,6 +505,20 @@ int import_feed(event_import *i, const void *bytes, size_t length, error *e)
 bool import_has_heap(const event_import *i)
 {
     return i->heap.has_nodes && i->heap.is_over;
+}
+
+bool import_has_begun(const event_import *i)
+{
+    return i->has_trace;
+}
+
+void import_count(const event_import *i, uint64_t *rows, uint64_t *lost)
+{
+    *rows = 0;
+    for (size_t k = 0; k < IMPORT_TABLES; k++)
+        *rows += i->tables[k].count;
+    *rows += i->thrown.length / sizeof(uint64_t[TABLES_EXCEPTIONS(TABLES_ONE) 0]);
+    *lost = i->dropped;
 }
 
 bool import_is_whole(const event_import *i)
@@ -480,8 +554,9 @@ void import_free(event_import *i)
     table_u64_free(&i->thread_index);
     memory_free(i->threads);
     memory_free(i->thread_ids);
-    memory_free(i->gc_events);
-    buffer_free(&i->gc_bytes);
+    buffer_free(&i->thrown);
+    import_list_free(&i->collecting);
+    import_list_free(&i->requests);
     memory_free(i->command_line);
     memory_free(i->operating_system);
     memory_free(i->architecture);

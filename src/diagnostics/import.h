@@ -29,12 +29,28 @@ int import_file(const char *path, buffer *out, char *cut, size_t cut_size, error
 
 /* The same in steps, for bytes from elsewhere. NULL when there is no memory. */
 event_import *import_create(void);
+/* Before the first bytes: the messages of exceptions are not kept. */
+void import_leave_out_messages(event_import *i);
 int import_feed(event_import *i, const void *bytes, size_t length, error *e);
 /* Whether the heap dump that was asked for is there, up to the end of its collection. */
 bool import_has_heap(const event_import *i);
 bool import_is_whole(const event_import *i);
 /* Appends the recording; to be called once. */
 int import_finish(event_import *i, buffer *out, error *e);
+
+/* For a stream that was asked for: of which profilers there are to be tables, with rows or not. */
+typedef struct {
+    const char *const *profilers;
+    size_t count;
+    const char *reason; /* why it ended, as in the recording's END */
+    uint64_t end_ns;    /* since the stream began, when that is later than its last event */
+} import_wishes;
+
+/* Instead of import_finish: the chunks alone, as process 0 of a recording that has its header. */
+int import_write(event_import *i, const import_wishes *wishes, buffer *out, error *e);
+/* Whether the stream has begun; how many rows there are so far, and events that were lost. */
+bool import_has_begun(const event_import *i);
+void import_count(const event_import *i, uint64_t *rows, uint64_t *lost);
 void import_free(event_import *i);
 
 #endif

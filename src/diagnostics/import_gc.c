@@ -5,21 +5,21 @@
  * and put in order first. A suspension belongs to the collection that starts inside of it, else to
  * the background one that is under way.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "clr/gc_events.h"
 #include "diagnostics/import_private.h"
 #include "recording/tables.h"
 
-enum { UNDER_WAY = 4, MOST_BYTES = 256 };
+enum { UNDER_WAY = 4, MOST_BYTES = 544, SPACES = 5, LARGE_SPACE = 3 };
 
 enum { TABLES_COLLECTIONS(TABLES_CELL) COLUMNS };
 
 typedef struct {
     bool is_used;
     bool has_ended;
+    uint64_t before[SPACES]; /* sizes of what was collected, all heaps together */
+    uint64_t after[SPACES];
     uint64_t cells[COLUMNS];
 } collection;
 
@@ -32,44 +32,19 @@ typedef struct {
     uint64_t suspend_end;
     uint64_t suspend_thread;
     uint32_t suspend_reason;
-    uint32_t asked_stack; /* of who asked for a collection last */
+    uint32_t asked_stack;   /* of who asked for a collection last */
+    uint64_t sizes[SPACES]; /* after the last collection that told */
+    bool are_sizes_known[SPACES];
 } state;
 
-void import_take_gc(event_import *i, const import_gc_event *event, const uint8_t *bytes)
+void import_take_gc(event_import *i, const import_kept *event, const uint8_t *bytes)
 {
-    import_gc_event kept = *event;
+    uint32_t id = event->id;
 
-    if (kept.id != GC_EVENT_START && kept.id != GC_EVENT_END && kept.id != GC_EVENT_RESTART_END &&
-        kept.id != GC_EVENT_HEAP_STATS && kept.id != GC_EVENT_SUSPEND_END &&
-        kept.id != GC_EVENT_SUSPEND_BEGIN && kept.id != GC_EVENT_TRIGGERED &&
-        kept.id != GC_EVENT_GLOBAL_HISTORY)
-        return;
-    if (i->gc_count == i->gc_capacity) {
-        size_t wish = i->gc_capacity * 2 + 256;
-        import_gc_event *grown = memory_resize(i->gc_events, wish * sizeof *grown);
-
-        if (grown == NULL) {
-            i->failed = true;
-            return;
-        }
-        i->gc_events = grown;
-        i->gc_capacity = wish;
-    }
-    if (kept.length > MOST_BYTES)
-        kept.length = MOST_BYTES;
-    kept.offset = i->gc_bytes.length;
-    buffer_append(&i->gc_bytes, bytes, kept.length);
-    i->gc_events[i->gc_count++] = kept;
-}
-
-static int compare_events(const void *a, const void *b)
-{
-    const import_gc_event *x = a;
-    const import_gc_event *y = b;
-
-    if (x->time != y->time)
-        return x->time < y->time ? -1 : 1;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
+    if (id == GC_EVENT_START || id == GC_EVENT_END || id == GC_EVENT_RESTART_END ||
+        id == GC_EVENT_HEAP_STATS || id == GC_EVENT_SUSPEND_END || id == GC_EVENT_SUSPEND_BEGIN ||
+        id == GC_EVENT_TRIGGERED || id == GC_EVENT_HEAP_HISTORY || id == GC_EVENT_GLOBAL_HISTORY)
+        import_keep(&i->collecting, *event, bytes, MOST_BYTES);
 }
 
 static collection *find(state *s, uint64_t number)
@@ -91,7 +66,7 @@ static collection *find_background(state *s)
     return NULL;
 }
 
-static void on_start(state *s, const import_gc_event *event, reader *r)
+static void on_start(state *s, const import_kept *event, reader *r)
 {
     collection *c = &s->under_way[0]; /* when none is free, its end was lost */
 
@@ -112,7 +87,7 @@ static void on_start(state *s, const import_gc_event *event, reader *r)
     s->newest = c;
 }
 
-static void on_end(state *s, const import_gc_event *event, reader *r)
+static void on_end(state *s, const import_kept *event, reader *r)
 {
     collection *c = find(s, reader_u32(r));
 
@@ -155,6 +130,51 @@ static void on_history(state *s, reader *r)
     s->newest->cells[MEMORY_LOAD] = reader_u32(r);
 }
 
+/* One heap's part of a collection: of each generation that was collected its size before and after,
+ * and how much of it is free room between objects. */
+static void on_heap_history(state *s, size_t pointer_size, reader *r)
+{
+    enum { WORDS = 6, REST_OF_SPACE = 4 };
+    collection *c = s->newest;
+    uint32_t count;
+
+    if (pointer_size != 8)
+        return; /* not seen */
+    reader_skip(r, 2 + WORDS * 8 + 6 * 4 + 8);
+    count = reader_u32(r);
+    for (uint32_t k = 0; c != NULL && k < count && k < SPACES; k++) {
+        uint64_t before = reader_u64(r);
+        uint64_t after;
+        uint64_t room;
+
+        reader_skip(r, 2 * 8); /* free room before */
+        after = reader_u64(r);
+        room = reader_u64(r);
+        room += reader_u64(r);
+        reader_skip(r, REST_OF_SPACE * 8);
+        if (reader_failed(r))
+            return;
+        c->before[k] += before;
+        c->after[k] += after;
+        c->cells[COLLECTED] += after;
+        c->cells[FREE] += room;
+    }
+}
+
+/* What was allocated since the last collection: by how much the youngest generation and the large
+ * objects have grown. */
+static void put_allocated(state *s, collection *c)
+{
+    for (size_t k = 0; k < SPACES; k++) {
+        if (c->before[k] == 0 && c->after[k] == 0)
+            continue; /* not collected */
+        if ((k == 0 || k >= LARGE_SPACE) && s->are_sizes_known[k] && c->before[k] > s->sizes[k])
+            c->cells[ALLOCATED] += c->before[k] - s->sizes[k];
+        s->sizes[k] = c->after[k];
+        s->are_sizes_known[k] = true;
+    }
+}
+
 static void write_ended(state *s)
 {
     for (size_t k = 0; k < UNDER_WAY; k++) {
@@ -162,6 +182,7 @@ static void write_ended(state *s)
 
         if (!c->is_used || !c->has_ended)
             continue;
+        put_allocated(s, c);
         import_put_row(s->i, IMPORT_COLLECTIONS, c->cells);
         c->is_used = false;
         if (s->newest == c)
@@ -177,7 +198,7 @@ static uint32_t pause_reason(uint32_t reason)
     return reason < sizeof REASONS / sizeof *REASONS ? REASONS[reason] : 0;
 }
 
-static void on_restart(state *s, const import_gc_event *event)
+static void on_restart(state *s, const import_kept *event)
 {
     enum { P_TIME, P_THREAD, P_STACK, P_WEIGHT, P_SUSPENDING, P_REASON, P_COLUMNS = 8 };
     uint64_t cells[P_COLUMNS] = {[P_TIME] = s->suspend_begin, [P_THREAD] = s->suspend_thread};
@@ -201,7 +222,7 @@ static void on_restart(state *s, const import_gc_event *event)
     }
 }
 
-static void take(state *s, const import_gc_event *event, reader r)
+static void take(state *s, const import_kept *event, reader r)
 {
     switch (event->id) {
     case GC_EVENT_TRIGGERED:
@@ -226,6 +247,9 @@ static void take(state *s, const import_gc_event *event, reader r)
     case GC_EVENT_HEAP_STATS:
         on_heap_stats(s, &r);
         break;
+    case GC_EVENT_HEAP_HISTORY:
+        on_heap_history(s, s->i->trace.pointer_size, &r);
+        break;
     case GC_EVENT_GLOBAL_HISTORY:
         on_history(s, &r);
         break;
@@ -240,16 +264,12 @@ void import_write_gc(event_import *i)
 {
     state s = {.i = i};
 
-    if (buffer_failed(&i->gc_bytes)) {
+    if (!import_sort(&i->collecting)) {
         i->failed = true;
         return;
     }
-    if (i->gc_count > 1)
-        qsort(i->gc_events, i->gc_count, sizeof *i->gc_events, compare_events);
-    for (size_t k = 0; k < i->gc_count; k++) {
-        const import_gc_event *event = &i->gc_events[k];
-
-        take(&s, event, reader_of(i->gc_bytes.data + event->offset, event->length));
-    }
+    for (size_t k = 0; k < i->collecting.count; k++)
+        take(&s, &i->collecting.events[k],
+             import_bytes_of(&i->collecting, &i->collecting.events[k]));
     write_ended(&s);
 }

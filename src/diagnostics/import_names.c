@@ -41,7 +41,8 @@ static void write_chunks(import_names *n, import_chunks *c, buffer *out)
     if (c->is_open)
         recording_end_chunk(&c->out, c->chunk);
     c->is_open = false;
-    n->failed = n->failed || buffer_failed(&c->out);
+    n->failed =
+        n->failed || buffer_failed(&c->out) || buffer_failed(&n->maps) || buffer_failed(&n->nodes);
     buffer_append(out, c->out.data, c->out.length);
     buffer_free(&c->out);
 }
@@ -173,7 +174,47 @@ static void add_code(import_names *n, uint64_t start, uint64_t size, uint32_t me
         n->code = grown;
         n->code_capacity = wish;
     }
-    n->code[n->code_count++] = (import_code){start, size, method};
+    n->code[n->code_count++] = (import_code){.start = start, .size = size, .method = method};
+}
+
+/* Method, ReJIT id, extent, count, IL offsets, places in the code. */
+void import_take_map(import_names *n, reader payload)
+{
+    uint64_t method = reader_u64(&payload);
+    uint32_t count;
+
+    reader_u64(&payload);
+    reader_u8(&payload);
+    count = reader_u16(&payload);
+    n->map_method = 0;
+    if (reader_failed(&payload) || reader_left(&payload) < (size_t)count * 8)
+        return;
+    n->map_method = method;
+    n->map = n->maps.length;
+    n->map_count = count;
+    buffer_append(&n->maps, payload.position, (size_t)count * 8);
+}
+
+/* IL offset + 1 of a place in code, 0 = not known. */
+static uint64_t il_at(const import_names *n, const import_code *code, uint64_t place)
+{
+    reader il = reader_of(n->maps.data + code->map, (size_t)code->map_count * 4);
+    reader native = reader_of(n->maps.data + code->map + (size_t)code->map_count * 4,
+                              (size_t)code->map_count * 4);
+    uint64_t best = 0;
+    uint32_t found = UINT32_MAX;
+
+    for (uint32_t k = 0; k < code->map_count; k++) {
+        uint32_t offset = reader_u32(&il);
+        uint32_t at = reader_u32(&native);
+
+        /* the last numbers are no offsets: no mapping, prolog, epilog */
+        if (at <= place && at >= best && offset < UINT32_MAX - 2) {
+            best = at;
+            found = offset;
+        }
+    }
+    return found == UINT32_MAX ? 0 : (uint64_t)found + 1;
 }
 
 /* "Shop.Cache`1[System.__Canon]" and "Get" as a C# person writes it. The runtime's word for code
@@ -213,6 +254,9 @@ uint32_t import_take_method(import_names *n, reader payload)
                       (flags & FLAG_DYNAMIC) != 0 ? start ^ 1 : key, &is_new);
     if (is_new) {
         method.name = spell_method(n, &payload);
+        if (text_equal(buffer_text(&n->text), "System.Runtime.EH") &&
+            !table_u64_put(&n->dispatching, method.id, 1))
+            n->failed = true;
         method.module = id_of(n, &n->module_ids, &n->module_count, module, NULL);
         if ((flags & FLAG_DYNAMIC) != 0)
             method.flags |= RECORDING_METHOD_DYNAMIC;
@@ -222,6 +266,11 @@ uint32_t import_take_method(import_names *n, reader payload)
         recording_put_method(&n->methods.out, &method);
     }
     add_code(n, start, size, (uint32_t)method.id);
+    if (n->map_method == key && key != 0 && !n->failed) {
+        n->code[n->code_count - 1].map = n->map;
+        n->code[n->code_count - 1].map_count = n->map_count;
+    }
+    n->map_method = 0;
     return (uint32_t)method.id;
 }
 
@@ -269,6 +318,8 @@ uint32_t import_stack(import_names *n, const uint8_t *stack, size_t count, size_
             *id = ++n->stack_count;
             begin_record(&n->stacks, RECORDING_STACK);
             recording_put_stack(&n->stacks.out, *id, node, frame);
+            buffer_append_u32(&n->nodes, node);
+            buffer_append_u32(&n->nodes, frame);
         }
         node = (uint32_t)*id;
     }
@@ -282,11 +333,13 @@ static int compare_code(const void *a, const void *b)
 
     if (x->start != y->start)
         return x->start < y->start ? -1 : 1;
-    return x->method < y->method ? -1 : x->method > y->method;
+    if (x->method != y->method)
+        return x->method < y->method ? -1 : 1;
+    return x->map_count < y->map_count ? -1 : x->map_count > y->map_count;
 }
 
 /* A frame's address is where it goes on: that may be right behind its method's last byte. */
-static uint32_t method_at(const import_names *n, uint64_t address)
+static const import_code *code_at(const import_names *n, uint64_t address)
 {
     size_t low = 0;
     size_t high = n->code_count;
@@ -300,8 +353,31 @@ static uint32_t method_at(const import_names *n, uint64_t address)
             high = middle;
     }
     if (low == 0 || address - n->code[low - 1].start > n->code[low - 1].size)
-        return 0;
-    return n->code[low - 1].method;
+        return NULL;
+    return &n->code[low - 1];
+}
+
+void import_sort_code(import_names *n)
+{
+    if (n->code_count > 1)
+        qsort(n->code, n->code_count, sizeof *n->code, compare_code);
+}
+
+uint64_t import_trim_stack(const import_names *n, uint64_t stack)
+{
+    uint64_t node = stack;
+    uint64_t ignored;
+
+    while (node != 0 && node <= n->nodes.length / 8) {
+        reader r = reader_of(n->nodes.data + (node - 1) * 8, 8);
+        uint32_t parent = reader_u32(&r);
+        const import_code *code = code_at(n, n->addresses[reader_u32(&r) - 1]);
+
+        if (code == NULL || !table_u64_get(&n->dispatching, code->method, &ignored))
+            return node;
+        node = parent;
+    }
+    return stack;
 }
 
 static void write_frames(import_names *n, uint32_t unknown, buffer *out)
@@ -309,11 +385,13 @@ static void write_frames(import_names *n, uint32_t unknown, buffer *out)
     import_chunks frames = {.is_open = false};
 
     for (size_t i = 0; i < n->address_count; i++) {
-        uint32_t method = method_at(n, n->addresses[i]);
+        const import_code *code = code_at(n, n->addresses[i]);
+        uint64_t place = code == NULL ? 0 : n->addresses[i] - code->start;
 
         begin_record(&frames, RECORDING_FRAME);
-        if (method != 0)
-            recording_put_frame(&frames.out, i + 1, RECORDING_FRAME_MANAGED, method, 0);
+        if (code != NULL) /* what was called lies before where it goes on */
+            recording_put_frame(&frames.out, i + 1, RECORDING_FRAME_MANAGED, code->method,
+                                il_at(n, code, place == 0 ? 0 : place - 1));
         else
             recording_put_frame(&frames.out, i + 1, RECORDING_FRAME_SYNTHETIC, unknown, 0);
     }
@@ -324,8 +402,6 @@ void import_write_names(import_names *n, buffer *out)
 {
     uint32_t unknown = import_string(n, "(unknown)", strlen("(unknown)"));
 
-    if (n->code_count > 1)
-        qsort(n->code, n->code_count, sizeof *n->code, compare_code);
     write_chunks(n, &n->strings, out);
     write_chunks(n, &n->modules, out);
     write_chunks(n, &n->methods, out);
@@ -347,6 +423,9 @@ void import_free_names(import_names *n)
     table_u64_free(&n->stack_ids);
     memory_free(n->code);
     memory_free(n->addresses);
+    buffer_free(&n->maps);
+    buffer_free(&n->nodes);
+    table_u64_free(&n->dispatching);
     buffer_free(&n->text);
     buffer_free(&n->method);
     buffer_free(&n->spelled);

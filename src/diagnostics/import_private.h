@@ -19,6 +19,8 @@ typedef enum {
     IMPORT_COMPILATIONS,
     IMPORT_COLLECTIONS,
     IMPORT_PAUSES,
+    IMPORT_REQUESTS,
+    IMPORT_COUNTERS,
     IMPORT_TABLES
 } import_table;
 
@@ -40,6 +42,8 @@ typedef struct {
     uint64_t start;
     uint64_t size;
     uint32_t method;
+    uint32_t map_count; /* places of this code whose IL is known */
+    size_t map;         /* in maps: their IL offsets, then their places in the code */
 } import_code;
 
 /* Strings, methods, code and stacks; see import_names.c. */
@@ -55,13 +59,19 @@ typedef struct {
     uint32_t method_count;
     import_code *code;
     size_t code_count, code_capacity;
+    buffer maps;
+    uint64_t map_method; /* whose map was told last; its code comes next */
+    size_t map;
+    uint32_t map_count;
     table_u64 address_ids; /* address → frame */
     uint64_t *addresses;   /* of frame index + 1 */
     size_t address_count, address_capacity;
     table_u64 stack_ids; /* parent << 32 | frame → stack */
     import_chunks stacks;
     uint32_t stack_count;
-    buffer text; /* scratch, as the next two */
+    buffer nodes;          /* of stack - 1: u32 parent, u32 frame */
+    table_u64 dispatching; /* methods of the runtime that bring exceptions to their catchers */
+    buffer text;           /* scratch, as the next two */
     buffer method;
     buffer spelled;
     bool failed; /* no memory */
@@ -91,15 +101,24 @@ typedef struct {
 
 enum { IMPORT_COMPILING = 256 };
 
-/* An event of the collector, kept until all are there and can be put in order. */
+/* An event that is kept until all are there: threads are mixed in the stream. */
 typedef struct {
     uint64_t time;
     uint64_t thread;
-    size_t offset; /* of its bytes in gc_bytes; also the order among equal times */
+    uint64_t activity; /* of a request's: 0 = none */
+    uint64_t related;
+    size_t offset; /* of its bytes; also the order among equal times */
     uint32_t length;
     uint32_t id;
     uint32_t stack;
-} import_gc_event;
+} import_kept;
+
+typedef struct {
+    import_kept *events;
+    size_t count, capacity;
+    buffer bytes;
+    bool failed; /* no memory */
+} import_list;
 
 /* A node of the heap dump that waits for its references. */
 typedef struct {
@@ -131,6 +150,8 @@ struct event_import {
     nettrace_trace trace;
     bool has_trace;
     bool failed; /* no memory */
+    bool without_messages;
+    bool is_asked_for; /* the stream; else a file */
     import_names names;
     import_rows tables[IMPORT_TABLES];
     table_u64 stack_cache; /* the stream's stack id → ours, up to the next sequence point */
@@ -141,10 +162,12 @@ struct event_import {
     import_compiling compiling[IMPORT_COMPILING];
     size_t compiling_count;
     bool saw_compiling;
-    import_gc_event *gc_events;
-    size_t gc_count, gc_capacity;
-    buffer gc_bytes;
     import_heap heap;
+    import_list collecting; /* events of the collector */
+    import_list requests;   /* events about requests */
+    buffer thrown;          /* rows of exceptions, until their stacks can be read */
+    bool saw_sampled;       /* allocations that were chosen at random: better than ticks */
+    uint64_t not_understood;
     uint64_t last_time;
     uint64_t dropped;
     char *command_line;
@@ -165,21 +188,36 @@ uint32_t import_string(import_names *n, const char *text, size_t length);
 void import_take_module(import_names *n, reader payload);
 /* The second answers with our id of the method. */
 uint32_t import_take_method(import_names *n, reader payload);
+/* Payload of an event that tells which IL is where in code; the code's own event comes next. */
+void import_take_map(import_names *n, reader payload);
 /* `count` addresses, innermost first. */
 uint32_t import_stack(import_names *n, const uint8_t *stack, size_t count, size_t pointer_size);
 /* Our id of the runtime's method, 0 = it was not told. */
 uint32_t import_method(const import_names *n, uint64_t key);
 /* The string with the name of the runtime's module, 0 = it was not told. */
 uint32_t import_module_name(const import_names *n, uint64_t key);
+/* When everything is read: the stack without the runtime's own frames at its end, which since 9.0
+ * are where an exception seems to be thrown. */
+void import_sort_code(import_names *n);
+uint64_t import_trim_stack(const import_names *n, uint64_t stack);
 /* Strings, modules, methods, frames and stacks into the recording. */
 void import_write_names(import_names *n, buffer *out);
 void import_free_names(import_names *n);
 
+/* Exceptions with their stacks. */
+void import_write_exceptions(event_import *i);
 /* Rows of looks that were to be put together with later ones. */
 void import_end_waits(event_import *i);
 
+/* Copies at most `most` bytes. */
+void import_keep(import_list *list, import_kept event, const uint8_t *bytes, size_t most);
+/* Puts what was kept in order; false when there was no memory to keep all. */
+bool import_sort(import_list *list);
+reader import_bytes_of(const import_list *list, const import_kept *event);
+void import_list_free(import_list *list);
+
 /* Keeps an event of the collector. */
-void import_take_gc(event_import *i, const import_gc_event *event, const uint8_t *bytes);
+void import_take_gc(event_import *i, const import_kept *event, const uint8_t *bytes);
 /* All of them in order: rows of collections and of pauses. */
 void import_write_gc(event_import *i);
 
@@ -191,5 +229,9 @@ bool import_take_heap(event_import *i, uint32_t id, uint64_t time, reader payloa
 void import_name_heap(event_import *i);
 /* The snapshot, if there is one; takes two ids of tables from `table` on. */
 void import_write_heap(event_import *i, uint64_t table, buffer *out);
+/* An event of a managed source: counters become rows, those about requests are kept. */
+void import_take_library_event(event_import *i, const nettrace_event *event, uint64_t time);
+/* Requests that have begun, in order: rows, those that have not ended too. */
+void import_write_requests(event_import *i);
 
 #endif

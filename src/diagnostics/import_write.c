@@ -21,6 +21,8 @@ static const recording_column ALLOCATIONS[] = {TABLES_ALLOCATIONS(TABLES_COLUMN)
 static const recording_column COMPILATIONS[] = {TABLES_COMPILATIONS(TABLES_COLUMN)};
 static const recording_column COLLECTIONS[] = {TABLES_COLLECTIONS(TABLES_COLUMN)};
 static const recording_column PAUSES[] = {TABLES_PAUSES(TABLES_COLUMN)};
+static const recording_column REQUESTS[] = {TABLES_REQUESTS(TABLES_COLUMN)};
+static const recording_column COUNTERS[] = {TABLES_COUNTERS(TABLES_COLUMN)};
 
 #define TABLE(name, profiler, columns)                                                             \
     {                                                                                              \
@@ -35,6 +37,8 @@ const recording_table IMPORT_TABLE[IMPORT_TABLES] = {
     [IMPORT_COMPILATIONS] = TABLE("compilations", "jit", COMPILATIONS),
     [IMPORT_COLLECTIONS] = TABLE("collections", "gc", COLLECTIONS),
     [IMPORT_PAUSES] = TABLE("pauses", "pauses", PAUSES),
+    [IMPORT_REQUESTS] = TABLE("requests", "http", REQUESTS),
+    [IMPORT_COUNTERS] = TABLE("counters", "counters", COUNTERS),
 };
 
 /* Days since 1970 of a day of the Gregorian calendar. */
@@ -96,8 +100,13 @@ static void put_infos(const event_import *i, buffer *out)
     recording_put_info(out, "cpus", number);
     snprintf(number, sizeof number, "%llu", (unsigned long long)unix_ns_of(i->trace.start_time));
     recording_put_info(out, "origin_unix_ns", number);
-    recording_put_info(out, "attach", "attach");
-    if (i->runtime_version[0] != '\0')
+    if (i->trace.ticks_per_second == 1000000000) {
+        snprintf(number, sizeof number, "%llu", (unsigned long long)i->trace.start_ticks);
+        recording_put_info(out, "origin_monotonic_ns", number);
+    }
+    if (!i->is_asked_for)
+        recording_put_info(out, "attach", "attach");
+    if (i->runtime_version[0] != '\0' && !i->is_asked_for)
         recording_put_info(out, "runtime_version", i->runtime_version);
     if (i->architecture != NULL)
         recording_put_info(out, "architecture", i->architecture);
@@ -110,7 +119,21 @@ static void put_infos(const event_import *i, buffer *out)
     recording_end_chunk(out, chunk);
 }
 
-static void put_table(event_import *i, import_table table, buffer *out)
+/* Whether rows of this table are to be written, and so its profiler named, even with none. */
+static bool is_asked_for(const event_import *i, import_table table, const import_wishes *wishes)
+{
+    if (wishes != NULL) {
+        for (size_t k = 0; k < wishes->count; k++)
+            if (text_equal(IMPORT_TABLE[table].profiler, wishes->profilers[k]))
+                return true;
+        return false;
+    }
+    /* without their begins no compilation has a length, and a report of them would mislead */
+    return i->tables[table].count != 0 && (table != IMPORT_COMPILATIONS || i->saw_compiling);
+}
+
+static void put_table(event_import *i, import_table table, const import_wishes *wishes,
+                      uint64_t end, buffer *out)
 {
     import_rows *t = &i->tables[table];
     const char *profiler = IMPORT_TABLE[table].profiler;
@@ -120,8 +143,7 @@ static void put_table(event_import *i, import_table table, buffer *out)
         recording_rows_end(&t->rows);
     t->is_open = false;
     i->failed = i->failed || buffer_failed(&t->out);
-    /* without their begins no compilation has a length, and a report of them would mislead */
-    if (t->count == 0 || (table == IMPORT_COMPILATIONS && !i->saw_compiling))
+    if (!is_asked_for(i, table, wishes))
         return;
     chunk = recording_begin_chunk(out, RECORDING_TABLE, 0);
     recording_put_table(out, (uint64_t)table + 1, &IMPORT_TABLE[table]);
@@ -130,36 +152,52 @@ static void put_table(event_import *i, import_table table, buffer *out)
     buffer_free(&t->out);
     chunk = recording_begin_chunk(out, RECORDING_PROFILER, 0);
     recording_put_profiler(out, profiler, RECORDING_STARTED, 0, "", NULL, 0);
-    recording_put_profiler(out, profiler, RECORDING_STOPPED, i->last_time, "", NULL, 0);
+    recording_put_profiler(out, profiler, RECORDING_STOPPED, end, "", NULL, 0);
     recording_end_chunk(out, chunk);
 }
 
-int import_finish(event_import *i, buffer *out, error *e)
+static void put_loss(buffer *out, const char *profiler, const char *reason, uint64_t count)
 {
+    size_t chunk = recording_begin_chunk(out, RECORDING_LOSS, 0);
+
+    if (count != 0)
+        recording_put_loss(out, profiler, reason, count);
+    recording_end_chunk(out, chunk);
+}
+
+int import_write(event_import *i, const import_wishes *wishes, buffer *out, error *e)
+{
+    uint64_t end = wishes != NULL && wishes->end_ns > i->last_time ? wishes->end_ns : i->last_time;
     size_t chunk;
 
     if (!i->has_trace)
         return error_set(e, ERROR_CORRUPT, "the file of events breaks off before its first event");
+    i->is_asked_for = wishes != NULL;
     import_end_waits(i);
+    import_sort_code(&i->names);
+    import_write_exceptions(i);
     import_write_gc(i);
-    recording_put_file_header(out);
+    import_write_requests(i);
     put_infos(i, out);
     import_name_heap(i);
     import_write_names(&i->names, out);
     for (int table = 0; table < IMPORT_TABLES; table++)
-        put_table(i, (import_table)table, out);
+        put_table(i, (import_table)table, wishes, end, out);
     import_write_heap(i, IMPORT_TABLES + 1, out);
-    if (i->dropped != 0) {
-        chunk = recording_begin_chunk(out, RECORDING_LOSS, 0);
-        recording_put_loss(out, "events", "the program's room for events was full", i->dropped);
-        recording_end_chunk(out, chunk);
-    }
+    put_loss(out, "events", "the program's room for events was full", i->dropped);
+    put_loss(out, "counters", "value not understood", i->not_understood);
     chunk = recording_begin_chunk(out, RECORDING_END, 0);
-    recording_put_end(out, "stopped", i->last_time);
+    recording_put_end(out, wishes == NULL ? "stopped" : wishes->reason, end);
     recording_end_chunk(out, chunk);
     if (i->failed || i->names.failed || buffer_failed(out))
         return error_set(e, ERROR_MEMORY, "no memory for the events of the file");
     return 0;
+}
+
+int import_finish(event_import *i, buffer *out, error *e)
+{
+    recording_put_file_header(out);
+    return import_write(i, NULL, out, e);
 }
 
 bool import_is_event_file(const char *path)

@@ -426,10 +426,11 @@ static void judge(diagnostics_process *process, const inspect_findings *f)
 
     if (version[0] != '\0' && atoi(version) < OLDEST_MAJOR) {
         snprintf(text, sizeof text,
-                 ".NET %s is too old: it can be listed, and started under a profiler library with "
-                 "`clarinet launch`, but not attached to or recorded",
+                 ".NET %s is too old: it can be listed, started under a profiler library with "
+                 "`clarinet launch`, and its events can be recorded, no more",
                  version);
-        refuse(process, ERROR_UNSUPPORTED, text, "recording needs .NET 8 or later");
+        refuse(process, ERROR_UNSUPPORTED, text,
+               "-p gc,exceptions and the like work; the rest needs .NET 8 or later");
     } else if (process->state == 'T' || process->state == 't') {
         snprintf(advice, sizeof advice, "`kill -CONT %d` continues it", process->process_id);
         if (process->state == 'T')

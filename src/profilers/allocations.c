@@ -20,6 +20,7 @@
 #include "agent/snapshot.h"
 #include "base/memory.h"
 #include "base/os.h"
+#include "clr/allocation_events.h"
 #include "profilers/allocations_exact.h"
 #include "profilers/allocations_live.h"
 #include "recording/tables.h"
@@ -42,7 +43,6 @@ enum {
     MOST_SHIFT = 20,
     SAMPLING_MAJOR = 10, /* the first .NET that samples by itself */
 };
-#define MEAN_DISTANCE 102400.0
 
 enum { TABLES_ALLOCATIONS(TABLES_CELL) COLUMNS };
 
@@ -187,25 +187,6 @@ static void on_object_allocated(agent *a, ObjectID object, ClassID class_id)
 
 /* ---- on the own thread ---- */
 
-/* 1 - exp(-x) for x >= 0, to about 1e-12: a series near 0, and what halves there is squared. */
-static double chance(double x)
-{
-    unsigned halvings = 0;
-    double term;
-    double sum = 0; /* of 1 - exp(-x) */
-
-    for (; x > 0.25; x /= 2)
-        halvings++;
-    term = x;
-    for (unsigned i = 2; i < 14; i++) {
-        sum += term;
-        term *= -x / i;
-    }
-    for (; halvings > 0; halvings--)
-        sum = sum * (2 - sum); /* 1 - (1 - p)^2 */
-    return sum;
-}
-
 static uint64_t bytes_of(unsigned kind, const allocation *record)
 {
     if (kind == KIND_LARGE || kind == RECORD_HELD || record->size == 0)
@@ -213,7 +194,7 @@ static uint64_t bytes_of(unsigned kind, const allocation *record)
     if (kind == KIND_TICK)
         return record->amount << record->shift;
     return (uint64_t)((double)record->size * (double)(UINT64_C(1) << record->shift) /
-                          chance((double)record->size / MEAN_DISTANCE) +
+                          allocation_chance((double)record->size / ALLOCATION_MEAN_DISTANCE) +
                       0.5);
 }
 

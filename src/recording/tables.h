@@ -17,6 +17,7 @@
 
 #define TABLES_CELL(cell, type, name, unit)   cell,
 #define TABLES_COLUMN(cell, type, name, unit) {type, name, unit},
+#define TABLES_ONE(cell, type, name, unit)    1 +
 
 /* X(cell, type, name, unit) */
 #define TABLES_SAMPLES(X)                                                                          \

@@ -26,6 +26,7 @@ static void put_facts(const model *m, const model_process *p, sink *out)
         {"host", "host"},
         {"processors", "cpus"},
         {"attached by", "attach"},
+        {"through the diagnostics port, because", "port_reason"},
     };
     char length[REPORT_AMOUNT_SIZE];
 

@@ -96,11 +96,12 @@ static bool may_pass(int code)
 }
 
 int attach_open(const diagnostics_process *process, const char *library, bool main_place,
-                session_link *l, control_welcome *welcome, error *e)
+                session_link *l, control_welcome *welcome, bool *unloadable, error *e)
 {
     uint64_t end = os_monotonic_ns() + (uint64_t)PATIENCE_MS * 1000000;
     int code;
 
+    *unloadable = false;
     for (;;) {
         error resident;
 
@@ -117,8 +118,11 @@ int attach_open(const diagnostics_process *process, const char *library, bool ma
         if (attach_has_ended(process))
             return error_set(e, ERROR_GONE, "process %d ended while clarinet attached to it",
                              process->process_id);
-        if (!may_pass(code) || os_monotonic_ns() >= end)
+        if (!may_pass(code) || os_monotonic_ns() >= end) {
+            *unloadable = code == ERROR_PERMISSION || code == ERROR_IO || code == ERROR_RUNTIME ||
+                          code == ERROR_UNSUPPORTED;
             return code;
+        }
         os_sleep_ms(PAUSE_MS);
     }
     if (main_place && (welcome->flags & CONTROL_IN_MAIN_PLACE) == 0) {

@@ -5,6 +5,7 @@
 
 #include "base/os.h"
 #include "session/attach.h"
+#include "session/port.h"
 #include "session/recorder.h"
 
 /* A runtime that shuts down refuses things: then that is the reason, and is seen a moment later. */
@@ -20,27 +21,43 @@ static bool ends_now(const diagnostics_process *process)
     return false;
 }
 
-int session_record_process(const session_options *options, const diagnostics_process *process,
-                           session_result *result, error *e)
+/* Where the agent cannot be, and the caller allows it: through the port. *e says why. */
+static int record_by_port(const session_options *options, const diagnostics_process *process,
+                          session_result *result, error *e)
 {
-    recorder *r = NULL;
+    error why = *e;
+    int code;
+
+    if (options->way == SESSION_BY_AGENT)
+        return why.code;
+    code = port_record(options, process, &why, result, e);
+    if (code == 0)
+        result->way_reason = why;
+    return code;
+}
+
+/* An old runtime has a port all the same. */
+static bool has_only_port(const diagnostics_process *process)
+{
+    return !process->attachable && process->code == ERROR_UNSUPPORTED &&
+           process->address.path[0] != '\0';
+}
+
+static int record_by_agent(const session_options *options, const diagnostics_process *process,
+                           session_result *result, bool *unloadable, error *e)
+{
     session_link link;
     control_welcome welcome;
     bool main_place = false;
-    int code = catalogue_check_attach(options->selection, e);
+    recorder *r = recorder_create(options, result, e);
+    int code;
 
-    if (code == 0)
-        code = diagnostics_require_attachable(process, e);
-
-    if (code != 0)
-        return code;
-    r = recorder_create(options, result, e);
     if (r == NULL)
         return e->code;
     for (size_t i = 0; i < options->selection->count; i++)
         main_place =
             main_place || (options->selection->items[i].profiler->where & CATALOGUE_MAIN) != 0;
-    code = attach_open(process, options->library, main_place, &link, &welcome, e);
+    code = attach_open(process, options->library, main_place, &link, &welcome, unloadable, e);
     if (code == 0) {
         peer *p = recorder_add(r, link, true, process->process_id);
 
@@ -67,4 +84,23 @@ int session_record_process(const session_options *options, const diagnostics_pro
     }
     recorder_close(r);
     return 0;
+}
+
+int session_record_process(const session_options *options, const diagnostics_process *process,
+                           session_result *result, error *e)
+{
+    bool unloadable = false;
+    int code = catalogue_check_attach(options->selection, e);
+
+    if (code != 0)
+        return code;
+    code = diagnostics_require_attachable(process, e);
+    if (code != 0)
+        return has_only_port(process) ? record_by_port(options, process, result, e) : code;
+    if (options->way == SESSION_BY_PORT) {
+        error_clear(e);
+        return record_by_port(options, process, result, e);
+    }
+    code = record_by_agent(options, process, result, &unloadable, e);
+    return code != 0 && unloadable ? record_by_port(options, process, result, e) : code;
 }

@@ -29,12 +29,20 @@ typedef struct {
     size_t not_recorded;  /* that connected and were turned away: no room */
 } session_progress;
 
+/* How the events come out of a running process. */
+typedef enum {
+    SESSION_BY_AGENT,  /* by the library in it, or not at all */
+    SESSION_BY_EITHER, /* the same, and where it cannot be loaded through the diagnostics port */
+    SESSION_BY_PORT,   /* through the port */
+} session_way;
+
 typedef struct {
     const catalogue_selection *selection;
     const char *library;  /* path of libclarinet.so */
     const char *file;     /* the recording */
     const char *command;  /* as the person typed it; goes into the recording */
     uint64_t duration_ns; /* 0 = until the target ends, or until stopped */
+    session_way way;      /* of a running process */
     bool sdk;             /* a command's: the .NET SDK's own processes too */
     bool short_lived;     /* read once and deleted: packing it would be a waste of time */
     /* A descriptor; readable = stop and keep all; -1 = none. Of a command's a signalfd: TERM and
@@ -52,6 +60,9 @@ typedef struct {
     const char *reason; /* why it ended, as in the recording's END */
     int exit_code;      /* of the command: 128 + the signal when one ended it */
     char left[160];     /* processes of the command that outlived it and the recording, by name */
+    bool through_port;  /* and not by the agent; then: */
+    char missing[160];  /* profilers that do not work that way, by name; "" = none */
+    error way_reason;   /* why; code 0 = it was asked for */
     error trouble;      /* code 0, or what went wrong while recording; the file is good still */
 } session_result;
 

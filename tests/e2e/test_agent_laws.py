@@ -433,9 +433,21 @@ def test_law_9_a_noexec_folder_is_passed_over(newest_runtime, sample_command, st
              "for f in /mnt /tmp /dev/shm; do mount -t tmpfs -o noexec none $f || exit; done; "
              "TMPDIR=/mnt exec \"$@\"")
     patient = start_program(["unshare", "-m", "sh", "-c", mount, "sh", *command], cwd="/")
-    done = clarinet("record", "-p", "exceptions", "-d", "300ms", "-o", "o.clarinet", patient.pid)
+    done = clarinet("record", "-p", "cpu", "-d", "300ms", "-o", "o.clarinet", patient.pid)
     assert done.code == 1, done
     assert "/mnt: mounted noexec" in done.err and "/dev/shm: mounted noexec" in done.err, done
+
+
+    # what lives on events comes through the diagnostics port, and the tool says so
+    done = clarinet("checkup", "-d", "1s", "-o", "o.html", patient.pid)
+    assert done.code == 0 and "through the diagnostics port" in done.err, done
+    assert "/mnt: mounted noexec" in done.err, done
+    assert "need the agent: cpu, wall, threads" in done.err, done
+    done = clarinet("report", "o.clarinet", "-f", "json")
+    process = done.json["processes"][0]
+    assert process["info"]["attach"] == "port" and "noexec" in process["info"]["port_reason"], done
+    states = {row["name"]: row["state"] for row in process["profilers"]}
+    assert states["gc"] == "stopped" and states["cpu"] == "failed", states
 
 
 def test_law_9_left_behind_folders_are_removed(newest_runtime, sample, clarinet):

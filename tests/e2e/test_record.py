@@ -671,9 +671,16 @@ def test_a_process_that_ends_during_the_attach(runtime, sample_command, clarinet
 
 def test_too_old_a_runtime_is_named(old_runtime, sample, clarinet):
     with sample("OldTimer", runtime=old_runtime) as patient:
-        done = clarinet("record", "-p", "exceptions", "-d", "1s", patient.pid)
+        done = clarinet("record", "-p", "cpu", "-d", "1s", patient.pid)
         assert done.code == 1, done
         assert "3.1" in done.err, done
+        # its events can be had
+        done = clarinet("record", "-p", "jit", "-d", "1s", "-o", "out.clarinet", patient.pid)
+        assert done.code == 0 and "through the diagnostics port" in done.err, done
+        assert "3.1.3 is too old" in done.err, done
+        process = clarinet("report", "out.clarinet", "-f", "json").json["processes"][0]
+        assert process["info"]["runtime_version"] == "3.1.3", process["info"]
+        assert [row["state"] for row in process["profilers"]] == ["stopped"], process
     assert patient.process.returncode == 0, patient
 
 

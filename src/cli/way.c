@@ -1,0 +1,36 @@
+/* way: see way.h. */
+#include "cli/way.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+
+int way_choose(session_way *way, error *e)
+{
+    const char *wish = getenv("CLARINET_WAY");
+
+    *way = SESSION_BY_EITHER;
+    if (wish == NULL || wish[0] == '\0')
+        return 0;
+    if (text_equal(wish, "port"))
+        *way = SESSION_BY_PORT;
+    else if (text_equal(wish, "agent"))
+        *way = SESSION_BY_AGENT;
+    else {
+        error_set(e, ERROR_USAGE, "CLARINET_WAY is '%s'", wish);
+        return error_advise(e, "it may be agent, port, or not set"), ERROR_USAGE;
+    }
+    return 0;
+}
+
+void way_tell(const session_result *result)
+{
+    if (!result->through_port)
+        return;
+    fprintf(stderr, "recorded through the diagnostics port, without the agent in the process%s%s\n",
+            result->way_reason.code == 0 ? "" : ": ", result->way_reason.message);
+    if (result->missing[0] != '\0')
+        fprintf(stderr, "  missing, because they need the agent: %s\n", result->missing);
+    fputs("  what else this way does not tell: docs/port.md\n", stderr);
+}

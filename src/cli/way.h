@@ -1,0 +1,13 @@
+/* way: by the agent or through the diagnostics port: what the environment says, and what was done.
+ * Private to src/cli. */
+#ifndef CLARINET_CLI_WAY_H
+#define CLARINET_CLI_WAY_H
+
+#include "session/session.h"
+
+/* CLARINET_WAY: agent, port, or nothing: whichever works, the agent first. */
+int way_choose(session_way *way, error *e);
+/* Says on stderr that a recording went through the port, why, and what it lacks for that. */
+void way_tell(const session_result *result);
+
+#endif

@@ -1,0 +1,306 @@
+/* port: see port.h. */
+#include "session/port.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/os.h"
+#include "base/text.h"
+#include "diagnostics/eventpipe.h"
+#include "diagnostics/import.h"
+#include "session/attach.h"
+#include "session/port_providers.h"
+#include "session/recorder.h"
+
+enum { PIECE = 256 << 10, SILENCE_MS = 30000, STOP_TIMEOUT_MS = 30000, TOUCHY_MS = 1200 };
+
+typedef struct {
+    const session_options *options;
+    const diagnostics_process *process;
+    recorder *r;
+    event_import *events;
+    eventpipe_session session;
+    const char *profilers[CATALOGUE_MAX_SELECTED]; /* those that work */
+    size_t profiler_count;
+    uint64_t started_ns;
+    uint64_t heard_ns;  /* when the last bytes came */
+    const char *reason; /* why it ends; NULL = it goes on */
+    uint64_t ended_ns;  /* since it began */
+    bool is_over;       /* the stream has ended */
+    pthread_t stopper;
+    bool has_stopper;
+} port;
+
+/* ---- what is wanted ---- */
+
+bool port_has_profiler(const char *name)
+{
+    return port_providers_know(name);
+}
+
+static void choose(port *p, session_result *result)
+{
+    const catalogue_selection *s = p->options->selection;
+    size_t length = 0;
+
+    for (size_t i = 0; i < s->count; i++) {
+        const char *name = s->items[i].profiler->name;
+
+        if (port_has_profiler(name))
+            p->profilers[p->profiler_count++] = name;
+        else
+            length += (size_t)snprintf(result->missing + length, sizeof result->missing - length,
+                                       "%s%s", length == 0 ? "" : ", ", name);
+        if (length >= sizeof result->missing)
+            length = sizeof result->missing - 1;
+    }
+}
+
+/* ---- the stream ---- */
+
+/* The runtime answers when all is written, which needs somebody to read: not on this thread. */
+static void *stop_stream(void *context)
+{
+    const port *p = context;
+    ipc_address address = p->process->address;
+
+    address.timeout_ms = STOP_TIMEOUT_MS;
+    eventpipe_stop(&address, &p->session, NULL);
+    return NULL;
+}
+
+static void begin_stop(port *p, const char *reason)
+{
+    if (p->reason != NULL)
+        return;
+    p->reason = reason;
+    p->ended_ns = os_monotonic_ns() - p->started_ns;
+    p->heard_ns = os_monotonic_ns();
+    p->r->result->total.stopping = true;
+    p->has_stopper = pthread_create(&p->stopper, NULL, stop_stream, p) == 0;
+    if (!p->has_stopper)
+        p->is_over = true; /* names are missing then */
+}
+
+/* Takes what has come. A stream that is not understood ends here; what was read is good. */
+static void take(port *p, uint8_t *piece)
+{
+    session_result *result = p->r->result;
+    error e;
+    long got = eventpipe_read(&p->session, piece, PIECE, 0, &e);
+
+    if (got == ERROR_TIMEOUT)
+        return;
+    if (got > 0) {
+        p->heard_ns = os_monotonic_ns();
+        if (import_feed(p->events, piece, (size_t)got, &e) == 0)
+            return;
+    }
+    if (got != 0 && result->trouble.code == 0)
+        result->trouble = e;
+    if (p->reason == NULL) {
+        p->ended_ns = os_monotonic_ns() - p->started_ns;
+        p->reason = got == 0 ? "target exited" : "connection lost";
+    }
+    p->is_over = true;
+}
+
+static void keep_time(port *p)
+{
+    session_progress *total = &p->r->result->total;
+    uint64_t now = os_monotonic_ns();
+    uint64_t duration = p->options->duration_ns;
+
+    if (p->reason == NULL)
+        total->elapsed_ns = now - p->started_ns;
+    import_count(p->events, &total->rows, &total->lost);
+    if (duration != 0 && total->elapsed_ns >= duration)
+        begin_stop(p, "duration");
+    if (p->reason != NULL && now > p->heard_ns + (uint64_t)SILENCE_MS * 1000000) {
+        if (p->r->result->trouble.code == 0)
+            error_set(&p->r->result->trouble, ERROR_TIMEOUT,
+                      "process %d did not end its event stream", p->process->process_id);
+        p->is_over = true;
+    }
+    if (p->options->progress != NULL)
+        p->options->progress(p->options->context, total);
+}
+
+static int time_to_wait(const port *p)
+{
+    uint64_t duration = p->options->duration_ns;
+    uint64_t passed = os_monotonic_ns() - p->started_ns;
+
+    if (duration == 0 || p->reason != NULL ||
+        duration > passed + (uint64_t)RECORDER_TICK_MS * 1000000)
+        return RECORDER_TICK_MS;
+    return duration <= passed ? 0 : (int)((duration - passed) / 1000000) + 1;
+}
+
+static int pump(port *p, error *e)
+{
+    uint8_t *piece = memory_allocate(PIECE);
+
+    if (piece == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory for the event stream");
+    while (!p->is_over) {
+        struct pollfd polled[2] = {{p->session.descriptor, POLLIN, 0},
+                                   {p->reason != NULL ? -1 : p->options->stop, POLLIN, 0}};
+
+        if (poll(polled, 2, time_to_wait(p)) > 0) {
+            if (polled[0].revents != 0)
+                take(p, piece);
+            if (polled[1].revents != 0)
+                begin_stop(p, "stopped");
+        }
+        keep_time(p);
+    }
+    memory_free(piece);
+    return 0;
+}
+
+/* ---- the recording ---- */
+
+static void put_way(port *p, const error *why, buffer *out)
+{
+    const catalogue_selection *s = p->options->selection;
+    size_t chunk = recording_begin_chunk(out, RECORDING_INFO, 0);
+
+    recording_put_info(out, "attach", "port");
+    recording_put_info(out, "runtime_version", p->process->runtime_version);
+    recording_put_info(out, "port_reason", why->code == 0 ? "it was asked for" : why->message);
+    recording_end_chunk(out, chunk);
+    chunk = recording_begin_chunk(out, RECORDING_PROFILER, 0);
+    for (size_t i = 0; i < s->count; i++)
+        if (!port_has_profiler(s->items[i].profiler->name))
+            recording_put_profiler(out, s->items[i].profiler->name, RECORDING_FAILED, 0,
+                                   "it needs the agent in the process", NULL, 0);
+    recording_end_chunk(out, chunk);
+}
+
+/* Lines for the frames, while the process's files can be seen. */
+static void put_lines(const port *p, const buffer *chunks, buffer *out)
+{
+    char root[32];
+    symbolizer *symbols;
+    recording_chunk chunk;
+
+    snprintf(root, sizeof root, "/proc/%d/root", p->process->process_id);
+    symbols = symbolize_open(root);
+    for (size_t at = 0;
+         symbols != NULL && recording_take_chunk(chunks->data + at, chunks->length - at, &chunk) ==
+                                RECORDING_CHUNK_WHOLE;
+         at += chunk.whole)
+        symbolize_take(symbols, &chunk);
+    if (symbols != NULL)
+        symbolize_write(symbols, 0, out);
+    symbolize_close(symbols);
+}
+
+/* What is known from the begin on, so that a recording that is killed tells it too. */
+static int write_begin(port *p, const error *why, error *e)
+{
+    buffer chunks = BUFFER_EMPTY;
+    peer self = {.process_id = p->process->process_id};
+    int code;
+
+    put_way(p, why, &chunks);
+    code = recording_writer_append(p->r->writer, &chunks, e);
+    buffer_free(&chunks);
+    recorder_describe(p->r, &self);
+    return code != 0 ? code : recording_writer_flush(p->r->writer, e);
+}
+
+static int write_all(port *p, error *e)
+{
+    import_wishes wishes = {p->profilers, p->profiler_count, p->reason, p->ended_ns};
+    buffer chunks = BUFFER_EMPTY;
+    buffer lines = BUFFER_EMPTY;
+    int code = import_write(p->events, &wishes, &chunks, e);
+
+    if (code == 0) {
+        put_lines(p, &chunks, &lines);
+        code = recording_writer_append(p->r->writer, &chunks, e);
+    }
+    if (code == 0)
+        code = recording_writer_append(p->r->writer, &lines, e);
+    buffer_free(&chunks);
+    buffer_free(&lines);
+    return code;
+}
+
+static int refuse(error *e)
+{
+    error_set(e, ERROR_UNSUPPORTED,
+              "none of these profilers works through the diagnostics port alone");
+    return error_advise(e, "gc, pauses, allocations, exceptions, jit, contention, counters and "
+                           "http do"),
+           ERROR_UNSUPPORTED;
+}
+
+static int start(port *p, error *e)
+{
+    port_providers wanted;
+    eventpipe_options options = {.rundown = true};
+    double age = p->process->uptime_seconds;
+
+    /* .NET 8 can lock up when it is asked in its first moments (docs/nettrace.md) */
+    if (age * 1000 < TOUCHY_MS)
+        os_sleep_ms((unsigned)(TOUCHY_MS - age * 1000));
+    port_providers_choose(&wanted, p->options->selection, p->process->runtime_version);
+    options.providers = wanted.items;
+    options.count = wanted.count;
+    p->events = import_create();
+    if (p->events == NULL)
+        return error_set(e, ERROR_MEMORY, "no memory for the events");
+    if (!wanted.with_messages)
+        import_leave_out_messages(p->events);
+    return eventpipe_start(&p->process->address, &options, &p->session, e);
+}
+
+int port_record(const session_options *options, const diagnostics_process *process,
+                const error *why, session_result *result, error *e)
+{
+    port p = {.options = options, .process = process, .session = {0, -1}};
+    int code;
+
+    p.r = recorder_create(options, result, e);
+    if (p.r == NULL)
+        return e->code;
+    choose(&p, result);
+    code = p.profiler_count == 0 ? refuse(e) : start(&p, e);
+    if (code != 0 && why->code != 0) {
+        *e = *why;
+        code = why->code;
+    }
+    if (code == 0) {
+        result->through_port = true;
+        result->total.started = true;
+        result->total.processes = 1;
+        result->total.duration_ns = options->duration_ns;
+        p.started_ns = os_monotonic_ns();
+        code = write_begin(&p, why, e);
+        if (code == 0)
+            code = pump(&p, e);
+        eventpipe_close(&p.session);
+        if (p.has_stopper)
+            pthread_join(p.stopper, NULL);
+    }
+    if (code == 0 && !import_has_begun(p.events)) {
+        code = result->trouble.code != 0 ? result->trouble.code : ERROR_GONE;
+        error_set(e, code, "process %d ended before the recording began", process->process_id);
+    }
+    if (code == 0)
+        code = write_all(&p, e);
+    import_free(p.events);
+    if (code != 0) {
+        recorder_abandon(p.r);
+        return code;
+    }
+    p.r->reason = p.reason;
+    recorder_close(p.r);
+    return 0;
+}

@@ -1,0 +1,25 @@
+/*
+ * port_providers: what to ask of the runtime's event stream for a selection of profilers. Private
+ * to src/session. No state; any thread.
+ */
+#ifndef CLARINET_SESSION_PORT_PROVIDERS_H
+#define CLARINET_SESSION_PORT_PROVIDERS_H
+
+#include "catalogue/catalogue.h"
+#include "diagnostics/eventpipe.h"
+
+enum { PORT_PROVIDERS = 8 };
+
+typedef struct {
+    eventpipe_provider items[PORT_PROVIDERS];
+    size_t count;
+    bool with_messages; /* of exceptions */
+    char interval[64];  /* of counters, as the sources' filter */
+} port_providers;
+
+bool port_providers_know(const char *profiler);
+/* `version`: the runtime's, "" = not known. The result points into itself. */
+void port_providers_choose(port_providers *p, const catalogue_selection *selection,
+                           const char *version);
+
+#endif
