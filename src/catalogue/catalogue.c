@@ -237,6 +237,7 @@ int catalogue_parse_duration(const char *text, uint64_t *nanoseconds, error *e)
     uint64_t total = 0;
 
     do {
+        const char *start = p;
         const char *number = p;
         uint64_t unit = SECOND;
         uint64_t value;
@@ -253,8 +254,13 @@ int catalogue_parse_duration(const char *text, uint64_t *nanoseconds, error *e)
         }
         if (unit == 0 || !take_decimal(&number, unit, &value) || number != p ||
             total > UINT64_MAX - value) {
-            error_set(e, ERROR_USAGE, "'%.64s' is not a duration", text);
-            return error_advise(e, "write it as 500ms, 30s, 5m or 1h"), ERROR_USAGE;
+            bool too_long = unit != 0 && number == start && *start >= '0' && *start <= '9';
+
+            error_set(e, ERROR_USAGE, "'%.64s' is %s", text,
+                      too_long ? "too long a duration" : "not a duration");
+            return error_advise(e, "write it as 500ms, 30s, 5m or 1h%s",
+                                too_long ? ", at most 2000000h" : ""),
+                   ERROR_USAGE;
         }
         total += value;
         p += letters;

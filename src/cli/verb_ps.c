@@ -209,14 +209,15 @@ static size_t terminal_width(FILE *out)
 {
     struct winsize size = {0};
 
-    if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col < 40)
+    if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
         return WIDTH_WITHOUT_TERMINAL;
     return size.ws_col;
 }
 
+/* Cut at the terminal's edge; the last column takes what is left of the line. */
 static void print_row(const char *const *cells, const ps_column *columns, size_t width, FILE *out)
 {
-    size_t used = 0;
+    size_t left = width == WIDTH_WITHOUT_TERMINAL ? SIZE_MAX : width;
 
     for (int c = 0; c < COLUMNS_MAX; c++) {
         size_t cell = text_width(cells[c]);
@@ -224,8 +225,8 @@ static void print_row(const char *const *cells, const ps_column *columns, size_t
 
         if (!columns[c].needed)
             continue;
-        if (c == COLUMN_COMMAND) { /* the last one takes what is left of the line */
-            print_cut(cells[c], width == 0 ? SIZE_MAX : width > used ? width - used : 1, out);
+        if (c == COLUMN_COMMAND || left < columns[c].width + 3) {
+            print_cut(cells[c], left, out);
             break;
         }
         if (columns[c].right)
@@ -234,7 +235,7 @@ static void print_row(const char *const *cells, const ps_column *columns, size_t
         if (!columns[c].right)
             fprintf(out, "%*s", padding, "");
         fputs("  ", out);
-        used += columns[c].width + 2;
+        left -= columns[c].width + 2;
     }
     putc('\n', out);
 }

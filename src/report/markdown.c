@@ -71,7 +71,9 @@ static void put_losses(const model *m, const model_process *p, sink *out)
 {
     sink_text(out, "## Losses\n\n");
     if (p->loss_count == 0) {
-        sink_text(out, "Nothing was lost.");
+        sink_text(out, m->cut[0] == '\0' && m->damaged_chunks == 0
+                           ? "Nothing was lost."
+                           : "No loss is told in what could be read; the rest is missing.");
         if (text_equal(model_text(m, p->end_reason), "target exited"))
             sink_text(out, " If the program crashed, the last moments before it are not here.");
         sink_text(out, "\n\n");

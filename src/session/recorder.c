@@ -525,6 +525,8 @@ static void keep_time(recorder *r)
         if (p->phase == PEER_RECORDING || p->phase == PEER_DONE || now < p->deadline_ns)
             continue;
         error_set(&e, ERROR_TIMEOUT, "the agent in process %d does not answer", p->process_id);
+        error_advise(&e, "is it stopped or hung? `kill -CONT %d` continues a stopped process",
+                     p->process_id);
         if (p->phase != PEER_ANNOUNCING && p->phase != PEER_LEAVING)
             note_trouble(r, &e);
         drop(r, p, "connection lost");

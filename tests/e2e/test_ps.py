@@ -307,8 +307,8 @@ def test_table_fits_the_terminal(sample, clarinet):
         "import fcntl, os, pty, struct, sys, termios\n"
         "pid, fd = pty.fork()\n"
         "if pid == 0:\n"
-        "    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 70, 0, 0))\n"
-        "    os.execv(sys.argv[1], sys.argv[1:])\n"
+        "    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, int(sys.argv[1]), 0, 0))\n"
+        "    os.execv(sys.argv[2], sys.argv[2:])\n"
         "out = b''\n"
         "while True:\n"
         "    try: more = os.read(fd, 4096)\n"
@@ -318,14 +318,15 @@ def test_table_fits_the_terminal(sample, clarinet):
         "sys.stdout.buffer.write(out)\n"
     )
     with sample("Idle") as patient:
-        done = subprocess.run(
-            [sys.executable, "-c", script, clarinet.program, "ps"],
-            capture_output=True, text=True, check=True, env={**os.environ, "NO_COLOR": "1"},
-        )
-    lines = [line.rstrip("\r") for line in done.stdout.splitlines()]
-    line = next(line for line in lines if line.split()[:1] == [str(patient.pid)])
-    assert len(line) <= 70 and line.endswith("…")
-    assert "\x1b[" not in done.stdout
+        for width in (70, 20):
+            done = subprocess.run(
+                [sys.executable, "-c", script, str(width), clarinet.program, "ps"],
+                capture_output=True, text=True, check=True, env={**os.environ, "NO_COLOR": "1"},
+            )
+            lines = [line.rstrip("\r") for line in done.stdout.splitlines()]
+            line = next(line for line in lines if line.split()[:1] == [str(patient.pid)])
+            assert len(line) <= width and (width == 20 or line.endswith("…")), lines
+            assert "\x1b[" not in done.stdout
 
 
 def test_nothing_is_left_in_the_target(sample, clarinet):

@@ -370,6 +370,7 @@ def test_a_cut_recording_is_reported_and_said_to_be_cut(clarinet, small, tmp_pat
     done = clarinet("report", cut, "-f", "md")
     assert done.code == 0
     assert "breaks off" in done.err and "**Cut off:** the recording breaks off" in done.out
+    assert "Nothing was lost" not in done.out
     assert "Damaged" not in done.out
     assert "| ended | `cut off` |" in done.out
     assert page_data(clarinet("report", cut, "-f", "html").out)["cut"] != ""

@@ -118,6 +118,7 @@ static void durations_and_sizes_are_read(void **state)
                  {"1g", 1073741824}, {"1.5M", 1572864},  {"4MB", 4194304},
                  {"", UINT64_MAX},   {"4X", UINT64_MAX}, {"M", UINT64_MAX}};
     uint64_t value;
+    error e;
 
     (void)state;
     for (size_t i = 0; i < sizeof DURATIONS / sizeof *DURATIONS; i++) {
@@ -127,6 +128,8 @@ static void durations_and_sizes_are_read(void **state)
         if (code == 0)
             assert_true(value == DURATIONS[i].value);
     }
+    assert_int_equal(catalogue_parse_duration("99999999999h", &value, &e), ERROR_USAGE);
+    assert_string_equal(e.message, "'99999999999h' is too long a duration");
     for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES; i++) {
         int code = catalogue_parse_size(SIZES[i].text, &value, NULL);
 
