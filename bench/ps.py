@@ -16,6 +16,7 @@ CACHE = Path(os.environ.get("CLARINET_CACHE", CACHE_HOME / "clarinet"))
 PEER_VERSION = "10.0.750501"
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "15"))
 BAR = 0.2
+TRIES = 5
 
 
 def runtimes():
@@ -62,13 +63,23 @@ def run(command):
     return usage.ru_utime + usage.ru_stime, time.monotonic() - begin, out
 
 
+def run_steadily(command):
+    """dotnet-trace ps ends with 1 when a process of the machine ends while it is being listed."""
+    for _ in range(TRIES):
+        try:
+            return run(command)
+        except SystemExit as failure:
+            print(f"again: {failure}", file=sys.stderr)
+    return run(command)
+
+
 def measure(commands, pids):
     samples = {name: [] for name in commands}
     for name in [*commands] * 2:  # warm
-        run(commands[name])
+        run_steadily(commands[name])
     for _ in range(ROUNDS):
         for name in random.sample([*commands], len(commands)):
-            cpu, wall, out = run(commands[name])
+            cpu, wall, out = run_steadily(commands[name])
             missing = [pid for pid in pids if str(pid) not in out]
             if missing:
                 sys.exit(f"{name} does not list {missing}:\n{out}")
