@@ -74,4 +74,10 @@ if(agent_sources)
        "/(clr/(counter|http)_events|control/.*|catalogue/.*|stackwalk/(regions|image)|agent/(client|compiled|heap_statics|monitors|names|output|resolve|spell|thread(_names)?|waits[a-z_]*|call_site)|profilers/(allocations_live|exceptions_rows|threads[a-z_]*|trace_output))\\.c$")
   set_source_files_properties(${agent_own_sources} PROPERTIES COMPILE_OPTIONS
     "-Os;-fno-asynchronous-unwind-tables")
+  # The same for what has to be fast there.
+  set(agent_fast_own_sources ${agent_sources} ${recording_format_sources})
+  list(FILTER agent_fast_own_sources INCLUDE REGEX
+       "/(recording/encode|agent/sampling_(code|walk))\\.c$")
+  set_source_files_properties(${agent_fast_own_sources} PROPERTIES COMPILE_OPTIONS
+    "$<$<CONFIG:RelWithDebInfo,Release>:-O2>;-fno-asynchronous-unwind-tables")
 endif()

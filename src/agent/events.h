@@ -42,6 +42,7 @@ typedef enum {
 /* Keywords of the runtime's provider. */
 #define EVENTS_KEYWORD_GC                  UINT64_C(0x1)
 #define EVENTS_KEYWORD_JIT                 UINT64_C(0x10)
+#define EVENTS_KEYWORD_JIT_TRACING         UINT64_C(0x1000)
 #define EVENTS_KEYWORD_CONTENTION          UINT64_C(0x4000)
 #define EVENTS_KEYWORD_EXCEPTION           UINT64_C(0x8000)
 #define EVENTS_KEYWORD_THREADING           UINT64_C(0x10000)

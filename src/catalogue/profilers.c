@@ -126,6 +126,12 @@ static const catalogue_parameter ALLOCATIONS[] = {
     END_OF_PARAMETERS,
 };
 
+static const catalogue_parameter JIT[] = {
+    {"inlining", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
+     "also calls that the compiler did not inline, and its reason"},
+    END_OF_PARAMETERS,
+};
+
 static const catalogue_parameter COUNTERS[] = {
     {"interval", CATALOGUE_DURATION, "1s", 100000000, UINT64_C(3600000000000), NULL,
      "time between two values of a counter"},
@@ -182,7 +188,7 @@ const catalogue_profiler CATALOGUE[] = {
     {"jit", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a13",
      "what is compiled while the program runs: methods, tiers, time, sizes",
      "a few microseconds per compiled method",
-     CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, NULL},
+     CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, JIT},
     {"counters", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a14",
      "counters of the runtime, of ASP.NET Core and of HttpClient over time",
      "about 30 values an interval", CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false,

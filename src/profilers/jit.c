@@ -9,6 +9,8 @@
  * Methods made at run time (DynamicMethod, stubs) may be gone when the own thread looks: their name
  * is taken from the event. Others are named as everywhere.
  *
+ * On request (`inlining`) also calls that the compiler did not inline, a row each, with its reason.
+ *
  * Thread rules: engine.h. State is the own thread's.
  */
 #include <string.h>
@@ -25,8 +27,10 @@ enum {
     LOSS_NO_BEGIN = 1,
     RECORD_BEGIN = 0,
     RECORD_END = 1,
+    RECORD_INLINING = 2,
     EVENT_LOADED = 143,
     EVENT_COMPILING = 145,
+    EVENT_NOT_INLINED = 192,
     FLAG_DYNAMIC = 1,
     FLAG_COMPILED = 8,
     TIER_SHIFT = 7,
@@ -38,9 +42,28 @@ enum {
 enum { TABLES_COMPILATIONS(TABLES_CELL) COLUMNS };
 
 static const recording_column COMPILATION_COLUMNS[COLUMNS] = {TABLES_COMPILATIONS(TABLES_COLUMN)};
-static const recording_table TABLES[] = {{"compilations", "jit", COMPILATION_COLUMNS, COLUMNS}};
+enum {
+    INLINING_TIME,
+    INLINING_THREAD,
+    INLINING_METHOD,
+    INLINING_CALLER,
+    INLINING_REASON,
+    INLINING_COLUMN_COUNT
+};
+static const recording_column INLINING_COLUMNS[] = {
+    {RECORDING_TIME, "time", ""},        {RECORDING_THREAD_ID, "thread", ""},
+    {RECORDING_STRING_ID, "method", ""}, {RECORDING_STRING_ID, "caller", ""},
+    {RECORDING_STRING_ID, "reason", ""},
+};
+static const recording_table TABLES[] = {
+    {"compilations", "jit", COMPILATION_COLUMNS, COLUMNS},
+    {"inlining", "jit", INLINING_COLUMNS, INLINING_COLUMN_COUNT},
+};
 static const char *const LOSSES[] = {"ring full", "compilation not timed: its begin was not seen"};
-static const events_wish WISHES[] = {{EVENTS_RUNTIME, EVENTS_KEYWORD_JIT, 5, NULL}};
+static const events_wish WISHES[] = {
+    {EVENTS_RUNTIME, EVENTS_KEYWORD_JIT, 5, NULL},
+    {EVENTS_RUNTIME, EVENTS_KEYWORD_JIT_TRACING, 5, NULL}, /* only on request */
+};
 
 /* In the ring; of a dynamic method's end `units` of its name follow. */
 typedef struct {
@@ -51,6 +74,15 @@ typedef struct {
     uint32_t flags;
     uint32_t units;
 } compilation;
+
+/* A call that was not inlined; the texts follow: of the caller and of the method its type and its
+ * name, and the reason. */
+enum { CALLER, METHOD_NAME = 2, REASON = 4, TEXTS };
+typedef struct {
+    uint64_t time;
+    uint32_t thread;
+    uint16_t units[TEXTS];
+} inlining;
 
 typedef struct {
     uint64_t time;
@@ -63,6 +95,7 @@ typedef struct {
 typedef struct {
     begun under_way[UNDER_WAY]; /* oldest first */
     size_t count;
+    atomic_bool inlining;
 } state;
 
 static state *state_of(agent *a)
@@ -84,6 +117,42 @@ static void put(agent *a, unsigned kind, const compilation *what, const uint8_t 
     agent_commit(a, SELF, record, length, kind, length);
 }
 
+/* Three texts (type, name, signature) of the method being compiled, of the caller (the same, or one
+ * that was inlined into it) and of the method called; then whether it is never inlined; the reason.
+ */
+static void put_inlining(agent *a, reader r)
+{
+    static const int8_t WANTED[] = {
+        -1, -1, -1, CALLER, CALLER + 1, -1, METHOD_NAME, METHOD_NAME + 1, -1, REASON};
+    inlining what = {.time = os_monotonic_ns(), .thread = (uint32_t)os_thread_id()};
+    const uint8_t *texts[TEXTS] = {NULL};
+    size_t length = sizeof what;
+    inlining *record;
+    uint8_t *to;
+
+    for (size_t i = 0; i < sizeof WANTED; i++) {
+        const uint8_t *text;
+        size_t units;
+
+        if (WANTED[i] == REASON)
+            reader_u32(&r);
+        text = events_read_text(&r, &units);
+        if (WANTED[i] < 0)
+            continue;
+        texts[WANTED[i]] = text;
+        what.units[WANTED[i]] = (uint16_t)(units < MOST_NAME ? units : MOST_NAME);
+        length += 2 * (size_t)what.units[WANTED[i]];
+    }
+    record = reader_failed(&r) ? NULL : agent_reserve(a, SELF, length);
+    if (record == NULL)
+        return;
+    *record = what;
+    to = (uint8_t *)(record + 1);
+    for (size_t i = 0; i < TEXTS; to += 2 * (size_t)what.units[i], i++)
+        memcpy(to, texts[i], 2 * (size_t)what.units[i]);
+    agent_commit(a, SELF, record, length, RECORD_INLINING, length);
+}
+
 static void on_event(agent *a, const events_event *event)
 {
     compilation what = {.time = os_monotonic_ns(), .thread = (uint32_t)os_thread_id()};
@@ -91,6 +160,9 @@ static void on_event(agent *a, const events_event *event)
     reader r = event->data;
     size_t units;
 
+    if (event->provider == EVENTS_RUNTIME && event->id == EVENT_NOT_INLINED &&
+        atomic_load_explicit(&state_of(a)->inlining, memory_order_relaxed))
+        put_inlining(a, r);
     if (event->provider != EVENTS_RUNTIME ||
         (event->id != EVENT_COMPILING && event->id != EVENT_LOADED))
         return;
@@ -159,14 +231,37 @@ static void add_inside(state *s, uint32_t thread, uint64_t length)
     }
 }
 
-static uint32_t intern_name(agent *a, const compilation *record)
+/* The text, behind `type` and a point if that is not empty. */
+static uint32_t intern(agent *a, const uint8_t *type, size_t type_units, const uint8_t *name,
+                       size_t units)
 {
-    char memory[3 * MOST_NAME + 16];
+    char memory[6 * MOST_NAME + 16];
     buffer text;
 
     buffer_fix(&text, memory, sizeof memory);
-    text_append_utf16_bytes(&text, (const uint8_t *)(record + 1), record->units);
+    text_append_utf16_bytes(&text, type, type_units);
+    if (type_units != 0)
+        buffer_append_text(&text, ".");
+    text_append_utf16_bytes(&text, name, units);
     return names_intern_text(&a->names, buffer_text(&text));
+}
+
+static void take_inlining(agent *a, const inlining *record)
+{
+    const uint8_t *texts[TEXTS + 1] = {(const uint8_t *)(record + 1)};
+    const uint16_t *units = record->units;
+    uint64_t cells[INLINING_COLUMN_COUNT];
+
+    for (size_t i = 0; i < TEXTS; i++)
+        texts[i + 1] = texts[i] + 2 * (size_t)units[i];
+    cells[INLINING_TIME] = record->time;
+    cells[INLINING_THREAD] = record->thread;
+    cells[INLINING_METHOD] = intern(a, texts[METHOD_NAME], units[METHOD_NAME],
+                                    texts[METHOD_NAME + 1], units[METHOD_NAME + 1]);
+    cells[INLINING_CALLER] =
+        intern(a, texts[CALLER], units[CALLER], texts[CALLER + 1], units[CALLER + 1]);
+    cells[INLINING_REASON] = intern(a, NULL, 0, texts[REASON], units[REASON]);
+    agent_row(a, SELF, 1, cells);
 }
 
 static void take_end(agent *a, state *s, const compilation *record)
@@ -189,7 +284,7 @@ static void take_end(agent *a, state *s, const compilation *record)
         agent_lose(a, SELF, LOSS_NO_BEGIN, 1);
     }
     if ((record->flags & FLAG_DYNAMIC) != 0)
-        cells[NAME] = intern_name(a, record);
+        cells[NAME] = intern(a, NULL, 0, (const uint8_t *)(record + 1), record->units);
     else if (agent_enter_runtime(a))
         cells[METHOD] = names_of_function(&a->names, record->method);
     agent_row(a, SELF, 0, cells);
@@ -200,6 +295,8 @@ static void take_record(agent *a, unsigned kind, const void *payload, size_t len
     (void)length;
     if (kind == RECORD_BEGIN)
         take_begin(state_of(a), payload);
+    else if (kind == RECORD_INLINING)
+        take_inlining(a, payload);
     else
         take_end(a, state_of(a), payload);
 }
@@ -220,13 +317,37 @@ static int start(agent *a, error *e)
     return 0;
 }
 
+static void configure(agent *a)
+{
+    const catalogue_selected *user;
+    size_t position = 0;
+    bool wanted = false;
+
+    while ((user = agent_user(a, SELF, &position)) != NULL)
+        wanted = wanted || catalogue_number(user, "inlining") != 0;
+    atomic_store(&state_of(a)->inlining, wanted);
+}
+
+static size_t count_wishes(agent *a)
+{
+    return atomic_load(&state_of(a)->inlining) ? 2 : 1;
+}
+
+static bool has_table(const catalogue_selected *user, size_t table)
+{
+    return table == 0 || catalogue_number(user, "inlining") != 0;
+}
+
 const engine ENGINE_jit = {
     .name = "jit",
     .mask_high = COR_PRF_HIGH_MONITOR_EVENT_PIPE,
     .wishes = WISHES,
     .wish_count = sizeof WISHES / sizeof *WISHES,
     .tables = TABLES,
-    .table_count = 1,
+    .count_wishes = count_wishes,
+    .configure = configure,
+    .table_count = sizeof TABLES / sizeof *TABLES,
+    .has_table = has_table,
     .losses = LOSSES,
     .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,

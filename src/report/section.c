@@ -22,6 +22,7 @@ const report_section REPORT_SECTIONS[] = {
     {"allocations", NULL, section_allocations_markdown, section_allocations_json},
     {"live", NULL, section_live_markdown, section_live_json},
     {"compilations", NULL, section_jit_markdown, section_jit_json},
+    {"inlining", NULL, section_inlining_markdown, section_inlining_json},
     {"counters", NULL, section_counters_markdown, section_counters_json},
     {"pauses", NULL, section_pauses_markdown, section_pauses_json},
     {"requests", NULL, section_requests_markdown, section_requests_json},

@@ -54,6 +54,8 @@ int section_live_markdown(const section *s);
 int section_live_json(const section *s, json *j);
 int section_jit_markdown(const section *s);
 int section_jit_json(const section *s, json *j);
+int section_inlining_markdown(const section *s);
+int section_inlining_json(const section *s, json *j);
 int section_counters_markdown(const section *s);
 int section_counters_json(const section *s, json *j);
 int section_pauses_markdown(const section *s);

@@ -2,11 +2,14 @@
 import subprocess
 
 
-def compilations(clarinet, file="out.clarinet"):
-    done = clarinet("report", file, "-f", "json")
+def tables(clarinet):
+    done = clarinet("report", "out.clarinet", "-f", "json")
     assert done.code == 0, done
-    tables = done.json["processes"][0]["tables"]
-    return [table for table in tables if table["name"] == "compilations"][0]
+    return {table["name"]: table for table in done.json["processes"][0]["tables"]}
+
+
+def compilations(clarinet):
+    return tables(clarinet)["compilations"]
 
 
 def of_method(rows, name):
@@ -50,3 +53,20 @@ def test_a_method_made_once_is_compiled_once(runtime, sample_command, clarinet):
     table = compilations(clarinet)
     assert of_method(table["methods"], "DiscountRule")[0]["count"] == 1
     assert of_method(table["again"], "DiscountRule") == []
+
+
+def test_calls_that_were_not_inlined_are_told_on_request(runtime, sample_command, clarinet):
+    command = sample_command("Allocator", "--rounds", 1)
+    done = clarinet("record", "-p", "jit", "--set", "jit.inlining=true", "-o", "out.clarinet", "--",
+                    *command, env={"DOTNET_TieredCompilation": "0"})
+    assert done.code == 0, done
+    table = tables(clarinet)["inlining"]
+    assert table["total"] == sum(row["count"] for row in table["reasons"]) > 0, table
+    made = of_method(table["methods"], "Allocator.Maker.MakeTickets")
+    assert len(made) == 1 and "noinline" in made[0]["reason"], table["methods"][:20]
+    assert made[0]["reason"] in [row["reason"] for row in table["reasons"]]
+    words = clarinet("report", "out.clarinet", "-f", "md").out
+    assert "## Not inlined" in words and "| `Allocator.Maker.MakeTickets` |" in words, words
+    # nobody asked: nothing of it
+    done = clarinet("record", "-p", "jit", "-o", "out.clarinet", "--", *command)
+    assert done.code == 0 and "inlining" not in tables(clarinet), done
