@@ -2,8 +2,11 @@
 
 A program holds OBJECTS (6,000,000) objects (samples/LeakyCache: half of them entries, half their
 bodies). Rounds of a quick look and of a snapshot with roots take turns. ClrMD reads the same process
-from outside at the end (types, sizes and roots, no references: less than what we do).
-Bars: a quick look pauses under 50 ms per million objects; file under 12 bytes an object; the
+from outside at the end (types, sizes and roots, no references: less than what we do). The yardstick
+of the pause with roots is the same session of events with an empty callback (bench/heap_empty.c), in
+the same process and in turn. dotnet-trace takes the same heap through the port (0x1980001).
+CLRMD=0, TRACE=0 and EMPTY=0 leave these out.
+Bars: with roots at most 1.3 times the empty session; a quick look pauses under 50 ms per million objects; file under 12 bytes an object; the
 program's memory grows by less than 32 MB; at least 5 times faster than ClrMD; of 20,000,000 objects
 the whole command under 20 s with under 2.5 GB.
 """
@@ -17,6 +20,7 @@ import threading
 import time
 
 from exceptions import ROOT, runtimes
+from ps import peer
 
 sys.path.insert(0, str(ROOT / "tests/oracles"))
 from build import oracle
@@ -24,6 +28,9 @@ from build import oracle
 OBJECTS = int(os.environ.get("OBJECTS", "6000000"))
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 WITH_CLRMD = os.environ.get("CLRMD", "1") != "0"
+WITH_TRACE = os.environ.get("TRACE", "1") != "0"
+WITH_EMPTY = os.environ.get("EMPTY", "1") != "0"
+TRACE_SECONDS = 20
 
 
 def own_memory(pid):
@@ -69,20 +76,81 @@ def take(target, file, *options):
     return seconds, data, watch.stop(), usage.ru_maxrss << 10, os.path.getsize(file)
 
 
+class Empty:
+    """The session with an empty callback, in the program."""
+
+    def __init__(self, scratch):
+        self.library = os.path.join(scratch, "libheap_empty.so")
+        self.paths = [os.path.join(scratch, name) for name in ("in", "out")]
+        subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-I", ROOT / "include",
+                        ROOT / "bench/heap_empty.c", "-o", self.library,
+                        ROOT / "build/libclarinet_sdk.a", "-lpthread"], check=True)
+
+    def environment(self):
+        for path in self.paths:
+            if os.path.exists(path):
+                os.unlink(path)
+            os.mkfifo(path)
+        return {**os.environ, "CORECLR_ENABLE_PROFILING": "1",
+                "CORECLR_PROFILER": "{C1A21E70-0009-4C4C-8A11-6E6574434C52}",
+                "CORECLR_PROFILER_PATH": self.library,
+                "HEAP_EMPTY_IN": self.paths[0], "HEAP_EMPTY_OUT": self.paths[1]}
+
+    def connect(self):
+        self.input = open(self.paths[0], "w")
+        self.output = open(self.paths[1])
+
+    def take(self, pid):
+        """(ns, growth of the program)"""
+        watch = Watch(pid)
+        self.input.write("x")
+        self.input.flush()
+        ns, events = self.output.readline().split()
+        grown = watch.stop()
+        assert int(ns) > 0 and int(events) > 0
+        return int(ns), grown
+
+
+def trace(target, file):
+    """(seconds until dotnet-trace's file stops growing, its bytes)"""
+    begin = last = time.monotonic()
+    size = 0
+    tool = subprocess.Popen(
+        [peer(), "collect", "-p", str(target.pid), "--providers",
+         "Microsoft-Windows-DotNETRuntime:0x1980001:5", "-o", file,
+         "--duration", f"00:00:{TRACE_SECONDS}"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    while time.monotonic() < begin + TRACE_SECONDS:
+        now = os.path.getsize(file) if os.path.exists(file) else 0
+        if now != size:
+            size, last = now, time.monotonic()
+        time.sleep(0.02)
+    assert tool.wait() == 0, "dotnet-trace failed"
+    return last - begin, size
+
+
 def measure(folder, version, scratch):
+    empty = Empty(scratch) if WITH_EMPTY else None
     target = subprocess.Popen(
         [f"{folder}/dotnet", "exec", "--fx-version", version,
          ROOT / "build/samples/LeakyCache/LeakyCache.dll", "--entries", str(OBJECTS // 2)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env=empty.environment() if empty else None,
     )
+    if empty:
+        empty.connect()
     while target.stdout.readline() != "ready\n":
         pass
     rows = {"quick": [], "with roots": []}
+    bare = []
     file = os.path.join(scratch, "heap.clarinet")
     for _ in range(ROUNDS):
         if not version.startswith("8."):
             rows["quick"].append(take(target, file, "--quick"))
+        if empty:
+            bare.append(empty.take(target.pid))
         rows["with roots"].append(take(target, file))
+    traced = trace(target, os.path.join(scratch, "heap.nettrace")) if WITH_TRACE else None
     clrmd = None
     if WITH_CLRMD:
         command = oracle("clrmd")
@@ -90,7 +158,7 @@ def measure(folder, version, scratch):
         subprocess.run([*command, str(target.pid)], stdout=subprocess.DEVNULL, check=True)
         clrmd = time.monotonic() - begin
     target.communicate("", timeout=120)
-    return rows, clrmd
+    return rows, bare, traced, clrmd
 
 
 def main():
@@ -98,7 +166,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder, versions = runtimes()
         for version in sys.argv[1:] or versions:
-            rows, clrmd = measure(folder, version, scratch)
+            rows, bare, traced, clrmd = measure(folder, version, scratch)
             for name, taken in rows.items():
                 if not taken:
                     continue
@@ -111,6 +179,19 @@ def main():
                       f"file {taken[-1][4] / taken[-1][1]['objects']:.2f} bytes an object, "
                       f"program grew by {max(one[2] for one in taken) / 2**20:.1f} MB "
                       f"(first {taken[0][2] / 2**20:.1f})")
+            last = rows["with roots"][-1]
+            if bare:
+                ratios = [one[1]["session_ns"] / ns
+                          for one, (ns, _) in zip(rows["with roots"], bare)]
+                print(f"{version} empty session: {statistics.median(ns for ns, _ in bare) / 1e6:.0f} "
+                      f"ms; with roots {statistics.median(ratios):.2f} times that "
+                      f"[{min(ratios):.2f} to {max(ratios):.2f}]; program grew by "
+                      f"{max(grown for _, grown in bare) / 2**20:.1f} MB")
+            if traced:
+                print(f"{version} dotnet-trace: {traced[0]:.2f} s, "
+                      f"{traced[0] / statistics.median(one[0] for one in rows['with roots']):.1f} "
+                      f"times ours with analysis; file {traced[1] / 2**20:.0f} MB, "
+                      f"{traced[1] / last[4]:.0f} times ours")
             if clrmd is not None:
                 ours = statistics.median(one[0] for one in rows["with roots"])
                 print(f"{version} ClrMD: {clrmd:.2f} s, {clrmd / ours:.1f} times ours with analysis")
