@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "cli/library.h"
+#include "cli/way.h"
 
 int take_temporary(const char *verb, char *file, size_t room, error *e)
 {
@@ -36,6 +37,8 @@ int take_look(session_options *session, const diagnostics_process *process, erro
         code = session_record_process(session, process, &result, e);
         session->library = NULL;
     }
+    if (code == 0)
+        way_tell(&result);
     if (code == 0 && result.trouble.code != 0) {
         *e = result.trouble;
         code = e->code;

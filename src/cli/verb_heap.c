@@ -17,6 +17,7 @@
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "cli/take.h"
+#include "cli/way.h"
 #include "report/heap_report.h"
 #include "report/report.h"
 #include "session/session.h"
@@ -436,7 +437,14 @@ static int watch(request *q, error *e)
 
 static int prepare(request *q, int argc, char **argv, error *e)
 {
-    int code = catalogue_add(&q->selection, "heap", e);
+    int code = way_choose(&q->session.way, e);
+
+    if (code == 0 && q->quick && q->session.way == SESSION_BY_PORT)
+        code = error_set(e, ERROR_USAGE, "a quick look needs the agent in the process");
+    if (q->quick)
+        q->session.way = SESSION_BY_AGENT;
+    if (code == 0)
+        code = catalogue_add(&q->selection, "heap", e);
 
     if (code == 0 && q->strings_off)
         code = catalogue_set(&q->selection, "heap", "strings", "off", e);

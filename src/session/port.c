@@ -15,7 +15,13 @@
 #include "session/port_providers.h"
 #include "session/recorder.h"
 
-enum { PIECE = 256 << 10, SILENCE_MS = 30000, STOP_TIMEOUT_MS = 30000, TOUCHY_MS = 1200 };
+enum {
+    PIECE = 256 << 10,
+    SILENCE_MS = 30000,
+    STOP_TIMEOUT_MS = 30000,
+    TOUCHY_MS = 1200,
+    HEAP_MB = 512 /* of room in the program: a heap dump comes faster than it can be sent */
+};
 
 typedef struct {
     const session_options *options;
@@ -29,7 +35,8 @@ typedef struct {
     uint64_t heard_ns;  /* when the last bytes came */
     const char *reason; /* why it ends; NULL = it goes on */
     uint64_t ended_ns;  /* since it began */
-    bool is_over;       /* the stream has ended */
+    bool with_heap;
+    bool is_over; /* the stream has ended */
     pthread_t stopper;
     bool has_stopper;
 } port;
@@ -96,8 +103,12 @@ static void take(port *p, uint8_t *piece)
         return;
     if (got > 0) {
         p->heard_ns = os_monotonic_ns();
-        if (import_feed(p->events, piece, (size_t)got, &e) == 0)
+        if (import_feed(p->events, piece, (size_t)got, &e) == 0) {
+            /* who waits for a snapshot has it */
+            if (p->with_heap && p->options->enough != NULL && import_has_heap(p->events))
+                begin_stop(p, "stopped");
             return;
+        }
     }
     if (got != 0 && result->trouble.code == 0)
         result->trouble = e;
@@ -236,8 +247,8 @@ static int refuse(error *e)
 {
     error_set(e, ERROR_UNSUPPORTED,
               "none of these profilers works through the diagnostics port alone");
-    return error_advise(e, "gc, pauses, allocations, exceptions, jit, contention, counters and "
-                           "http do"),
+    return error_advise(e, "gc, pauses, allocations, exceptions, jit, contention, counters, "
+                           "http and heap do"),
            ERROR_UNSUPPORTED;
 }
 
@@ -253,6 +264,9 @@ static int start(port *p, error *e)
     port_providers_choose(&wanted, p->options->selection, p->process->runtime_version);
     options.providers = wanted.items;
     options.count = wanted.count;
+    p->with_heap = wanted.with_heap;
+    if (wanted.with_heap)
+        options.buffer_mb = HEAP_MB;
     p->events = import_create();
     if (p->events == NULL)
         return error_set(e, ERROR_MEMORY, "no memory for the events");

@@ -16,7 +16,9 @@ enum { SAMPLING_MAJOR = 10 }; /* the first .NET that samples allocations by itse
 #define KEYWORD_EXCEPTION   UINT64_C(0x8000)
 #define KEYWORD_WAIT_HANDLE UINT64_C(0x40000000000)
 #define KEYWORD_ALLOCATION  UINT64_C(0x80000000000)
-#define KEYWORD_FLOW        UINT64_C(0x80) /* of tasks: requests get an activity */
+/* Collections and their ranges of generations, the heap dump, one collection for it, types */
+#define KEYWORDS_HEAP UINT64_C(0x1d80001)
+#define KEYWORD_FLOW  UINT64_C(0x80) /* of tasks: requests get an activity */
 
 static const char RUNTIME[] = "Microsoft-Windows-DotNETRuntime";
 
@@ -26,10 +28,11 @@ static const struct {
     uint64_t keywords;
     uint32_t level;
 } ROWS[] = {
-    {"gc", KEYWORD_GC, 4},   {"pauses", KEYWORD_GC, 4},
-    {"allocations", 0, 4},   {"exceptions", KEYWORD_EXCEPTION, 4},
-    {"jit", KEYWORD_JIT, 5}, {"contention", KEYWORD_CONTENTION, 4},
-    {"counters", 0, 0},      {"http", 0, 0},
+    {"gc", KEYWORD_GC, 4},      {"pauses", KEYWORD_GC, 4},
+    {"allocations", 0, 4},      {"exceptions", KEYWORD_EXCEPTION, 4},
+    {"jit", KEYWORD_JIT, 5},    {"contention", KEYWORD_CONTENTION, 4},
+    {"counters", 0, 0},         {"http", 0, 0},
+    {"heap", KEYWORDS_HEAP, 5},
 };
 
 bool port_providers_know(const char *profiler)
@@ -98,6 +101,8 @@ void port_providers_choose(port_providers *p, const catalogue_selection *selecti
             add(p, RUNTIME, KEYWORD_WAIT_HANDLE, 5, NULL);
         else if (text_equal(name, "exceptions"))
             p->with_messages = catalogue_number(item, "messages") != 0;
+        else if (text_equal(name, "heap"))
+            p->with_heap = true;
         else if (text_equal(name, "counters"))
             add_counters(p, item);
         else if (text_equal(name, "http"))

@@ -14,6 +14,7 @@ typedef struct {
     eventpipe_provider items[PORT_PROVIDERS];
     size_t count;
     bool with_messages; /* of exceptions */
+    bool with_heap;     /* a heap dump comes at once */
     char interval[64];  /* of counters, as the sources' filter */
 } port_providers;
 

@@ -339,6 +339,39 @@ def test_ways_have_field_names(sample, clarinet, runtime, tmp_path):
     assert fields_of(timers[0])[-3:] == ["_timerCallback", "_target", "ticking"], timers
 
 
+def test_through_the_port(sample, clarinet, runtime, tmp_path):
+    """Without the agent: the same objects and what they retain, ways without names of fields."""
+    files = {way: tmp_path / f"{way}.clarinet" for way in ("port", "agent")}
+    found = {}
+    with sample("Hoarder", "--items", ITEMS) as patient:
+        for way, file in files.items():
+            done = clarinet("heap", "--json", "-o", file, patient.pid, env={"CLARINET_WAY": way})
+            found[way] = types(done)
+            assert ("through the diagnostics port" in done.err) == (way == "port"), done
+        quick = clarinet("heap", "--quick", patient.pid, env={"CLARINET_WAY": "port"})
+        assert quick.code == 2 and "needs the agent" in quick.err, quick
+    assert patient.process.returncode == 0 and patient.stderr == "", patient
+    # closures are nested types, whose outer class events do not tell
+    ours = {name: [row[key] for key in ("count", "bytes", "retained", "largest")]
+            for name, row in found["agent"].items()
+            if name.startswith("Hoarder.") and "<>" not in name}
+    assert len(ours) > 15, ours
+    for name, row in ours.items():
+        assert [found["port"][name][key] for key in ("count", "bytes", "retained", "largest")] == row, name
+    for name, count, root, fields in WAYS:
+        done = clarinet("heap", files["port"], "--json", "--type", f"Hoarder.{name}", "--paths")
+        way = max(done.json["paths"], key=lambda one: one["objects"])
+        assert way["objects"] >= count, (name, way)
+        if root.startswith("static field"):
+            assert way["root"] == "static field " + root.rpartition(".")[2], (name, way)
+            assert fields_of(way) == ["[]" if "[]" in field else None for field in fields], (name, way)
+    values = clarinet("heap", files["port"], "--json", "--type", "Hoarder.TableItem", "--paths").json["paths"]
+    assert values[0]["root"] == "static field Keys", values
+    grown = clarinet("heap", "diff", files["agent"], files["port"], "--json")
+    rows = {row["type"]: row["count"] for row in grown.json["types"]}
+    assert not [name for name in rows if name in ours], rows
+
+
 def test_one_object(sample, clarinet, newest_runtime, tmp_path):
     file = tmp_path / "hoard.clarinet"
     with sample("Hoarder", "--items", ITEMS) as patient:
