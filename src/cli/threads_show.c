@@ -513,8 +513,8 @@ static void print_way(FILE *out, const threads_view *v)
     fprintf(out, "  %s\n\n",
             v->is_traced ? "A debugger has it, so stacks end where its registers were needed. No "
                            "owners of locks, no deadlocks."
-                         : "Stacks of all threads; no owners of locks, no deadlocks, and names "
-                           "only of precompiled and native code.");
+                         : "Stacks of all threads; no owners of locks, no deadlocks. Methods "
+                           "compiled at run time have names on .NET 9 and later.");
 }
 
 /* Writes one part into memory, then as a section. */

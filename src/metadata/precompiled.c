@@ -175,16 +175,16 @@ static void append_plain(buffer *out, const char *name)
     buffer_append(out, name, strcspn(name, "`"));
 }
 
-static void append_type(const metadata *m, uint32_t row, buffer *out, int depth)
+static void append_type(const metadata *m, uint32_t row, char nesting, buffer *out, int depth)
 {
     const char *space =
         metadata_cell_string(m, METADATA_TYPE_DEF, row, METADATA_TYPE_DEF_NAMESPACE);
     uint32_t nested = metadata_find(m, METADATA_NESTED_CLASS, METADATA_NESTED_INNER, row);
 
     if (nested != 0 && depth < NESTING) {
-        append_type(m, metadata_cell(m, METADATA_NESTED_CLASS, nested, METADATA_NESTED_OUTER), out,
-                    depth + 1);
-        buffer_append_char(out, '.');
+        append_type(m, metadata_cell(m, METADATA_NESTED_CLASS, nested, METADATA_NESTED_OUTER),
+                    nesting, out, depth + 1);
+        buffer_append_char(out, nesting);
     } else if (space[0] != '\0') {
         buffer_append_text(out, space);
         buffer_append_char(out, '.');
@@ -199,8 +199,19 @@ void precompiled_append_name(const metadata *m, uint32_t row, buffer *out)
     if (row == 0 || row > metadata_rows(m, METADATA_METHOD_DEF))
         return;
     if (owner != 0) {
-        append_type(m, owner, out, 0);
+        append_type(m, owner, '.', out, 0);
         buffer_append_char(out, '.');
     }
     append_plain(out, metadata_cell_string(m, METADATA_METHOD_DEF, row, METADATA_METHOD_NAME));
+}
+
+const char *precompiled_split_name(const metadata *m, uint32_t row, buffer *type)
+{
+    uint32_t owner = metadata_list_owner(m, METADATA_TYPE_DEF, METADATA_TYPE_DEF_METHODS, row);
+
+    if (row == 0 || row > metadata_rows(m, METADATA_METHOD_DEF))
+        return "";
+    if (owner != 0)
+        append_type(m, owner, '+', type, 0);
+    return metadata_cell_string(m, METADATA_METHOD_DEF, row, METADATA_METHOD_NAME);
 }

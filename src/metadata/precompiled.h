@@ -35,5 +35,7 @@ bool precompiled_find(const precompiled *c, uint32_t rva, precompiled_function *
 
 /* Appends the name of a method with its type's, "Shop.Cart.Add"; nothing for a wrong row. */
 void precompiled_append_name(const metadata *m, uint32_t row, buffer *out);
+/* The type's metadata name with nested types after `+`, and the method's own name. */
+const char *precompiled_split_name(const metadata *m, uint32_t row, buffer *type);
 
 #endif

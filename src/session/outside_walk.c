@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "diagnostics/procfs.h"
 #include "recording/encode.h"
+#include "session/outside_methods.h"
 #include "stackwalk/shape.h"
 
 enum { DEEPEST = 512, LIBRARIES = 512, MAPS_LIMIT = 64 << 20 };
@@ -27,6 +28,7 @@ struct outside_walker {
     peek files; /* code and tables: does not change */
     regions map;
     symbols *names;
+    outside_methods compiled; /* at run time */
     library libraries[LIBRARIES];
     size_t library_count;
     table_text strings;
@@ -83,6 +85,8 @@ outside_walker *outside_walker_open(int process, const char *root, error *e)
         outside_walker_close(w);
         w = NULL;
     }
+    if (w != NULL)
+        outside_methods_open(&w->compiled, &w->files, &w->map);
     buffer_free(&text);
     return w;
 }
@@ -97,6 +101,8 @@ outside_walker *outside_walker_open_memory(const peek *memory, const buffer *map
         outside_walker_close(w);
         w = NULL;
     }
+    if (w != NULL)
+        outside_methods_open(&w->compiled, &w->files, &w->map);
     return w;
 }
 
@@ -288,6 +294,32 @@ static stackwalk_rule rule_of_function(outside_walker *w, uint64_t start, uint64
     return shape_rule_of_leaf(&s, tail, before, tail_length, offset, end - address);
 }
 
+/* Code that was compiled at run time. */
+static void describe_compiled(outside_walker *w, uint64_t address, bool leaf, spot *out)
+{
+    uint64_t inside = leaf ? address : address - 1;
+    const char *known = NULL;
+    outside_method method;
+    char name[240];
+
+    if (!outside_methods_find(&w->compiled, inside, &method)) {
+        snprintf(name, sizeof name, "(managed code) 0x%llx", (unsigned long long)inside);
+        out->frame = managed_frame(w, inside, NULL, 0, name);
+        return;
+    }
+    out->rule = rule_of_function(w, method.start, method.end, address, leaf);
+    if (method.path[0] != '\0')
+        known = symbols_method_name(w->names, method.path, method.token);
+    else if (method.name[0] != '\0')
+        known = method.name;
+    if (known == NULL)
+        snprintf(name, sizeof name, "(managed code) 0x%llx", (unsigned long long)method.start);
+    else
+        snprintf(name, sizeof name, "%s", known);
+    out->frame = managed_frame(w, method.start, method.path[0] == '\0' ? NULL : method.path,
+                               method.token, name);
+}
+
 static void describe_managed(outside_walker *w, const region *item, uint64_t address, bool leaf,
                              spot *out)
 {
@@ -301,8 +333,7 @@ static void describe_managed(outside_walker *w, const region *item, uint64_t add
     if (leaf)
         out->rule.kind = STACKWALK_RULE_STUB;
     if (!text_ends_with(path, ".dll")) {
-        snprintf(name, sizeof name, "(managed code) 0x%llx", (unsigned long long)inside);
-        out->frame = managed_frame(w, inside, NULL, 0, name);
+        describe_compiled(w, address, leaf, out);
     } else if (symbols_precompiled(w->names, path, inside - moved, &code) && code.name != NULL) {
         out->rule = rule_of_function(w, code.start + moved, code.end + moved, address, leaf);
         out->frame = managed_frame(w, code.start + moved, path, code.token, code.name);

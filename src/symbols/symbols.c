@@ -4,6 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "clarinet/names.h"
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "base/reader.h"
@@ -354,6 +355,35 @@ bool symbols_precompiled(symbols *s, const char *path, uint64_t file_offset, sym
         out->name = keep_text(s, (const char *)text.data, text.length);
     buffer_free(&text);
     return true;
+}
+
+const char *symbols_method_name(symbols *s, const char *path, uint32_t token)
+{
+    static const uint8_t NAMES[] = "names"; /* beside the file's lines */
+    bool is_new;
+    symbols_file *file = find_file(s, &s->managed, path, NAMES, sizeof NAMES, &is_new);
+    uint32_t row = token & 0xffffff;
+    buffer text = BUFFER_EMPTY, type = BUFFER_EMPTY;
+    const char *name = NULL, *method;
+    pe_span span;
+
+    if (file == NULL)
+        return NULL;
+    if (is_new)
+        file->usable =
+            root_read(&s->target, path, FILE_LIMIT, &file->bytes) == 0 &&
+            pe_open(&file->dll.file, file->bytes.data, file->bytes.length, false, NULL) == 0 &&
+            pe_metadata(&file->dll.file, &span, NULL) == 0 &&
+            metadata_open(&file->dll.tables, span.data, span.length, NULL) == 0;
+    if (!file->usable || row == 0 || row > metadata_rows(&file->dll.tables, METADATA_METHOD_DEF))
+        return NULL;
+    method = precompiled_split_name(&file->dll.tables, row, &type);
+    clr_name_append_method(&text, buffer_text(&type), NULL, 0, method, NULL, 0);
+    buffer_free(&type);
+    if (text.length > 0 && !buffer_failed(&text))
+        name = keep_text(s, (const char *)text.data, text.length);
+    buffer_free(&text);
+    return name;
 }
 
 /* ---- native names ---- */

@@ -49,6 +49,10 @@ typedef struct {
 /* false: the dll has no precompiled code there. */
 bool symbols_precompiled(symbols *s, const char *path, uint64_t file_offset, symbols_code *out);
 
+/* The name of a method of a dll by its token, as its source has it (lambdas and async methods under
+ * the method they stand in), or NULL. Belongs to symbols. */
+const char *symbols_method_name(symbols *s, const char *path, uint32_t token);
+
 /* Name of the native function at `offset` of the file's own address space, demangled, or NULL.
  * Belongs to symbols. */
 const char *symbols_native_name(symbols *s, const char *path, const uint8_t *build_id,
