@@ -10,6 +10,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/trace_hint.h"
 
 enum { ROWS = 40, REFRESH_NS = 1000000000 };
 
@@ -403,11 +404,14 @@ static int print_all(trace_show *s, const model *m, const trace_results *results
 }
 
 /* Whoever sees no call at all asks why. What a dynamic method has inlined cannot be asked back. */
-static void explain_silence(const trace_results *results)
+static void explain_silence(const model *m, const trace_results *results)
 {
-    for (size_t n = 0; n < results->count; n++)
-        if (results->items[n].calls != 0 || results->items[n].active != 0)
+    for (size_t n = 0; n < results->count; n++) {
+        if (results->items[n].calls != 0 || results->items[n].active != 0) {
+            trace_hint_print(m, results, stderr);
             return;
+        }
+    }
     fputs("clarinet: no call was seen: there was none, or code made at run time (compiled "
           "expressions, as around\n  ASP.NET Core's handlers) has inlined the method; then trace "
           "what it calls, or from the start:\n  clarinet trace PATTERN -- CMD\n",
@@ -438,7 +442,7 @@ int trace_show_recording(trace_show *s, const char *file, error *e)
                 "ASSEMBLY --list` lists the methods of an assembly\n",
                 s->patterns);
     } else if (code == CLI_DONE && !s->dry_run && !s->started) {
-        explain_silence(&results);
+        explain_silence(&m, &results);
     }
     trace_tree_free(&tree);
     trace_results_free(&results);

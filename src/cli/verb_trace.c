@@ -104,7 +104,7 @@ static int parse_options(int argc, char **argv, request *q, error *e)
 
     opterr = 0;
     optind = 1;
-    while (code == 0 && (option = getopt_long(argc, argv, "+d:o:na", OPTIONS, NULL)) != -1) {
+    while (code == 0 && (option = getopt_long(argc, argv, "d:o:na", OPTIONS, NULL)) != -1) {
         if (option == 'd')
             code = catalogue_parse_duration(optarg, &q->session.duration_ns, e);
         else if (option == 'o')
@@ -202,9 +202,13 @@ static int parse(int argc, char **argv, request *q, error *e)
 {
     cil_patterns patterns;
     int at;
-    int end = argc;
-    int code = parse_options(argc, argv, q, e);
+    int end = 1;
+    int code;
 
+    /* Options may stand anywhere before the command. */
+    while (end < argc && strcmp(argv[end], "--") != 0)
+        end++;
+    code = parse_options(end, argv, q, e);
     if (code != 0)
         return code;
     if (q->show.json_file != NULL && q->file[0] != '\0' &&
@@ -213,9 +217,6 @@ static int parse(int argc, char **argv, request *q, error *e)
         return error_advise(e, "the recording and the JSON need a file each");
     }
     at = optind;
-    for (int i = at; i < argc && end == argc; i++)
-        if (strcmp(argv[i], "--") == 0)
-            end = i;
     if (end + 1 < argc)
         q->command = argv + end + 1;
     else if (end < argc)

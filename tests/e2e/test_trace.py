@@ -132,7 +132,7 @@ def test_a_killed_tool_leaves_nothing_behind(sample, clarinet, runtime):
         time.sleep(1)
         rounds(patient, 77)
         # another session is let in, and only its own calls count
-        process = clarinet.start("trace", "--json", patient.pid, "Traceable.Shapes::Recurse")
+        process = clarinet.start("trace", patient.pid, "Traceable.Shapes::Recurse", "--json")  # options anywhere
         wait_until_probed(process)
         rounds(patient)
         process.send_signal(signal.SIGINT)
