@@ -234,7 +234,7 @@ const cli_verb CLI_VERBS[] = {
      "  clarinet threads Shop.Api\n"
      "  clarinet threads 4711 --filter 'Shop.*'\n"
      "  clarinet threads -d 5s --heap Shop.Api\n"},
-    {"serve", "[--port N] [--socket PATH] [--sessions DIR] [--open]",
+    {"serve", "[--port N] [--socket PATH] [--sessions DIR] [--open] [--watch NAME]",
      "web page and REST API for all of this", verb_serve,
      "  -p, --port N         8473 without it; 0 takes any that is free\n"
      "      --bind ADDRESS   127.0.0.1 without it\n"
@@ -246,14 +246,25 @@ const cli_verb CLI_VERBS[] = {
      "      --keep-days N    older sessions go\n"
      "      --no-web-ui      the REST API only\n"
      "      --no-rest-api    the page only; programs are refused\n"
-     "      --open           open the page in a window\n\n"
+     "      --open           open the page in a window\n"
+     "      --watch NAME     look at this PID or name (* and ? understood) by itself, now and "
+     "then\n"
+     "      --every TIME     between two looks; 10m without it, 0 for triggers only\n"
+     "      --for TIME       length of a look; 30s without it\n"
+     "      --trigger LIST   look at once: cpu=80/30s,memory=50/10m,errors=5/10s; none. Without\n"
+     "                       it cpu and memory\n"
+     "      --push-pprof URL  profiles to a receiver of Pyroscope's /ingest, as http://HOST:4040\n"
+     "      --push-otlp URL  metrics to an OpenTelemetry Collector, as http://HOST:4318\n\n"
      "Prints the address with the token that every request needs. Options have twins in the\n"
      "environment: CLARINET_PORT, CLARINET_BIND, CLARINET_SOCKET, CLARINET_TOKEN, CLARINET_HOST,\n"
-     "CLARINET_SESSIONS, CLARINET_KEEP_SIZE, CLARINET_KEEP_DAYS. The API is described at\n"
-     "/api/openapi.json. Ctrl-C stops the sessions that run and keeps them.\n\n"
+     "CLARINET_SESSIONS, CLARINET_KEEP_SIZE, CLARINET_KEEP_DAYS, CLARINET_WATCH, CLARINET_EVERY,\n"
+     "CLARINET_FOR, CLARINET_TRIGGER, CLARINET_PUSH_PPROF, CLARINET_PUSH_OTLP. The API is "
+     "described\n"
+     "at /api/openapi.json. Ctrl-C stops the sessions that run and keeps them.\n\n"
      "Examples:\n"
      "  clarinet serve --open\n"
-     "  clarinet serve --socket /run/clarinet.sock --no-web-ui\n"},
+     "  clarinet serve --socket /run/clarinet.sock --no-web-ui\n"
+     "  clarinet serve --watch Shop.Api --every 10m --for 30s --keep-days 7\n"},
     {"counters", "PID|NAME [-d DURATION] [-i INTERVAL] [-f FORMAT] [--listen PORT]",
      "show the counters of the runtime and of libraries, live", verb_counters,
      "  -d, --duration DURATION  how long (10s, 2m); without it until Ctrl-C\n"

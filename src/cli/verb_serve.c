@@ -22,6 +22,7 @@ typedef struct {
     const char *port;
     const char *keep_size;
     const char *keep_days;
+    const char *every, *length, *trigger, *pprof, *otlp; /* of --watch */
     bool opens;
     buffer folder;
     buffer library;
@@ -57,6 +58,12 @@ static int parse_options(int argc, char **argv, request *q, error *e)
                                             {"no-web-ui", no_argument, NULL, 'w'},
                                             {"no-rest-api", no_argument, NULL, 'r'},
                                             {"open", no_argument, NULL, 'o'},
+                                            {"watch", required_argument, NULL, 'W'},
+                                            {"every", required_argument, NULL, 'e'},
+                                            {"for", required_argument, NULL, 'f'},
+                                            {"trigger", required_argument, NULL, 'T'},
+                                            {"push-pprof", required_argument, NULL, 'P'},
+                                            {"push-otlp", required_argument, NULL, 'O'},
                                             {NULL, 0, NULL, 0}};
     server_options *s = &q->server;
     int option;
@@ -101,6 +108,24 @@ static int parse_options(int argc, char **argv, request *q, error *e)
         case 'o':
             q->opens = true;
             break;
+        case 'W':
+            s->watch.name = optarg;
+            break;
+        case 'e':
+            q->every = optarg;
+            break;
+        case 'f':
+            q->length = optarg;
+            break;
+        case 'T':
+            q->trigger = optarg;
+            break;
+        case 'P':
+            q->pprof = optarg;
+            break;
+        case 'O':
+            q->otlp = optarg;
+            break;
         default:
             error_set(e, ERROR_USAGE, "serve does not know the option %s, or it has no value",
                       argv[optind - 1]);
@@ -129,6 +154,41 @@ static int check_numbers(request *q, error *e)
     q->server.keep_ns = days * UINT64_C(86400000000000);
     if (q->keep_size != NULL)
         return catalogue_parse_size(q->keep_size, &q->server.keep_bytes, e);
+    return 0;
+}
+
+/* Who watches keeps a history, so it has a size. */
+static int check_watch(request *q, error *e)
+{
+    watch_options *w = &q->server.watch;
+
+    w->name = from_environment(w->name, "CLARINET_WATCH");
+    q->every = from_environment(q->every, "CLARINET_EVERY");
+    q->length = from_environment(q->length, "CLARINET_FOR");
+    q->trigger = from_environment(q->trigger, "CLARINET_TRIGGER");
+    q->pprof = from_environment(q->pprof, "CLARINET_PUSH_PPROF");
+    q->otlp = from_environment(q->otlp, "CLARINET_PUSH_OTLP");
+    if (w->name == NULL) {
+        if (q->every == NULL && q->length == NULL && q->trigger == NULL && q->pprof == NULL &&
+            q->otlp == NULL)
+            return 0;
+        error_set(e, ERROR_USAGE, "nobody is watched");
+        return error_advise(e, "name a PID or a process: --watch Shop.Api");
+    }
+    if (catalogue_parse_duration(q->every == NULL ? "10m" : q->every, &w->every_ns, e) != 0 ||
+        catalogue_parse_duration(q->length == NULL ? "30s" : q->length, &w->length_ns, e) != 0 ||
+        watch_rules_parse(q->trigger == NULL ? "cpu,memory" : q->trigger, &w->rules, e) != 0)
+        return e->code;
+    if (w->length_ns == 0 || (w->every_ns != 0 && w->every_ns <= w->length_ns))
+        return error_set(e, ERROR_USAGE, "--every must be longer than --for"),
+               error_advise(e, "as in --every 10m --for 30s; --every 0 leaves it to the triggers");
+    w->pushes_pprof = q->pprof != NULL;
+    w->pushes_otlp = q->otlp != NULL;
+    if ((w->pushes_pprof && http_parse_address(q->pprof, "4040", "/ingest", &w->pprof, e) != 0) ||
+        (w->pushes_otlp && http_parse_address(q->otlp, "4318", "/v1/metrics", &w->otlp, e) != 0))
+        return e->code;
+    if (q->server.keep_bytes == 0 && q->server.keep_ns == 0)
+        q->server.keep_bytes = UINT64_C(1) << 30;
     return 0;
 }
 
@@ -187,7 +247,7 @@ static int complete(request *q, error *e)
     q->program[length] = '\0';
     s->program = q->program;
     s->folder = buffer_text(&q->folder);
-    if (check_numbers(q, e) != 0 || check_safety(s, e) != 0 ||
+    if (check_numbers(q, e) != 0 || check_watch(q, e) != 0 || check_safety(s, e) != 0 ||
         library_find(LIBRARY_AGENT, &q->library, e) != 0)
         return e->code;
     s->library = buffer_text(&q->library);

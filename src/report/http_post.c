@@ -202,28 +202,33 @@ static void receive(int descriptor, char *text, size_t size, http_answer *answer
     }
 }
 
-static int send_request(int descriptor, const http_address *to, const void *bytes, size_t length,
-                        error *e)
+/* What is sent. */
+typedef struct {
+    const char *type, *what;
+    const void *bytes;
+    size_t length;
+} content;
+
+static int send_request(int descriptor, const http_address *to, const content *c, error *e)
 {
     buffer head = BUFFER_EMPTY;
     int number;
 
     buffer_format(&head,
-                  "POST %s HTTP/1.1\r\nHost: %s:%s\r\nContent-Type: application/json\r\n"
+                  "POST %s HTTP/1.1\r\nHost: %s:%s\r\nContent-Type: %s\r\n"
                   "Content-Length: %zu\r\nConnection: close\r\n\r\n",
-                  to->path, to->host, to->port, length);
+                  to->path, to->host, to->port, c->type, c->length);
     number = send_all(descriptor, head.data, head.length);
     if (number == 0)
-        number = send_all(descriptor, bytes, length);
+        number = send_all(descriptor, c->bytes, c->length);
     buffer_free(&head);
     return number == 0 ? 0
-                       : error_set_errno(e, ERROR_IO, number, "the spans cannot be sent to %s:%s",
+                       : error_set_errno(e, ERROR_IO, number, "%s cannot be sent to %s:%s", c->what,
                                          to->host, to->port);
 }
 
 /* One request. *wait gets the seconds after which it may be tried again; negative = never. */
-static int post_once(const http_address *to, const void *bytes, size_t length, buffer *body,
-                     long *wait, error *e)
+static int post_once(const http_address *to, const content *c, buffer *body, long *wait, error *e)
 {
     static char text[ANSWER]; /* one request at a time */
     http_answer answer;
@@ -232,15 +237,15 @@ static int post_once(const http_address *to, const void *bytes, size_t length, b
 
     if (descriptor < 0)
         return descriptor;
-    code = send_request(descriptor, to, bytes, length, e);
+    code = send_request(descriptor, to, c, e);
     if (code == 0) {
         receive(descriptor, text, sizeof text, &answer);
         if (answer.status == 0)
             code = error_set(e, ERROR_IO, "%s:%s does not answer as an http server does", to->host,
                              to->port);
         else if (answer.status < 200 || answer.status > 299)
-            code = error_set(e, ERROR_IO, "the collector at %s:%s refused the spans: %.*s",
-                             to->host, to->port, answer.reason_length, answer.reason);
+            code = error_set(e, ERROR_IO, "the collector at %s:%s refused %s: %.*s", to->host,
+                             to->port, c->what, answer.reason_length, answer.reason);
         else if (body != NULL)
             buffer_append(body, answer.body, answer.body_length);
         if (answer.status == 429 || (answer.status >= 502 && answer.status <= 504))
@@ -254,15 +259,25 @@ static int post_once(const http_address *to, const void *bytes, size_t length, b
     return code;
 }
 
+int http_post(const http_address *to, const char *type, const char *what, const void *bytes,
+              size_t length, error *e)
+{
+    content c = {type, what, bytes, length};
+    long wait = 0;
+
+    return post_once(to, &c, NULL, &wait, e);
+}
+
 int http_post_json(const http_address *to, const void *bytes, size_t length, buffer *body, error *e)
 {
+    content c = {"application/json", "the spans", bytes, length};
     long patience = MOST_WAITING_SECONDS;
     int code = 0;
 
     for (int retry = 0; retry <= MOST_RETRIES; retry++) {
         long wait = 1L << retry;
 
-        code = post_once(to, bytes, length, body, &wait, e);
+        code = post_once(to, &c, body, &wait, e);
         if (code == 0 || wait < 0 || wait > patience || retry == MOST_RETRIES)
             break;
         patience -= wait;

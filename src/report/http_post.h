@@ -1,6 +1,6 @@
 /*
- * http_post: sends JSON to a collector by one HTTP/1.1 request, in the clear. There is no TLS here:
- * an https address is refused with the way out (a collector on this machine).
+ * http_post: sends something to a collector by one HTTP/1.1 request, in the clear. There is no TLS
+ * here: an https address is refused with the way out (a collector on this machine).
  */
 #ifndef CLARINET_REPORT_HTTP_POST_H
 #define CLARINET_REPORT_HTTP_POST_H
@@ -41,5 +41,9 @@ void http_read_answer(const char *text, size_t length, http_answer *answer);
  * an error with what the receiver said. */
 int http_post_json(const http_address *to, const void *bytes, size_t length, buffer *body,
                    error *e);
+/* Any content, sent once: a receiver that is too busy misses it. `what` ("the profile") is for
+ * errors. */
+int http_post(const http_address *to, const char *type, const char *what, const void *bytes,
+              size_t length, error *e);
 
 #endif

@@ -4,11 +4,13 @@
 
 #include "server/machine.h"
 #include "server/sessions.h"
+#include "server/watch.h"
 #include "server/wire.h"
 
 typedef struct {
     sessions *kept;
     machine *here;
+    watch *watched; /* NULL = nobody is */
     const char *program;
     const char *folder;
     const char *token;  /* "" = none is asked for */

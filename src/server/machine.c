@@ -53,7 +53,7 @@ void machine_close(machine *m)
 }
 
 /* User and system time, in ticks; 0 when it cannot be read. */
-static uint64_t cpu_ticks_of(int process_id)
+uint64_t machine_cpu_ticks(int process_id)
 {
     char path[40];
     buffer text = BUFFER_EMPTY;
@@ -74,7 +74,7 @@ static uint64_t cpu_ticks_of(int process_id)
     return ticks;
 }
 
-static uint64_t memory_of(int process_id)
+uint64_t machine_memory(int process_id)
 {
     char path[40];
     buffer text = BUFFER_EMPTY;
@@ -93,10 +93,10 @@ static void add_usage(machine *m, const diagnostics_process *process, json_t *ob
 {
     double per_second = (double)sysconf(_SC_CLK_TCK);
 
-    *now = (used){process->process_id, process->start_ticks, cpu_ticks_of(process->process_id),
+    *now = (used){process->process_id, process->start_ticks, machine_cpu_ticks(process->process_id),
                   os_monotonic_ns()};
     json_object_set_new(object, "memory_bytes",
-                        json_integer((json_int_t)memory_of(process->process_id)));
+                        json_integer((json_int_t)machine_memory(process->process_id)));
     for (size_t i = 0; i < m->count; i++) {
         const used *before = &m->before[i];
 

@@ -15,4 +15,8 @@ void machine_close(machine *m);
 /* Appends a JSON array: as `clarinet ps --json`, with cpu_percent and memory_bytes. */
 int machine_list(machine *m, buffer *out, error *e);
 
+/* What a process has used: ticks of processor time so far, bytes of memory now; 0 = not known. */
+uint64_t machine_cpu_ticks(int process_id);
+uint64_t machine_memory(int process_id);
+
 #endif

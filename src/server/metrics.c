@@ -93,6 +93,21 @@ static void put_findings(const json_t *processes, const json_t *kept, buffer *ou
     }
 }
 
+static void put_watch(const watch *w, buffer *out)
+{
+    static const char *const REASONS[] = {"schedule", "trigger"};
+    static const char *const RESULTS[] = {"sent", "failed"};
+
+    put_head(out, "clarinet_watch_sessions", "Sessions that were begun by --watch, by reason.");
+    for (unsigned i = 0; i < 2; i++)
+        buffer_format(out, "clarinet_watch_sessions{reason=\"%s\"} %llu\n", REASONS[i],
+                      (unsigned long long)watch_count(w, (watch_what)(WATCH_REGULAR + i)));
+    put_head(out, "clarinet_pushes", "Sessions that were pushed, by result.");
+    for (unsigned i = 0; i < 2; i++)
+        buffer_format(out, "clarinet_pushes{result=\"%s\"} %llu\n", RESULTS[i],
+                      (unsigned long long)watch_count(w, (watch_what)(WATCH_PUSHED + i)));
+}
+
 int metrics_write(const api *a, buffer *out, error *e)
 {
     buffer listed = BUFFER_EMPTY;
@@ -112,6 +127,8 @@ int metrics_write(const api *a, buffer *out, error *e)
         put_processes(processes, out);
         put_sessions(kept, out);
         put_findings(processes, kept, out);
+        if (a->watched != NULL)
+            put_watch(a->watched, out);
     }
     json_decref(processes);
     json_decref(kept);

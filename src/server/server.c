@@ -181,6 +181,8 @@ int server_open(const server_options *options, server **out, error *e)
         code = options->socket != NULL ? listen_on_socket(s, e) : listen_on_address(s, e);
     if (code == 0)
         code = choose_token(s, e);
+    if (code == 0 && options->watch.name != NULL)
+        code = watch_open(&s->options.watch, s->api.kept, options->program, &s->api.watched, e);
     if (code != 0) {
         server_close(s);
         return code;
@@ -309,6 +311,9 @@ void server_close(server *s)
         unlink(s->options.socket);
     if (s->ending >= 0)
         eventfd_write(s->ending, 1);
+    if (s->api.watched != NULL)
+        watch_close(s->api.watched);
+    s->api.watched = NULL;
     if (s->api.kept != NULL)
         sessions_stop_all(s->api.kept);
     pthread_mutex_lock(&s->lock);

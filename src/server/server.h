@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "server/watch.h"
 
 typedef struct {
     const char *address; /* to bind; NULL with a socket */
@@ -28,6 +29,7 @@ typedef struct {
     uint64_t keep_bytes; /* of all sessions; 0 = no limit */
     uint64_t keep_ns;    /* age of a session; 0 = no limit */
     int stop;            /* readable = end */
+    watch_options watch;
 } server_options;
 
 typedef struct server server;

@@ -1,15 +1,19 @@
 """clarinet serve: the REST API against its description, sessions from start to report, and what a
 server must bear: wrong requests, wrong tokens, slow clients, its own end."""
+import email
 import http.client
+import http.server
 import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import threading
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 import zipfile
 
@@ -17,6 +21,7 @@ import jsonschema
 import pytest
 
 from conftest import PATIENCE, ROOT, environment
+from test_report import decode_pprof
 
 OPENAPI = json.loads((ROOT / "web/openapi.json").read_text())
 ENDED = ("done", "failed", "cancelled")
@@ -402,3 +407,122 @@ def test_slow_clients_do_not_stop_it(serve):
     for client in slow:
         client.close()
     assert server.end() == (0, "")
+
+
+# ---- watching -----------------------------------------------------------------------------------
+
+
+class Receiver:
+    """Takes what is pushed, as Pyroscope and a collector do: (path, query, content type, body)."""
+
+    def __init__(self):
+        taken = self.taken = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                path, _, query = self.path.partition("?")
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                taken.append((path, urllib.parse.parse_qs(query), self.headers, body))
+                self.send_response(200)
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def wait_for(self, path):
+        until = time.monotonic() + PATIENCE
+        while True:
+            found = [item for item in self.taken if item[0] == path]
+            if found:
+                return found[0]
+            assert time.monotonic() < until, self.taken
+            time.sleep(0.1)
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def receiver():
+    it = Receiver()
+    yield it
+    it.close()
+
+
+def wait_for_tags(server, tags):
+    until = time.monotonic() + PATIENCE
+    while True:
+        found = [s for s in server.ask("GET", "/api/sessions").json if s["tags"] == tags]
+        if found:
+            return found
+        assert time.monotonic() < until, server.ask("GET", "/api/sessions").json
+        time.sleep(0.2)
+
+
+def test_watching_keeps_a_history_and_pushes(newest_runtime, sample_command, start_program, serve,
+                                             receiver, tmp_path):
+    """A session at once and one when requests fail; both are pushed and can be decoded there."""
+    patient = start_program(sample_command("WebShop"))
+    url = patient.wait_for(r"^listening on (http://127\.0\.0\.1:\d+)$").group(1)
+    over = threading.Event()
+
+    def fail():
+        while not over.wait(0.02):
+            try:
+                urllib.request.urlopen(url + "/fail", timeout=PATIENCE).read()
+            except (urllib.error.HTTPError, OSError):
+                pass
+
+    server = serve("--watch", str(patient.pid), "--every", "1h", "--for", "1s", "--trigger",
+                   "errors=3/30s", "--push-pprof", receiver.url, "--push-otlp", receiver.url)
+    client = threading.Thread(target=fail)
+    client.start()
+    try:
+        first = wait_for_tags(server, ["watch"])
+        assert len(first) == 1 and first[0]["processId"] == patient.pid
+        assert first[0]["duration"] == 1
+        wait_for_tags(server, ["trigger", "errors"])
+        _, query, headers, body = receiver.wait_for("/ingest")
+        _, _, told, metrics = receiver.wait_for("/v1/metrics")
+    finally:
+        over.set()
+        client.join()
+    assert query["name"] == ["WebShop"] and query["format"] == ["pprof"]
+    assert int(query["until"][0]) - int(query["from"][0]) in range(0, 60)
+    message = email.message_from_bytes(
+        b"Content-Type: " + headers["Content-Type"].encode() + b"\r\n\r\n" + body)
+    (part,) = message.get_payload()
+    assert part.get_param("name", header="Content-Disposition") == "profile"
+    file = tmp_path / "pushed.pprof"
+    file.write_bytes(part.get_payload(decode=True))
+    profile = decode_pprof(file)
+    assert profile["sample_type"] and "cpu" in profile["string_table"]
+    assert told["Content-Type"] == "application/json"
+    (resource,) = json.loads(metrics)["resourceMetrics"]
+    assert {"key": "service.name", "value": {"stringValue": "WebShop"}} in resource["resource"][
+        "attributes"]
+    named = {m["name"]: m["gauge"]["dataPoints"] for m in resource["scopeMetrics"][0]["metrics"]}
+    assert {"clarinet.cpu", "clarinet.threads", "clarinet.findings"} <= named.keys()
+    assert [p["attributes"][0]["value"]["stringValue"] for p in named["clarinet.findings"]] == [
+        "critical", "warning", "info"]
+    counted = server.ask("GET", "/metrics").body.decode()
+    assert 'clarinet_watch_sessions{reason="schedule"} 1\n' in counted
+    assert re.search(r'clarinet_watch_sessions{reason="trigger"} [1-9]', counted), counted
+    assert server.end()[0] == 0
+
+
+def test_watching_wants_sense(clarinet):
+    for options, words in [(("--every", "1m"), "nobody is watched"),
+                           (("--watch", "x", "--every", "10s", "--for", "10s"), "--every must be"),
+                           (("--watch", "x", "--trigger", "moon"), "--trigger does not understand"),
+                           (("--watch", "x", "--push-otlp", "https://x"), "https is not supported")]:
+        done = clarinet("serve", *options)
+        assert done.code == 2 or "https" in words and done.code != 0, done
+        assert words in done.err, done
