@@ -41,8 +41,10 @@ if(agent_sources)
   target_library(clarinet_agent clarinet base clr cil stackwalk catalogue control recording_format
                  agent profilers)
   # Its size is bounded (tools/check-agent.py): small code but for what runs at every sample, event,
-  # probe or object.
-  target_compile_options(clarinet_agent PRIVATE -Os)
+  # probe or object; and unwind tables only where a walk of ours may come through, which is what
+  # callbacks, events and probes enter on the program's threads. The rest runs on the agent's own
+  # thread or once per method; frame pointers lead through it (a debugger has the .debug file).
+  target_compile_options(clarinet_agent PRIVATE -Os -fno-asynchronous-unwind-tables)
   set(agent_hot_sources ${agent_sources} ${profilers_sources} ${stackwalk_sources} ${base_sources}
       ${clr_sources} ${recording_format_sources})
   list(FILTER agent_hot_sources INCLUDE REGEX
@@ -62,22 +64,15 @@ target_sources(clarinet_gate PRIVATE ${PROJECT_SOURCE_DIR}/src/base/dotnet_host.
 
 # Of the rooms whose code is fast, what runs once per thread or type is small instead.
 if(agent_sources)
-  set(agent_cold_sources ${agent_sources})
+  set(agent_cold_sources ${agent_sources} ${profilers_sources} ${stackwalk_sources})
   list(FILTER agent_cold_sources INCLUDE REGEX
-       "/(agent/(sampling_(async|threads)|snapshot|thread(_names)?))\\.c$")
+       "/(stackwalk/(regions|image)|agent/(compiled|monitors|sampling_(async|threads)|snapshot|thread(_names)?)|profilers/(allocations_live|exceptions_rows))\\.c$")
   set_source_files_properties(${agent_cold_sources} PROPERTIES COMPILE_OPTIONS "-Os")
-  # What runs on the agent's own thread only needs no unwind tables either: no walk of ours or of
-  # the runtime goes through it (the .debug file beside the library has them for a debugger).
-  set(agent_own_sources ${agent_sources} ${profilers_sources} ${stackwalk_sources}
-      ${control_sources} ${catalogue_sources} ${clr_sources})
-  list(FILTER agent_own_sources INCLUDE REGEX
-       "/(clr/(counter|http)_events|control/.*|catalogue/.*|stackwalk/(regions|image)|agent/(client|compiled|heap_statics|monitors|names|output|resolve|spell|thread(_names)?|waits[a-z_]*|call_site)|profilers/(allocations_live|exceptions_rows|threads[a-z_]*|trace_output))\\.c$")
-  set_source_files_properties(${agent_own_sources} PROPERTIES COMPILE_OPTIONS
-    "-Os;-fno-asynchronous-unwind-tables")
-  # The same for what has to be fast there.
-  set(agent_fast_own_sources ${agent_sources} ${recording_format_sources})
-  list(FILTER agent_fast_own_sources INCLUDE REGEX
-       "/(recording/encode|agent/sampling_(code|walk))\\.c$")
-  set_source_files_properties(${agent_fast_own_sources} PROPERTIES COMPILE_OPTIONS
-    "$<$<CONFIG:RelWithDebInfo,Release>:-O2>;-fno-asynchronous-unwind-tables")
+  set(agent_walked_sources ${agent_sources} ${profilers_sources} ${clr_sources} ${base_sources})
+  list(FILTER agent_walked_sources INCLUDE REGEX
+       "/(agent/(agent|arena|callbacks|events|heap_(quick|record|stream|strings|walk)|lifecycle|native_stack|ring|sampling(_signal|_fault)?|snapshot|tally|thread)|profilers/[a-z_]*|clr/(callback_table|eventpipe|profiler)|base/(buffer|table|memory))\\.c$")
+  list(FILTER agent_walked_sources EXCLUDE REGEX
+       "/profilers/(allocations_live|exceptions_rows|threads[a-z_]*|trace_(classes|output|plan|registry|rewrite[a-z_]*|select|shape|spans_output|types|wanted))\\.c$")
+  set_property(SOURCE ${agent_walked_sources} APPEND PROPERTY COMPILE_OPTIONS
+    -fasynchronous-unwind-tables)
 endif()
