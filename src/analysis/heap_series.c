@@ -20,6 +20,7 @@ void heap_series_init(heap_series *s)
     memset(s, 0, sizeof *s);
     table_text_init(&s->types.known);
     table_text_init(&s->holders.known);
+    heap_sites_init(&s->sites);
 }
 
 static void free_rows(heap_series_rows *rows)
@@ -34,6 +35,7 @@ void heap_series_free(heap_series *s)
 {
     free_rows(&s->types);
     free_rows(&s->holders);
+    heap_sites_free(&s->sites);
     memset(s, 0, sizeof *s);
 }
 
@@ -113,7 +115,7 @@ int heap_series_add(heap_series *s, const heap *h, error *e)
     if (!add_types(s, h) || !add_holders(s, h))
         return no_memory(e);
     s->count++;
-    return 0;
+    return heap_sites_add(&s->sites, h->m, h->p, e);
 }
 
 static int compare(const void *a, const void *b, void *context)
@@ -132,6 +134,15 @@ void heap_series_sort(heap_series *s)
     for (size_t i = 0; i < 2 && s->count != 0; i++)
         if (all[i]->count != 0)
             qsort_r(all[i]->items, all[i]->count, sizeof *all[i]->items, compare, s);
+    heap_sites_sort(&s->sites);
+}
+
+bool heap_series_has_grown(const heap_series *s, const char *type)
+{
+    for (size_t i = 0; i < s->types.count; i++)
+        if (text_equal(s->types.items[i].name, type))
+            return heap_series_growth(s, s->types.items[i].bytes) > 0;
+    return false;
 }
 
 bool heap_series_rises(const heap_series *s, const heap_series_row *row)

@@ -8,6 +8,7 @@
 #define CLARINET_ANALYSIS_HEAP_SERIES_H
 
 #include "analysis/heap.h"
+#include "analysis/heap_sites.h"
 
 enum { HEAP_SERIES_MOST = 32 };
 
@@ -32,6 +33,7 @@ typedef struct {
         bool is_quick;
     } snapshots[HEAP_SERIES_MOST];
     heap_series_rows types, holders;
+    heap_sites sites; /* of all recordings that have allocations too */
 } heap_series;
 
 void heap_series_init(heap_series *s);
@@ -45,6 +47,8 @@ static inline int64_t heap_series_growth(const heap_series *s, const uint64_t *v
 {
     return (int64_t)(values[s->count - 1] - values[0]);
 }
+/* Whether objects of the type take more in the last snapshot than in the first. */
+bool heap_series_has_grown(const heap_series *s, const char *type);
 /* More bytes, and no fewer objects, in every snapshot than in the one before; of three or more
  * only.
  */

@@ -181,8 +181,8 @@ typedef struct {
     uint64_t memory_limit;
 } model;
 
-/* Reads the whole recording. `memory_limit` bytes bound the model's size (0 = 8 GiB): a small
- * hostile file can unpack to a lot. On failure nothing is left to free. */
+/* Reads the whole recording. `memory_limit` bytes bound the model's size (0 = what is left, 8 GiB
+ * at most): a small hostile file can unpack to a lot. On failure nothing is left to free. */
 int model_load(recording_file *file, uint64_t memory_limit, model *m, error *e);
 /* Opens, loads and closes. */
 int model_load_path(const char *path, uint64_t memory_limit, model *m, error *e);

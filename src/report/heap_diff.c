@@ -117,6 +117,29 @@ static void put_rows(const heap_series *s, const heap_series_rows *rows, bool of
         sink_format(out, "%zu more changed (--top shows more)\n", left);
 }
 
+/* Where what has grown is allocated, if the recordings tell. */
+static void put_sites(const heap_series *s, size_t top, sink *out)
+{
+    size_t shown = 0;
+
+    for (size_t i = 0; i < s->sites.count && shown < top; i++) {
+        const heap_site *site = &s->sites.items[i];
+        char text[REPORT_AMOUNT_SIZE];
+
+        if (!heap_series_has_grown(s, site->type))
+            continue;
+        if (shown++ == 0)
+            sink_format(out, "\n%12s %12s  %s\n", site->alive ? "alive" : "allocated", "objects",
+                        site->alive ? "of what was sampled: type, allocated at"
+                                    : "type, allocated at");
+        sink_format(out, "%12s %12.0f  ", report_amount(site->bytes, "bytes", text), site->objects);
+        heap_report_clean(out, site->type);
+        sink_text(out, ", ");
+        heap_report_clean(out, site->place);
+        sink_char(out, '\n');
+    }
+}
+
 int heap_report_diff(heap_series *s, const heap *last, size_t top, sink *out, error *e)
 {
     const size_t end = s->count - 1;
@@ -145,6 +168,7 @@ int heap_report_diff(heap_series *s, const heap *last, size_t top, sink *out, er
         sink_char(out, '\n');
         put_rows(s, &s->holders, false, top, out);
     }
+    put_sites(s, top, out);
     return 0;
 }
 
@@ -177,6 +201,26 @@ static void json_rows(const heap_series *s, const heap_series_rows *rows, bool o
         json_put_u64(j, of_types ? "bytes_after" : "retained_after", row->bytes[s->count - 1]);
         if (s->count >= 3)
             json_put_bool(j, "grows_every_time", heap_series_rises(s, row));
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+static void json_sites(const heap_series *s, size_t top, json *j)
+{
+    json_begin_array_at(j, "sites");
+    for (size_t i = 0, shown = 0; i < s->sites.count && shown < top; i++) {
+        const heap_site *site = &s->sites.items[i];
+
+        if (!heap_series_has_grown(s, site->type))
+            continue;
+        shown++;
+        json_begin_object(j);
+        json_put_text(j, "type", site->type);
+        json_put_text(j, "place", site->place);
+        json_put_u64(j, "bytes", site->bytes);
+        json_put_u64(j, "objects", (uint64_t)(site->objects + 0.5));
+        json_put_bool(j, "alive", site->alive);
         json_end_object(j);
     }
     json_end_array(j);
@@ -228,5 +272,6 @@ int heap_report_diff_json(heap_series *s, const heap *last, size_t top, json *j,
     json_rows(s, &s->types, true, top, j);
     if (has_retained(s))
         json_rows(s, &s->holders, false, top, j);
+    json_sites(s, top, j);
     return json_leaks(s, last, j, e);
 }
