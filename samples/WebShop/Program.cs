@@ -10,6 +10,7 @@
 // Options: --seconds S.
 using System;
 using System.Collections.Generic;
+using System.Diagnostics.Metrics;
 using System.Linq;
 using System.Net.Http;
 using System.Runtime.CompilerServices;
@@ -61,6 +62,16 @@ namespace WebShop
 
         private static readonly HttpClient Client = new HttpClient();
 
+        private static readonly Meter Meter = new Meter("Shop");
+        private static readonly Counter<long> Lookups =
+            Meter.CreateCounter<long>("shop.lookups", "{lookup}", "products asked for");
+        private static readonly Histogram<double> Sorted =
+            Meter.CreateHistogram<double>("shop.sorted", "{number}", "numbers sorted at once");
+        private static readonly UpDownCounter<int> Waiting =
+            Meter.CreateUpDownCounter<int>("shop.waiting", "{request}", "requests in /wait");
+        private static readonly ObservableGauge<int> Offered =
+            Meter.CreateObservableGauge("shop.offered", () => Products.Count, "{product}");
+
         public static void Map(WebApplication app)
         {
             app.MapGet("/health", () => "ok");
@@ -77,6 +88,7 @@ namespace WebShop
         {
             Product? product = Products.Find(p => p.Id == id);
 
+            Lookups.Add(1, new KeyValuePair<string, object?>("found", product is not null));
             return product is null ? Results.NotFound() : Results.Ok(product);
         }
 
@@ -92,6 +104,7 @@ namespace WebShop
                 numbers[i] = (int)(seed >> 8);
             }
             Array.Sort(numbers);
+            Sorted.Record(numbers.Length);
             return numbers[numbers.Length / 2];
         }
 
@@ -140,7 +153,15 @@ namespace WebShop
 
         private static async Task<string> WaitAsync(int ms)
         {
-            await Task.Delay(ms);
+            Waiting.Add(1);
+            try
+            {
+                await Task.Delay(ms);
+            }
+            finally
+            {
+                Waiting.Add(-1);
+            }
             return "waited";
         }
     }

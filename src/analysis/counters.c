@@ -20,7 +20,7 @@ static void add(counters_item *item, double value)
 
 static counters_item *find(counters_summary *c, const counters_item *row)
 {
-    uint32_t key[2] = {row->provider, row->name};
+    uint32_t key[3] = {row->provider, row->name, row->tags};
     uint64_t *place = table_text_at(&c->index, (const char *)key, sizeof key, 0);
 
     if (place == NULL)
@@ -39,6 +39,7 @@ int counters_summarise(const model *m, const model_table *table, counters_summar
     const model_column *provider = groups_column(m, table, "provider", RECORDING_STRING_ID);
     const model_column *name = groups_column(m, table, "name", RECORDING_STRING_ID);
     const model_column *title = groups_column(m, table, "title", RECORDING_STRING_ID);
+    const model_column *tags = groups_column(m, table, "tags", RECORDING_STRING_ID);
     const model_column *unit = groups_column(m, table, "unit", RECORDING_STRING_ID);
     const model_column *kind = groups_column(m, table, "kind", RECORDING_U64);
     const model_column *value = groups_column(m, table, "value", RECORDING_F64);
@@ -50,6 +51,7 @@ int counters_summarise(const model *m, const model_table *table, counters_summar
             .name = (uint32_t)groups_cell(name, i, 0),
             .title = (uint32_t)groups_cell(title, i, 0),
             .unit = (uint32_t)groups_cell(unit, i, 0),
+            .tags = (uint32_t)groups_cell(tags, i, 0),
             .kind = (uint32_t)groups_cell(kind, i, 0),
         };
         counters_item *item = find(result, &row);

@@ -1,6 +1,6 @@
 /*
- * counters: the values of counters put together by series (provider, name). Works on the
- * table `counters`; columns that are missing count as 0.
+ * counters: the values of counters put together by series (provider, name, tags). Works on the
+ * tables `counters` and `meters`; columns that are missing count as 0.
  */
 #ifndef CLARINET_ANALYSIS_COUNTERS_H
 #define CLARINET_ANALYSIS_COUNTERS_H
@@ -11,7 +11,7 @@
 enum { COUNTERS_SUMMARY_INCREASE = 1 }; /* of `kind`: grew by so much in an interval */
 
 typedef struct {
-    uint32_t provider, name, title, unit; /* strings */
+    uint32_t provider, name, title, unit, tags; /* strings */
     uint32_t kind;
     uint64_t count;
     double sum;

@@ -135,6 +135,10 @@ static const catalogue_parameter JIT[] = {
 static const catalogue_parameter COUNTERS[] = {
     {"interval", CATALOGUE_DURATION, "1s", 100000000, UINT64_C(3600000000000), NULL,
      "time between two values of a counter"},
+    {"meters", CATALOGUE_TEXT, "", 0, 0, NULL,
+     "also instruments of these meters, apart by commas: a meter's name, or METER\\INSTRUMENT; of "
+     "a "
+     "running process"},
     END_OF_PARAMETERS,
 };
 

@@ -5,9 +5,10 @@
 
 #include "analysis/array.h"
 #include "base/memory.h"
+#include "recording/tables.h"
 
-/* Columns as the profiler writes them (docs/profilers/counters.md). */
-enum { TIME, PROVIDER, NAME, TITLE, UNIT, KIND, INTERVAL, VALUE, COLUMNS };
+/* Columns as they are written (docs/profilers/counters.md). */
+enum { TABLES_METERS(TABLES_CELL) COLUMNS, OF_COUNTERS = TAGS };
 
 const char *counters_kind_name(unsigned kind)
 {
@@ -54,19 +55,22 @@ static void take_tables(counters_live *c, reader *r)
     recording_column_head column;
 
     while (recording_next_table(r, &table)) {
-        bool is_ours = is_text(table.name, "counters") && table.column_count == COLUMNS;
+        bool is_ours = is_text(table.name, "counters") && table.column_count == OF_COUNTERS;
+        bool is_meters = is_text(table.name, "meters") && table.column_count == COLUMNS;
 
         for (uint64_t i = 0; i < table.column_count && recording_next_column(r, &column); i++)
-            if (is_ours)
+            if (is_ours || is_meters)
                 c->types[i] = (uint8_t)column.type;
         if (is_ours && !reader_failed(r))
             c->table = table.id;
+        if (is_meters && !reader_failed(r))
+            c->meters = table.id;
     }
 }
 
 static counters_series *find_series(counters_live *c, const uint64_t *cells)
 {
-    uint64_t key[2] = {cells[PROVIDER], cells[NAME]};
+    uint64_t key[3] = {cells[PROVIDER], cells[NAME], cells[TAGS]};
     uint64_t *place = table_text_at(&c->index, (const char *)key, sizeof key, 0);
 
     if (place == NULL)
@@ -79,6 +83,7 @@ static counters_series *find_series(counters_live *c, const uint64_t *cells)
             .name = text_of(c, cells[NAME]),
             .title = text_of(c, cells[TITLE]),
             .unit = text_of(c, cells[UNIT]),
+            .tags = text_of(c, cells[TAGS]),
             .kind = (unsigned)cells[KIND],
         };
         *place = c->count;
@@ -106,14 +111,17 @@ void counters_live_feed(counters_live *c, const recording_chunk *chunk)
 {
     reader r = reader_of(chunk->payload, chunk->length);
     uint64_t previous[COLUMNS] = {0};
-    uint64_t cells[COLUMNS];
+    uint64_t cells[COLUMNS] = {0};
+    uint64_t table;
 
     if (chunk->kind == RECORDING_STRING)
         take_strings(c, &r);
     else if (chunk->kind == RECORDING_TABLE)
         take_tables(c, &r);
-    else if (chunk->kind == RECORDING_ROWS && c->table != 0 && reader_varint(&r) == c->table)
-        while (recording_next_row(&r, c->types, COLUMNS, previous, cells))
+    else if (chunk->kind == RECORDING_ROWS && (table = reader_varint(&r)) != 0 &&
+             (table == c->table || table == c->meters))
+        while (recording_next_row(&r, c->types, table == c->table ? OF_COUNTERS : COLUMNS, previous,
+                                  cells))
             take_row(c, cells);
 }
 

@@ -1,6 +1,6 @@
 /*
  * counters_live: the values of the profiler `counters`, taken out of the agent's chunks as they
- * come, by series (provider, name). Thread rules: one thread at a time.
+ * come, by series (provider, name, tags). Thread rules: one thread at a time.
  */
 #ifndef CLARINET_CLI_COUNTERS_LIVE_H
 #define CLARINET_CLI_COUNTERS_LIVE_H
@@ -27,6 +27,7 @@ typedef struct {
     const char *name;
     const char *title;
     const char *unit;
+    const char *tags; /* "a=b,c=d"; "" = none */
     unsigned kind;
     double sum;
     counters_value *values;
@@ -44,6 +45,7 @@ typedef struct {
     size_t text_capacity;
     table_text index; /* of series */
     uint64_t table;   /* id of the table; 0 = not seen */
+    uint64_t meters;  /* the same */
     uint8_t types[16];
     size_t columns;
     /* Called for every value; may be NULL. */

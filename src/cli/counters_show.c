@@ -10,7 +10,7 @@
 
 void counters_show_csv_head(FILE *out)
 {
-    fputs("time_s,provider,counter,kind,value,unit\n", out);
+    fputs("time_s,provider,counter,kind,value,unit,tags\n", out);
 }
 
 static void put_csv_text(FILE *out, const char *text)
@@ -36,6 +36,8 @@ void counters_show_csv(FILE *out, const counters_series *s, const counters_value
     put_csv_text(out, s->name);
     fprintf(out, ",%s,%.15g,", counters_kind_name(s->kind), v->value);
     put_csv_text(out, s->unit);
+    fputc(',', out);
+    put_csv_text(out, s->tags);
     fputc('\n', out);
 }
 
@@ -99,6 +101,8 @@ static void json_series(json *j, const counters_series *s)
     json_put_text(j, "name", s->name);
     json_put_text(j, "title", s->title);
     json_put_text(j, "unit", s->unit);
+    if (s->tags[0] != '\0')
+        json_put_text(j, "tags", s->tags);
     json_put_text(j, "kind", counters_kind_name(s->kind));
     json_begin_array_at(j, "values");
     for (size_t i = 0; i < s->count; i++) {
@@ -136,11 +140,16 @@ int counters_show_json(int descriptor, const counters_live *c, error *e)
 /* ---- Prometheus ---- */
 
 /* Letters, digits and _ only, beginning with a letter. */
+static void put_part(buffer *out, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        buffer_append_char(
+            out, isalnum((unsigned char)text[i]) ? (char)tolower((unsigned char)text[i]) : '_');
+}
+
 static void put_identifier(buffer *out, const char *text)
 {
-    for (; *text != '\0'; text++)
-        buffer_append_char(out, isalnum((unsigned char)*text) ? (char)tolower((unsigned char)*text)
-                                                              : '_');
+    put_part(out, text, strlen(text));
 }
 
 static void put_metric_name(buffer *out, const counters_series *s)
@@ -153,18 +162,66 @@ static void put_metric_name(buffer *out, const counters_series *s)
         buffer_append_text(out, "_total");
 }
 
+/* The tags as labels: {route="/orders",quantile="0.5"}. */
+static void put_labels(buffer *out, const char *tags)
+{
+    const char *at = tags;
+
+    while (*at != '\0') {
+        size_t name = strcspn(at, "=,");
+        size_t value = at[name] == '=' ? strcspn(at + name + 1, ",") : 0;
+
+        buffer_append_char(out, at == tags ? '{' : ',');
+        put_part(out, at, name);
+        buffer_append_text(out, "=\"");
+        at += name + (at[name] == '=');
+        for (size_t i = 0; i < value; i++) {
+            if (at[i] == '\\' || at[i] == '"')
+                buffer_append_char(out, '\\');
+            buffer_append_char(out, at[i] == '\n' ? ' ' : at[i]);
+        }
+        at += value + (at[value] == ',');
+        buffer_append_char(out, '"');
+    }
+    if (at != tags)
+        buffer_append_char(out, '}');
+}
+
+static bool is_same_metric(const counters_series *a, const counters_series *b)
+{
+    return a->count != 0 && b->count != 0 && strcmp(a->provider, b->provider) == 0 &&
+           strcmp(a->name, b->name) == 0;
+}
+
+/* A metric's type is told once, before the first of its series. */
+static bool is_first(const counters_live *c, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (is_same_metric(&c->series[i], &c->series[index]))
+            return false;
+    return true;
+}
+
 void counters_show_prometheus(buffer *out, const counters_live *c)
 {
     for (size_t i = 0; i < c->count; i++) {
         const counters_series *s = &c->series[i];
 
-        if (s->count == 0)
+        if (s->count == 0 || !is_first(c, i))
             continue;
         buffer_append_text(out, "# TYPE ");
         put_metric_name(out, s);
         buffer_append_text(out, s->kind == COUNTERS_INCREASE ? " counter\n" : " gauge\n");
-        put_metric_name(out, s);
-        buffer_format(out, " %.15g\n",
-                      s->kind == COUNTERS_INCREASE ? s->sum : s->values[s->count - 1].value);
+        for (size_t k = i; k < c->count; k++) {
+            const counters_series *one = &c->series[k];
+
+            if (!is_same_metric(one, s))
+                continue;
+            put_metric_name(out, one);
+            put_labels(out, one->tags);
+            buffer_format(out, " %.15g\n",
+                          one->kind == COUNTERS_INCREASE ? one->sum
+                                                         : one->values[one->count - 1].value);
+        }
     }
 }

@@ -20,7 +20,8 @@ typedef enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_PROMETHEUS } format;
 typedef struct {
     const char *target;
     const char *interval;
-    const char *file; /* -o; NULL = a temporary one */
+    const char *meters; /* NULL = none */
+    const char *file;   /* -o; NULL = a temporary one */
     format format;
     uint64_t duration_ns;
     bool listens;
@@ -111,6 +112,8 @@ static int parse(int argc, char **argv, request *q, error *e)
             code = catalogue_parse_duration(optarg, &q->duration_ns, e);
         else if (option == 'i')
             q->interval = optarg;
+        else if (option == 'm')
+            q->meters = optarg;
         else if (option == 'f')
             code = take_format(optarg, &q->format, e);
         else if (option == 'j')
@@ -139,6 +142,8 @@ static int record(request *q, const char *file, error *e)
 
     if (code == 0 && q->interval != NULL)
         code = catalogue_set(&selection, "counters", "interval", q->interval, e);
+    if (code == 0 && q->meters != NULL)
+        code = catalogue_set(&selection, "counters", "meters", q->meters, e);
     if (code != 0)
         return code;
     session.selection = &selection;

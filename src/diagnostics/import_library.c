@@ -14,6 +14,7 @@
 #include "clr/counter_events.h"
 #include "clr/http_events.h"
 #include "diagnostics/import_private.h"
+#include "diagnostics/meter_events.h"
 #include "recording/tables.h"
 
 enum { MOST_BYTES = 2048 };
@@ -104,6 +105,42 @@ static void take_counter(event_import *i, const nettrace_event *event, uint64_t 
     import_put_row(i, IMPORT_COUNTERS, cells);
 }
 
+/* ---- meters ---- */
+
+typedef struct {
+    event_import *i;
+    uint64_t time;
+} meter_context;
+
+static uint64_t text_id(event_import *i, const char *text)
+{
+    return import_string(&i->names, text, strlen(text));
+}
+
+static void put_meter(void *context, const meter_value *value)
+{
+    enum { TABLES_METERS(TABLES_CELL) COLUMNS };
+    meter_context *c = context;
+    uint64_t cells[COLUMNS] = {[TIME] = c->time, [KIND] = value->kind};
+
+    cells[PROVIDER] = text_id(c->i, value->meter);
+    cells[NAME] = text_id(c->i, value->name);
+    cells[TITLE] = text_id(c->i, value->title);
+    cells[UNIT] = text_id(c->i, value->unit);
+    cells[TAGS] = text_id(c->i, value->tags);
+    memcpy(&cells[VALUE], &value->value, sizeof value->value);
+    import_put_row(c->i, IMPORT_METERS, cells);
+}
+
+static void take_meter(event_import *i, const nettrace_event *event, uint64_t time)
+{
+    meter_context c = {i, time};
+
+    if (!meter_events_read(event->metadata->event_id,
+                           reader_of(event->payload, event->payload_length), put_meter, &c))
+        i->not_understood++;
+}
+
 /* ---- requests ---- */
 
 static bool kind_of(const nettrace_metadata *event, uint32_t *kind)
@@ -147,6 +184,8 @@ void import_take_library_event(event_import *i, const nettrace_event *event, uin
 
     if (text_equal(event->metadata->name, "EventCounters")) {
         take_counter(i, event, time);
+    } else if (text_equal(event->metadata->provider, METER_EVENTS_PROVIDER)) {
+        take_meter(i, event, time);
     } else if (kind_of(event->metadata, &kept.id)) {
         kept.activity = number_of(event->activity);
         kept.related = number_of(event->related_activity);

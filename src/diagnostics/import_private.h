@@ -21,6 +21,7 @@ typedef enum {
     IMPORT_PAUSES,
     IMPORT_REQUESTS,
     IMPORT_COUNTERS,
+    IMPORT_METERS,
     IMPORT_TABLES
 } import_table;
 

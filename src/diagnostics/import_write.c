@@ -23,6 +23,7 @@ static const recording_column COLLECTIONS[] = {TABLES_COLLECTIONS(TABLES_COLUMN)
 static const recording_column PAUSES[] = {TABLES_PAUSES(TABLES_COLUMN)};
 static const recording_column REQUESTS[] = {TABLES_REQUESTS(TABLES_COLUMN)};
 static const recording_column COUNTERS[] = {TABLES_COUNTERS(TABLES_COLUMN)};
+static const recording_column METERS[] = {TABLES_METERS(TABLES_COLUMN)};
 
 #define TABLE(name, profiler, columns)                                                             \
     {                                                                                              \
@@ -39,6 +40,7 @@ const recording_table IMPORT_TABLE[IMPORT_TABLES] = {
     [IMPORT_PAUSES] = TABLE("pauses", "pauses", PAUSES),
     [IMPORT_REQUESTS] = TABLE("requests", "http", REQUESTS),
     [IMPORT_COUNTERS] = TABLE("counters", "counters", COUNTERS),
+    [IMPORT_METERS] = TABLE("meters", "counters", METERS),
 };
 
 /* Days since 1970 of a day of the Gregorian calendar. */
@@ -122,6 +124,8 @@ static void put_infos(const event_import *i, buffer *out)
 /* Whether rows of this table are to be written, and so its profiler named, even with none. */
 static bool is_asked_for(const event_import *i, import_table table, const import_wishes *wishes)
 {
+    if (table == IMPORT_METERS && i->tables[table].count == 0)
+        return false;
     if (wishes != NULL) {
         for (size_t k = 0; k < wishes->count; k++)
             if (text_equal(IMPORT_TABLE[table].profiler, wishes->profilers[k]))
@@ -150,6 +154,8 @@ static void put_table(event_import *i, import_table table, const import_wishes *
     recording_end_chunk(out, chunk);
     buffer_append(out, t->out.data, t->out.length);
     buffer_free(&t->out);
+    if (table == IMPORT_METERS && is_asked_for(i, IMPORT_COUNTERS, wishes))
+        return; /* its profiler is named already */
     chunk = recording_begin_chunk(out, RECORDING_PROFILER, 0);
     recording_put_profiler(out, profiler, RECORDING_STARTED, 0, "", NULL, 0);
     recording_put_profiler(out, profiler, RECORDING_STOPPED, end, "", NULL, 0);

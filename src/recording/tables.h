@@ -128,6 +128,9 @@
     X(INTERVAL, RECORDING_U64, "interval", "ns")                                                   \
     X(VALUE, RECORDING_F64, "value", "")
 
+/* The same, and what tells series of one name apart. */
+#define TABLES_METERS(X) TABLES_COUNTERS(X) X(TAGS, RECORDING_STRING_ID, "tags", "")
+
 #define TABLES_HEAP_TYPES(X)                                                                       \
     X(NUMBER, RECORDING_U64, "number", "")                                                         \
     X(CLASS, RECORDING_U64, "class", "")                                                           \

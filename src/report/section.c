@@ -24,6 +24,7 @@ const report_section REPORT_SECTIONS[] = {
     {"compilations", NULL, section_jit_markdown, section_jit_json},
     {"inlining", NULL, section_inlining_markdown, section_inlining_json},
     {"counters", NULL, section_counters_markdown, section_counters_json},
+    {"meters", NULL, section_counters_markdown, section_counters_json},
     {"pauses", NULL, section_pauses_markdown, section_pauses_json},
     {"requests", NULL, section_requests_markdown, section_requests_json},
     {"heap_fields", NULL, section_nothing_markdown, section_nothing_json},

@@ -1,5 +1,6 @@
 /* section_counters: what counters said, in words and as data. */
 #include "analysis/counters.h"
+#include "base/text.h"
 #include "report/section.h"
 
 static void put_item(const section *s, const counters_item *item)
@@ -24,7 +25,8 @@ int section_counters_markdown(const section *s)
 
     if (code != 0)
         return code;
-    sink_text(s->out, "## Counters\n\n");
+    sink_format(s->out, "## %s\n\n",
+                text_equal(model_text(s->m, s->table->name), "meters") ? "Meters" : "Counters");
     if (x.count == 0)
         sink_text(s->out, "None was published.\n");
     else
@@ -54,6 +56,8 @@ int section_counters_json(const section *s, json *j)
         json_put_text(j, "name", model_text(s->m, item->name));
         json_put_text(j, "title", model_text(s->m, item->title));
         json_put_text(j, "unit", model_text(s->m, item->unit));
+        if (item->tags != 0)
+            json_put_text(j, "tags", model_text(s->m, item->tags));
         json_put_text(j, "kind", KINDS[item->kind < 2 ? item->kind : 0]);
         json_put_u64(j, "count", item->count);
         json_put_f64(j, "sum", item->sum);

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "clr/http_events.h"
+#include "diagnostics/meter_events.h"
 
 enum { SAMPLING_MAJOR = 10 }; /* the first .NET that samples allocations by itself */
 #define NO_KEYWORDS         (UINT64_C(1) << 40)
@@ -64,7 +65,15 @@ static void add_counters(port_providers *p, const catalogue_selected *item)
     static const char *const SOURCES[] = {"System.Runtime", "Microsoft.AspNetCore.Hosting",
                                           "Microsoft-AspNetCore-Server-Kestrel", "System.Net.Http"};
     uint64_t interval = catalogue_number(item, "interval");
+    const char *meters = catalogue_text(item, "meters");
+    buffer filter;
 
+    /* before the counters: 8.0 can lock up when they are published while this is switched on */
+    if (meters[0] != '\0') {
+        buffer_fix(&filter, p->meters, sizeof p->meters);
+        meter_events_append_filter(&filter, meters, interval);
+        add(p, METER_EVENTS_PROVIDER, METER_EVENTS_KEYWORDS, 4, p->meters);
+    }
     snprintf(p->interval, sizeof p->interval, "EventCounterIntervalSec=%u.%03u",
              (unsigned)(interval / 1000000000), (unsigned)(interval / 1000000 % 1000));
     for (size_t i = 0; i < sizeof SOURCES / sizeof *SOURCES; i++)

@@ -8,7 +8,7 @@
 #include "catalogue/catalogue.h"
 #include "diagnostics/eventpipe.h"
 
-enum { PORT_PROVIDERS = 8 };
+enum { PORT_PROVIDERS = 10 };
 
 typedef struct {
     eventpipe_provider items[PORT_PROVIDERS];
@@ -16,6 +16,7 @@ typedef struct {
     bool with_messages; /* of exceptions */
     bool with_heap;     /* a heap dump comes at once */
     char interval[64];  /* of counters, as the sources' filter */
+    char meters[CATALOGUE_MAX_TEXT + 160];
 } port_providers;
 
 bool port_providers_know(const char *profiler);

@@ -54,6 +54,19 @@ static void append(recorder *r, const buffer *chunks)
         file_failed(r, &e);
 }
 
+void recorder_append_own(recorder *r, const buffer *chunks)
+{
+    recording_chunk chunk;
+
+    append(r, chunks);
+    for (size_t at = 0; r->options->enough != NULL && at < chunks->length &&
+                        recording_take_chunk(chunks->data + at, chunks->length - at, &chunk) ==
+                            RECORDING_CHUNK_WHOLE;
+         at += chunk.whole)
+        if (r->options->enough(r->options->context, &chunk) && !r->stopping)
+            recorder_stop(r, "stopped");
+}
+
 static void put_number(buffer *out, const char *key, uint64_t value)
 {
     char text[24];

@@ -83,6 +83,8 @@ void recorder_round(recorder *r, int extra);
 bool recorder_knows(const recorder *r, int process_id);
 /* Everything has ended or everything is told to stop and has. */
 bool recorder_is_done(const recorder *r);
+/* Whole chunks that the tool made itself while recording; they are shown to who looks on. */
+void recorder_append_own(recorder *r, const buffer *chunks);
 /* Begins the end: STOP to all. */
 void recorder_stop(recorder *r, const char *reason);
 /* No further processes are taken. */

@@ -5,6 +5,7 @@
 
 #include "base/os.h"
 #include "session/attach.h"
+#include "session/meters.h"
 #include "session/port.h"
 #include "session/recorder.h"
 
@@ -43,6 +44,17 @@ static bool has_only_port(const diagnostics_process *process)
            process->address.path[0] != '\0';
 }
 
+static void take_meters(recorder *r, meters *m)
+{
+    buffer chunks = BUFFER_EMPTY;
+
+    if (m == NULL)
+        return;
+    meters_take(m, r->stopping ? 0 : r->started_ns, &chunks);
+    recorder_append_own(r, &chunks);
+    buffer_free(&chunks);
+}
+
 static int record_by_agent(const session_options *options, const diagnostics_process *process,
                            session_result *result, bool *unloadable, error *e)
 {
@@ -50,6 +62,7 @@ static int record_by_agent(const session_options *options, const diagnostics_pro
     control_welcome welcome;
     bool main_place = false;
     recorder *r = recorder_create(options, result, e);
+    meters *m = NULL;
     int code;
 
     if (r == NULL)
@@ -57,7 +70,9 @@ static int record_by_agent(const session_options *options, const diagnostics_pro
     for (size_t i = 0; i < options->selection->count; i++)
         main_place =
             main_place || (options->selection->items[i].profiler->where & CATALOGUE_MAIN) != 0;
-    code = attach_open(process, options->library, main_place, &link, &welcome, unloadable, e);
+    code = meters_open(process, options->selection, &m, e);
+    if (code == 0)
+        code = attach_open(process, options->library, main_place, &link, &welcome, unloadable, e);
     if (code == 0) {
         peer *p = recorder_add(r, link, true, process->process_id);
 
@@ -67,12 +82,17 @@ static int record_by_agent(const session_options *options, const diagnostics_pro
             recorder_start(r, p);
     }
     if (code != 0) {
+        meters_close(m);
         recorder_abandon(r);
         return code;
     }
     do {
-        recorder_round(r, -1);
+        recorder_round(r, meters_descriptor(m));
+        take_meters(r, m);
     } while (!recorder_is_done(r));
+    if (meters_trouble(m)[0] != '\0' && result->trouble.code == 0)
+        error_set(&result->trouble, ERROR_BUSY, "%s", meters_trouble(m));
+    meters_close(m);
     if (!result->total.started) {
         /* the agent refused, or the process ended before anything was recorded */
         *e = result->trouble;

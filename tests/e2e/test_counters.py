@@ -4,9 +4,13 @@ import csv
 import io
 import re
 import signal
+import threading
 import time
 import urllib.error
 import urllib.request
+
+from conftest import wait_until
+from test_requests import connection
 
 
 def by_name(rows):
@@ -102,3 +106,59 @@ def test_bad_requests_say_what_to_do(clarinet):
                              (("counters", "--interval", "1ns", "1"), "interval")):
         done = clarinet(*arguments)
         assert done.code == 2 and words in done.err, done
+
+
+class Lines:
+    """The values that a running `counters -f csv` prints, added up by series."""
+
+    def __init__(self, stream):
+        self.sums, self.last = {}, {}
+        self.thread = threading.Thread(target=self.read, args=(stream,), daemon=True)
+        self.thread.start()
+
+    def read(self, stream):
+        for row in csv.DictReader(stream):
+            key = row["counter"], row["tags"]
+            self.sums[key] = self.sums.get(key, 0) + float(row["value"])
+            self.last[key] = row
+
+
+def test_meters_of_libraries_and_of_the_program(web_service, clarinet):
+    with connection(web_service.url) as get:
+        assert get("/products/1")[0] == 200  # its meters are made by now
+    tool = clarinet.start("counters", "--meters", "Shop,Microsoft.AspNetCore.Hosting", "--interval",
+                          "250ms", "-f", "csv", "-o", "out.clarinet", web_service.pid)
+    lines = Lines(tool.stdout)
+    wait_until(lambda: ("shop.offered", "") in lines.last)  # from now on everything is counted
+    with connection(web_service.url) as get:
+        for product in range(1, 8):
+            assert get(f"/products/{product}")[0] == 200
+        assert [get("/products/100000")[0] for _ in range(3)] == [404] * 3
+        assert get("/sort", n=1000)[0] == 200
+        assert get("/wait", ms=1)[0] == 200
+    wait_until(lambda: lines.sums.get(("shop.lookups", "found=True")) == 7)
+    wait_until(lambda: lines.sums.get(("shop.lookups", "found=False")) == 3)
+    wait_until(lambda: lines.sums.get(("shop.sorted.count", "")) == 1)
+    wait_until(lambda: lines.sums.get(("shop.sorted.sum", "")) == 1000)
+    wait_until(lambda: ("shop.waiting", "") in lines.last)
+
+    def is_served(status, count):
+        return sum(value for (name, tags), value in lines.sums.items()
+                   if name == "http.server.request.duration.count"
+                   and "http.route=/products/{id:int}" in tags
+                   and f"http.response.status_code={status}" in tags) == count
+
+    wait_until(lambda: is_served(200, 7) and is_served(404, 3))
+    wait_until(lambda: any(row["provider"] == "System.Runtime" and row["unit"] == "MB"
+                           for row in list(lines.last.values())))  # counters are there beside them
+    tool.send_signal(signal.SIGINT)
+    lines.thread.join(180)
+    assert tool.wait(180) == 0, tool.stderr.read()
+    assert web_service.finish() == 0, web_service
+    offered = lines.last[("shop.offered", "")]
+    assert (offered["provider"], offered["kind"], offered["unit"]) == ("Shop", "level", "{product}")
+    assert float(offered["value"]) == 100
+    assert lines.last[("shop.lookups", "found=True")]["kind"] == "increase"
+    assert lines.last[("shop.sorted", "quantile=0.5")]["kind"] == "level"
+    done = clarinet("report", "out.clarinet", "-f", "md")
+    assert "## Meters" in done.out and "`shop.lookups {found=True}`" in done.out, done
