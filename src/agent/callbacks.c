@@ -154,6 +154,18 @@ static void on_object_allocated(void *context, ObjectID object, ClassID class_id
     FORWARD(on_object_allocated, object, class_id);
 }
 
+static void on_managed_to_native(void *context, FunctionID function,
+                                 COR_PRF_TRANSITION_REASON reason)
+{
+    transitions_cross(context, function, true, reason == COR_PRF_TRANSITION_CALL);
+}
+
+static void on_native_to_managed(void *context, FunctionID function,
+                                 COR_PRF_TRANSITION_REASON reason)
+{
+    transitions_cross(context, function, false, reason == COR_PRF_TRANSITION_CALL);
+}
+
 static void on_suspend_finished(void *context)
 {
     agent *a = context;
@@ -255,4 +267,6 @@ const clr_profiler_callbacks AGENT_CALLBACKS = {
     .runtime_resume_finished = on_resume_finished,
     .runtime_thread_suspended = on_thread_suspended,
     .object_allocated = on_object_allocated,
+    .managed_to_unmanaged_transition = on_managed_to_native,
+    .unmanaged_to_managed_transition = on_native_to_managed,
 };

@@ -26,7 +26,9 @@
     X(wall)                                                                                        \
     X(exceptions)                                                                                  \
     X(gc)                                                                                          \
-    X(trace) X(threads) X(contention) X(heap) X(pauses) X(allocations) X(jit) X(counters) X(http)
+    X(trace)                                                                                       \
+    X(threads)                                                                                     \
+    X(contention) X(heap) X(pauses) X(allocations) X(jit) X(counters) X(http) X(transitions)
 
 enum {
 #define X(name) ENGINE_INDEX_##name,
@@ -115,6 +117,10 @@ typedef struct {
 } engine;
 
 extern const engine *const ENGINES[ENGINE_COUNT];
+
+/* profilers/transitions.c: every call between managed and native code and its return come here
+ * straight from the runtime. */
+void transitions_cross(agent *a, FunctionID function, bool to_native, bool is_call);
 
 /* What the agent keeps per engine. */
 typedef struct {

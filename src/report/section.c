@@ -23,6 +23,7 @@ const report_section REPORT_SECTIONS[] = {
     {"live", NULL, section_live_markdown, section_live_json},
     {"compilations", NULL, section_jit_markdown, section_jit_json},
     {"inlining", NULL, section_inlining_markdown, section_inlining_json},
+    {"transitions", NULL, section_transitions_markdown, section_transitions_json},
     {"counters", NULL, section_counters_markdown, section_counters_json},
     {"meters", NULL, section_counters_markdown, section_counters_json},
     {"pauses", NULL, section_pauses_markdown, section_pauses_json},

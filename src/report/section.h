@@ -56,6 +56,8 @@ int section_jit_markdown(const section *s);
 int section_jit_json(const section *s, json *j);
 int section_inlining_markdown(const section *s);
 int section_inlining_json(const section *s, json *j);
+int section_transitions_markdown(const section *s);
+int section_transitions_json(const section *s, json *j);
 int section_counters_markdown(const section *s);
 int section_counters_json(const section *s, json *j);
 int section_pauses_markdown(const section *s);
