@@ -246,6 +246,7 @@ namespace Fates
             CatchOther();
             CatchOtherInside();
             CatchAfterBusyBlock();
+            CatchAfterReplacingBlock();
         }
 
         private static void CatchOther()
@@ -311,6 +312,44 @@ namespace Fates
                 }
             }
             catch (RankException)
+            {
+            }
+        }
+
+        // A block on the way of the first replaces the second by a third, catches that and ends.
+        private static void CatchAfterReplacingBlock()
+        {
+            try
+            {
+                try
+                {
+                    throw new AccessViolationException("goes on as well");
+                }
+                finally
+                {
+                    ReplaceInBlock();
+                }
+            }
+            catch (AccessViolationException)
+            {
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void ReplaceInBlock()
+        {
+            try
+            {
+                try
+                {
+                    throw new RankException("is lost in the block");
+                }
+                finally
+                {
+                    Throw(new DataMisalignedException("takes the place in the block"));
+                }
+            }
+            catch (Exception)
             {
             }
         }

@@ -67,6 +67,12 @@ static void on_exception_unwind_leave(void *context)
     TO_EXCEPTIONS(on_exception_unwind, context);
 }
 
+static void on_exception_finally_enter(void *context, FunctionID function)
+{
+    (void)function;
+    TO_EXCEPTIONS(on_exception_finally_enter, context);
+}
+
 static void on_exception_finally_leave(void *context)
 {
     TO_EXCEPTIONS(on_exception_finally_leave, context);
@@ -249,6 +255,7 @@ const clr_profiler_callbacks AGENT_CALLBACKS = {
     .exception_search_filter_leave = on_exception_filter_leave,
     .exception_unwind_function_enter = on_exception_unwind_enter,
     .exception_unwind_function_leave = on_exception_unwind_leave,
+    .exception_unwind_finally_enter = on_exception_finally_enter,
     .exception_unwind_finally_leave = on_exception_finally_leave,
     .exception_catcher_enter = on_exception_caught,
     .thread_assigned_to_os_thread = on_thread_assigned,

@@ -90,6 +90,7 @@ typedef struct {
     void (*on_exception_filter_enter)(agent *a);
     void (*on_exception_filter_leave)(agent *a);
     void (*on_exception_unwind)(agent *a); /* the second pass enters or leaves a frame */
+    void (*on_exception_finally_enter)(agent *a);
     void (*on_exception_finally_leave)(agent *a);
     void (*on_exception_catcher_enter)(agent *a);
     void (*on_exception_caught)(agent *a, ObjectID object);

@@ -81,6 +81,7 @@ void catch_push(exception_catch *c, catch_thread *t, uint64_t number, uintptr_t 
     catch_entry *entry = &t->entries[depth % CATCH_DEPTH];
 
     atomic_store_explicit(&entry->number, number, memory_order_relaxed);
+    atomic_store_explicit(&entry->block, 0, memory_order_relaxed);
     atomic_store_explicit(&entry->outermost, outermost, memory_order_relaxed);
     atomic_store_explicit(&entry->frames_to_go, 0, memory_order_relaxed);
     atomic_store_explicit(&entry->level, depth, memory_order_relaxed);

@@ -26,6 +26,7 @@ enum { CATCH_THREADS = 1024, CATCH_DEPTH = 8 };
 
 typedef struct {
     atomic_uint_fast64_t number;  /* of the recorded exception, 0 = only counted, or a mark */
+    _Atomic uintptr_t block;      /* where the last finally block on its way ran; 0 = none did */
     _Atomic uintptr_t outermost;  /* FunctionID of the thread's outermost frame, 0 = not known */
     atomic_uint frames_to_go;     /* of that function; 0 = not asked yet */
     atomic_uint level;            /* depth at which this was put */

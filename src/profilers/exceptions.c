@@ -27,6 +27,7 @@
 #include "profilers/exceptions_private.h"
 
 enum {
+    BLOCK_SLACK = 512, /* bytes; a block inside another one runs further down the stack */
     MESSAGE_UNITS = 512,
     INNER_UNITS = 256,
     CLASS_NAME = 1024,
@@ -357,11 +358,35 @@ static void on_caught(agent *a)
     put_end(a, EXCEPTIONS_RECORD_DOUBT, atomic_load(&entry->number), 0);
 }
 
-static void on_finally_leave(agent *a)
+/* A place on the stack of the runtime that runs a block: the same at its end, deeper for a block
+ * that runs inside it. */
+static uintptr_t block_place(void)
+{
+    return (uintptr_t)__builtin_frame_address(0);
+}
+
+static void on_finally_enter(agent *a)
 {
     catch_thread *place;
     catch_entry *entry = open_exception(exceptions_state_of(a), &place);
 
+    if (entry != NULL)
+        atomic_store(&entry->block, block_place());
+}
+
+static void on_finally_leave(agent *a)
+{
+    exceptions_state *s = exceptions_state_of(a);
+    catch_thread *place;
+    catch_entry *entry = open_exception(s, &place);
+    uintptr_t block = entry != NULL ? block_place() - BLOCK_SLACK : 0;
+
+    /* the block of one whose way ended inside this block was left by another exception */
+    while (entry != NULL && atomic_load(&entry->doubtful) && atomic_load(&entry->block) != 0 &&
+           atomic_load(&entry->block) < block) {
+        catch_pop(&s->catch, place);
+        entry = catch_top(place);
+    }
     if (entry != NULL && atomic_exchange(&entry->doubtful, false))
         put_end(a, EXCEPTIONS_RECORD_GOES_ON, atomic_load(&entry->number), 0);
 }
@@ -500,6 +525,7 @@ const engine ENGINE_exceptions = {
     .on_exception_filter_enter = on_filter_enter,
     .on_exception_filter_leave = on_filter_leave,
     .on_exception_unwind = on_unwind,
+    .on_exception_finally_enter = on_finally_enter,
     .on_exception_finally_leave = on_finally_leave,
     .on_exception_catcher_enter = on_caught,
     .on_module_unloading = on_module_unloading,
