@@ -1,6 +1,7 @@
 """clarinet serve: the REST API against its description, sessions from start to report, and what a
 server must bear: wrong requests, wrong tokens, slow clients, its own end."""
 import email
+import gzip
 import http.client
 import http.server
 import io
@@ -410,6 +411,21 @@ def test_slow_clients_do_not_stop_it(serve):
 
 
 # ---- watching -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name, words", [
+    ("dotnet-trace-10.0.nettrace", b"Garbage collections"),
+    ("leaky-10.0.gcdump", b"LeakyCache.Entry"),
+])
+def test_what_other_tools_made_is_taken(serve, name, words):
+    server = serve()
+    with gzip.open(ROOT / "tests/unit/data" / f"{name}.gz") as file:
+        answer = server.ask("POST", f"/api/sessions/upload?name={name}", file.read())
+    assert answer.status == 201 and answer.json["name"] == name, answer
+    report = f"/api/sessions/{answer.json['id']}/report"
+    assert words in server.ask("GET", f"{report}?format=md").body
+    assert server.ask("GET", f"{report}?format=html").status == 200
+    assert server.end()[0] == 0
 
 
 class Receiver:

@@ -38,6 +38,13 @@ static const recording_column GC_COLUMNS[] = {
 };
 static const recording_table COLLECTIONS = {"collections", "gc", GC_COLUMNS, 5};
 
+static const recording_column LEAK_COLUMNS[] = {
+    {RECORDING_TIME, "time", ""},          {RECORDING_U64, "generation", ""},
+    {RECORDING_U64, "collected_size", ""}, {RECORDING_U64, "free", ""},
+    {RECORDING_U64, "gen2", ""},           {RECORDING_U64, "loh", ""},
+};
+static const recording_table LEAK = {"collections", "gc", LEAK_COLUMNS, 6};
+
 static void begin(buffer *b, const recording_table *const *tables, size_t count)
 {
     size_t chunk;
@@ -153,6 +160,65 @@ static void one_waiting_thread_is_nothing(void **state)
     assert_int_equal(found.count, 0);
     findings_free(&found);
     model_free(&m);
+}
+
+/* In MB: the generation, what it had after the collection, the room in that, the old generation. */
+typedef struct {
+    uint64_t generation, size, room, old;
+} left;
+
+/* "" when nothing is found. */
+static void expect_growth(const left *each, size_t count, const char *words)
+{
+    static const recording_table *const TABLES[] = {&LEAK};
+    buffer b = BUFFER_EMPTY;
+    recording_rows rows;
+    findings found;
+    model m;
+
+    begin(&b, TABLES, 1);
+    recording_rows_begin(&rows, &b, 0, 1, &LEAK);
+    for (size_t i = 0; i < count; i++) {
+        recording_rows_put(&rows, i * 1000 * MS);
+        recording_rows_put(&rows, each[i].generation);
+        recording_rows_put(&rows, each[i].size << 20);
+        recording_rows_put(&rows, each[i].room << 20);
+        recording_rows_put(&rows, each[i].old << 20);
+        recording_rows_put(&rows, 0);
+    }
+    assert_true(recording_rows_end(&rows));
+    judge(&b, 10, &m, &found);
+    assert_int_equal(found.count, words[0] != '\0');
+    if (found.count != 0) {
+        assert_string_equal(found.items[0].id, "leak-growth");
+        assert_non_null(strstr(found.items[0].statement, words));
+    }
+    findings_free(&found);
+    model_free(&m);
+}
+
+static void what_collections_leave_is_compared(void **state)
+{
+    const left grows[] = {{2, 20, 2, 0}, {0, 1, 0, 0}, {2, 24, 2, 0}, {2, 30, 0, 0}};
+    const left falls[] = {{2, 20, 0, 0}, {2, 30, 0, 0}, {2, 29, 0, 0}, {2, 60, 0, 0}};
+    const left little[] = {{2, 20, 0, 0}, {2, 21, 0, 0}, {2, 23, 0, 0}};
+    const left share[] = {{2, 900, 0, 0}, {2, 910, 0, 0}, {2, 920, 0, 0}};
+    const left room[] = {{2, 20, 0, 0}, {2, 30, 10, 0}, {2, 40, 20, 0}};
+    const left few[] = {{2, 20, 0, 0}, {2, 40, 0, 0}};
+    const left old[] = {{0, 1, 0, 10}, {1, 1, 0, 12}, {0, 1, 0, 12}, {1, 1, 0, 20},
+                        {0, 1, 0, 20}, {1, 1, 0, 24}, {0, 1, 0, 25}, {1, 1, 0, 26}};
+    const left taken[] = {{0, 1, 0, 10}, {1, 1, 0, 12}, {0, 1, 0, 12}, {1, 1, 0, 30},
+                          {0, 1, 0, 29}, {1, 1, 0, 34}, {0, 1, 0, 35}, {1, 1, 0, 36}};
+
+    (void)state;
+    expect_growth(grows, 4, "grew by 12.0 MB in 3.0 s, from 18.0 to 30.0 MB");
+    expect_growth(falls, 4, "");
+    expect_growth(little, 3, "");
+    expect_growth(share, 3, "");
+    expect_growth(room, 3, "");
+    expect_growth(few, 2, "");
+    expect_growth(old, 8, "the old generation grew by 16.0 MB");
+    expect_growth(taken, 8, "");
 }
 
 typedef struct {
@@ -325,6 +391,7 @@ int main(void)
         cmocka_unit_test(a_queue_is_contention_and_no_deadlock),
         cmocka_unit_test(one_waiting_thread_is_nothing),
         cmocka_unit_test(pauses_are_weighed),
+        cmocka_unit_test(what_collections_leave_is_compared),
         cmocka_unit_test(thresholds_and_baselines_decide),
         cmocka_unit_test(a_file_changes_thresholds),
         cmocka_unit_test(text_is_harmless),

@@ -110,7 +110,7 @@ async function showSessions() {
     const upload = el('input', {
         type: 'file',
         id: 'upload',
-        accept: '.clarinet',
+        accept: '.clarinet,.nettrace,.gcdump',
         on: {
             change: async () => {
                 const file = upload.files[0];
@@ -152,7 +152,7 @@ async function showSessions() {
             search,
             compare,
             el('span', { class: 'spring' }),
-            el('label', { for: 'upload', text: 'upload a recording' }),
+            el('label', { for: 'upload', text: 'upload a recording, .nettrace or .gcdump' }),
             upload,
         ),
         list,
