@@ -127,11 +127,15 @@ static void write_ready(import_heap *h)
 {
     while (h->node_next < h->node_count && !h->failed) {
         const import_node *node = &h->nodes[h->node_next];
+        uint32_t type;
 
         if (node->edges > h->edge_count - h->edge_next)
             break;
+        type = number_of(h, node->type);
+        if (h->failed)
+            break;
         if (node->address % 8 == 0)
-            heap_writer_put_object(&h->writer, node->address, number_of(h, node->type), node->size,
+            heap_writer_put_object(&h->writer, node->address, type, node->size,
                                    h->edges + h->edge_next, (size_t)node->edges);
         h->edge_next += (size_t)node->edges;
         h->node_next++;
