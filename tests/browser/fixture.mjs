@@ -25,7 +25,7 @@ export const files = {};
 /** Starts the browser and writes the reports. */
 export async function start() {
     await bench.start();
-    for (const kind of ['shop', 'two', 'diff', 'rich']) {
+    for (const kind of ['shop', 'two', 'diff', 'rich', 'events']) {
         files[kind] = bench.file(kind, KINDS[kind]());
     }
 }

@@ -556,7 +556,35 @@ export function richProcess() {
     return builder;
 }
 
+/** The shop as the event profilers see it: from 5 s on it allocates elsewhere, and waits. */
+export function eventsProcess() {
+    const builder = shopProcess();
+    const rows = { allocations: [], collections: [], pauses: [], waits: [], requests: [] };
+    const [early, late] = ['Early', 'Late'].map((name) =>
+        builder.stack(['Shop.Program.Main|Shop', `Shop.Orders.${name}.Allocate|Shop`]),
+    );
+    for (let t = 50_000; t < 1e7; t += 50_000) {
+        const stack = t < 5e6 ? early : late;
+        rows.allocations.push({ time: t, thread: 0, stack, bytes: t < 5e6 ? 1e6 : 4e6 });
+        rows.collections.push({ time: t, pause: 2000, gen0: 1e6, gen1: 2e6, gen2: t, loh: 0, poh: 0 });
+        rows.pauses.push({ time: t, thread: 0, stack: 0, weight: 2500 });
+        if (t >= 5e6) rows.waits.push({ time: t, thread: 0, stack, weight: 9000 });
+        rows.requests.push({ time: t, thread: 0, weight: 30000 });
+    }
+    const at = { time: 'time', thread: 'thread', stack: 'stack' };
+    const sizes = { gen0: 'u64', gen1: 'u64', gen2: 'u64', loh: 'u64', poh: 'u64' };
+    const table = (name, profiler, types, weight, unit) =>
+        builder.table(name, profiler, types, rows[name], weight, unit);
+    table('allocations', 'allocations', { ...at, bytes: 'u64' }, 'bytes', 'bytes');
+    table('collections', 'gc', { time: 'time', pause: 'duration', ...sizes }, 'pause', 'us');
+    table('pauses', 'pauses', { ...at, weight: 'duration' }, 'weight', 'us');
+    table('waits', 'contention', { ...at, weight: 'duration' }, 'weight', 'us');
+    table('requests', 'http', { time: 'time', thread: 'thread', weight: 'duration' }, 'weight', 'us');
+    return builder;
+}
+
 export const KINDS = {
+    events: () => report([eventsProcess().build()]),
     rich: () => report([richProcess().build()]),
     shop: () => report([shopProcess().build()], { findings: FINDINGS }),
     two: () =>

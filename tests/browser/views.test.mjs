@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { colourCount, matchPixels, pixel, settled, shot } from './browser.mjs';
-import { FLAME, ROW, bench, hash, on, rows, start, text } from './fixture.mjs';
+import { FLAME, ROW, bench, files, hash, on, rows, start, text } from './fixture.mjs';
 import { report } from './builder.mjs';
 import { FINDINGS, shopProcess } from './make_data.mjs';
 
@@ -141,6 +141,41 @@ describe('views', () => {
             await settled(page);
             assert.match(await hash(page), /from=48\d+&to=(59|60)\d+/);
             assert.match(await text(page, '.timeline-words'), /4\.8\d s to (5\.9|6\.0)\d s/);
+        }));
+
+    it('shows what the event profilers tell, and links it with all else', () =>
+        on('events', { hash: '#view=time&profile=allocations:allocations' }, async (page) => {
+            const label = await page.getAttribute('.chart-canvas', 'aria-label');
+            for (const title of [
+                'CPU in use, cores',
+                'Allocated a second',
+                'Heap after collections, by generation',
+                'Collections: pause',
+                'Pauses of all threads',
+                'Waited for locks a second',
+                'Requests a second',
+            ]) {
+                assert.ok(label.includes(title), `${title} in ${label}`);
+            }
+            await page.locator('.chart-canvas').scrollIntoViewIfNeeded();
+            const box = await page.locator('.chart-canvas').boundingBox();
+            await shot(page, 'time-events', { fullPage: true });
+            const y = Math.max(box.y + 60, 500); // not behind what stays at the top
+            await page.mouse.move(box.x + box.width * 0.7, y);
+            await page.mouse.down();
+            await page.mouse.move(box.x + box.width * 0.9, y);
+            await page.mouse.up();
+            await settled(page);
+            const range = (await hash(page)).match(/\b(from|to)=\d+/g).join('&');
+            assert.match(range, /from=\d+&to=\d+/);
+            for (const profile of ['allocations:allocations', 'waits:contention']) {
+                await page.goto(`${files.events}#view=methods&profile=${profile}&${range}`);
+                await page.reload();
+                await page.waitForSelector('.panel > .view');
+                await settled(page);
+                const list = (await rows(page, 'Methods')).join(' ');
+                assert.ok(list.includes('Late.Allocate') && !list.includes('Early'), list);
+            }
         }));
 
     it('maps whose code it is, in proportion', () =>

@@ -35,8 +35,12 @@ export class TimeView {
         const exceptions = process.table('exceptions');
         if (exceptions && exceptions.time && exceptions.rows > 0)
             panels.push(ratePanel(analysis, exceptions));
-        for (const table of otherTables(process))
-            if (table.time && table.rows > 0) panels.push(...numberPanels(analysis, table));
+        const others = otherTables(process).filter((table) => table.time && table.rows > 0);
+        for (const [name, panelOf] of KNOWN_PANELS)
+            for (const table of others)
+                if (table.name === name) panels.push(...panelOf(analysis, table));
+        for (const table of others)
+            if (!KNOWN_PANELS.has(table.name)) panels.push(...numberPanels(analysis, table));
         this.chart.show(
             {
                 span: Math.max(1, process.duration),
@@ -56,6 +60,76 @@ export class TimeView {
 /** Starts of `count` equal parts of the recording. */
 function partsOf(process, count) {
     return Float64Array.from({ length: count }, (_, i) => (i * process.duration) / count);
+}
+
+/**
+ * What the event profilers tell, each as one figure that says something, in the order of a person's
+ * questions. Their columns one by one are in the other tables.
+ */
+const KNOWN_PANELS = new Map([
+    ['allocations', (a, t) => [sumPanel(a, t, 'bytes', 'Allocated a second', bytes)]],
+    ['collections', collectionPanels],
+    ['pauses', (a, t) => [spanPanel(a, t, 'weight', 'Pauses of all threads')]],
+    ['waits', (a, t) => [sumPanel(a, t, 'weight', 'Waited for locks a second', duration)]],
+    ['requests', (a, t) => [sumPanel(a, t, null, 'Requests a second', shortNumber)]],
+    ['compilations', (a, t) => [sumPanel(a, t, 'weight', 'Compiling a second', duration)]],
+]);
+
+/** A column of a table added up over time, or its rows counted. */
+function sumPanel(analysis, table, column, title, text) {
+    const times = partsOf(analysis.process, PARTS);
+    const step = analysis.process.duration / PARTS;
+    const values = new Float64Array(PARTS);
+    const weights = column ? table.columns[column] : null;
+    for (const row of analysis.rowsOf(table, true)) {
+        const part = Math.min(PARTS - 1, Math.max(0, Math.floor(table.time[row] / step)));
+        values[part] += weights ? weights[row] : 1;
+    }
+    return {
+        title,
+        kind: 'stacked',
+        step,
+        text,
+        series: [{ name: title, times, values: values.map((sum) => sum * (1e6 / step)) }],
+    };
+}
+
+/** Sizes after each collection, by generation, and the pauses. */
+function collectionPanels(analysis, table) {
+    if (!table.columns.gen0) return numberPanels(analysis, table);
+    const rows = analysis.rowsOf(table, true);
+    const times = Float64Array.from(rows, (row) => table.time[row]);
+    const heap = {
+        title: 'Heap after collections, by generation',
+        kind: 'line',
+        text: bytes,
+        series: ['gen0', 'gen1', 'gen2', 'loh', 'poh']
+            .filter((name) => table.columns[name])
+            .map((name) => ({
+                name,
+                times,
+                values: Float64Array.from(rows, (row) => table.columns[name][row]),
+            })),
+    };
+    return [heap, spanPanel(analysis, table, 'pause', 'Collections: pause')];
+}
+
+/** When something lasted how long. */
+function spanPanel(analysis, table, column, title) {
+    const rows = analysis.rowsOf(table, true);
+    const values = table.columns[column];
+    return {
+        title,
+        kind: 'spans',
+        text: duration,
+        series: [
+            {
+                name: title,
+                times: Float64Array.from(rows, (row) => table.time[row]),
+                values: Float64Array.from(rows, (row) => (values ? values[row] : 0)),
+            },
+        ],
+    };
 }
 
 /** Samples as cores in use, or as threads by state. */
