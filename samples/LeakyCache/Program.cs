@@ -6,6 +6,7 @@
 // every 1.3 s, as housekeepers do; --limit M keeps only the newest M of them.
 using System;
 using System.Collections.Generic;
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Clarinet.Samples;
 
@@ -90,14 +91,18 @@ namespace LeakyCache
 
         private static void Leak(Patient patient, int count, int limit)
         {
-            for (int round = 1; !patient.Over.WaitHandle.WaitOne(50); round++)
+            Stopwatch since = Stopwatch.StartNew();
+
+            while (!patient.Over.WaitHandle.WaitOne(50))
             {
                 for (int i = 0; i < count; i++)
                     Store.Entries.Add(new Entry(i));
                 if (Store.Entries.Count > limit)
                     Store.Entries.RemoveRange(0, Store.Entries.Count - limit);
-                if (round % 26 == 0)
-                    GC.Collect();
+                if (since.ElapsedMilliseconds < 1300)
+                    continue;
+                GC.Collect();
+                since.Restart();
             }
         }
 

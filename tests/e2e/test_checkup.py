@@ -78,7 +78,8 @@ def test_a_sick_program_has_its_finding_alone(newest_runtime, sample, clarinet, 
                                               options, finding, place, seconds):
     limits = tmp_path / "limits"
     limits.write_text("large-object-churn.mb-per-second = 5\njit-storm.per-second = 4\n"
-                      "leak-growth.collections = 2\nleak-growth.mb = 1\n")
+                      "leak-growth.collections = 2\nleak-growth.mb = 1\n"
+                      "leak-growth.percent = 2\n")
     with sample(name, *options) as patient:
         result = checkup(clarinet, patient.pid, "--thresholds", limits, seconds=seconds)
     found = [f for f in result["findings"] if f["id"] == finding]
