@@ -1,7 +1,8 @@
 // Healthy and asleep: many threads that wait in the usual ways and burn no processor time.
-// Options: --threads N (50), --seconds S. Says at its end how many threads woke up again.
+// Options: --threads N (50), --depth N calls of its own on each stack (0), --seconds S. Says at its end how many threads woke up again.
 using System;
 using System.Globalization;
+using System.Runtime.CompilerServices;
 using System.Threading;
 using Clarinet.Samples;
 
@@ -19,13 +20,14 @@ namespace Idle
             Patient patient = new Patient(args);
             Thread[] threads = new Thread[patient.Number("threads", 50)];
             ThreadStart[] ways = { WaitForEvent, WaitForMonitor, WaitForSemaphore, Sleep };
+            int depth = patient.Number("depth", 0);
             int awake = 0;
 
             for (int i = 0; i < threads.Length; i++)
             {
                 ThreadStart way = ways[i % ways.Length];
 
-                threads[i] = new Thread(() => { way(); Interlocked.Increment(ref awake); })
+                threads[i] = new Thread(() => { GoDown(way, depth); Interlocked.Increment(ref awake); }, depth > 0 ? 256 * 1024 : 0)
                 {
                     Name = "sleeper-" + (i + 1).ToString("00", CultureInfo.InvariantCulture),
                 };
@@ -48,6 +50,15 @@ namespace Idle
             foreach (Thread thread in threads)
                 thread.Join();
             Console.WriteLine("awake " + awake.ToString(CultureInfo.InvariantCulture));
+            return 0;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static int GoDown(ThreadStart way, int depth)
+        {
+            if (depth > 0)
+                return GoDown(way, depth - 1) + 1; // no tail call
+            way();
             return 0;
         }
 

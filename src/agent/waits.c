@@ -228,14 +228,19 @@ static unsigned take_object(waits *w, uintptr_t address, unsigned depth, unsigne
 {
     waits_object o = {.address = address, .depth = (uint8_t)depth};
     uint8_t bytes[MOST_BYTES];
+    uintptr_t *stranger = &w->strangers[(address >> 3) % WAITS_STRANGERS];
     uint64_t known;
 
+    if (*stranger == address) /* return addresses are the same on many stacks */
+        return TYPE_NONE;
     if (address < 4096 || (address & 7) != 0 || address >> 47 != 0)
         return TYPE_NONE;
     if (table_u64_get(&w->known, address, &known))
         return object_at(w, known - 1)->type;
     o.class_id = read_word(w, address) & ~(uintptr_t)7;
     o.type = (uint8_t)type_of_class(w, o.class_id, false);
+    if (o.type == TYPE_NONE)
+        *stranger = address;
     if (o.type == TYPE_NONE || (allowed >> o.type & 1) == 0 ||
         waits_object_count(w) == MOST_OBJECTS)
         return TYPE_NONE;
@@ -318,29 +323,38 @@ static unsigned wished_types(waits *w, const waits_frame *frames, size_t count, 
     return wished;
 }
 
-static void take_classes(waits *w, uint32_t os_thread, const uintptr_t *words, size_t count)
+static void take_classes(waits *w, uint32_t os_thread, const uintptr_t *words, size_t count,
+                         const uintptr_t stack[2])
 {
     uintptr_t found[MOST_CLASSES];
     size_t classes = 0;
 
     for (size_t i = 0; i < count && classes < MOST_CLASSES; i++) {
+        uintptr_t *stranger = &w->strangers[(words[i] >> 3) % WAITS_STRANGERS];
         size_t k = 0;
 
         while (k < classes && found[k] != words[i])
             k++;
         if (k < classes || words[i] < 4096 || (words[i] & 7) != 0 || words[i] >> 47 != 0 ||
-            !is_method_table(w, words[i]))
+            (words[i] >= stack[0] && words[i] < stack[1]) || *stranger == (words[i] | 1))
             continue;
+        if (!is_method_table(w, words[i])) {
+            *stranger = words[i] | 1; /* it may be an object all the same */
+            continue;
+        }
         found[classes++] = words[i];
         link_to(w, os_thread, WAITS_LINK_CLASS, words[i]);
     }
 }
 
 static void take_words(waits *w, uint32_t os_thread, const uintptr_t *words, size_t count,
-                       unsigned wished, uint32_t role)
+                       unsigned wished, uint32_t role, const uintptr_t stack[2])
 {
     for (size_t i = 0; i < count; i++) {
-        unsigned type = take_object(w, words[i], 0, wished);
+        /* words that lead into the stack itself lead to no object */
+        unsigned type = words[i] >= stack[0] && words[i] < stack[1]
+                            ? TYPE_NONE
+                            : take_object(w, words[i], 0, wished);
 
         if (type != TYPE_NONE && (wished >> type & 1) != 0)
             link_to(w, os_thread, role, words[i]);
@@ -363,28 +377,33 @@ static void scan(waits *w, uint32_t os_thread, native_stack_spot spot, const wai
     uintptr_t words[SCANNED / sizeof(uintptr_t)];
     uintptr_t from = spot.stack & ~(uintptr_t)7;
     uintptr_t to = frames[depth < count ? depth : count - 1].stack_pointer;
+    uintptr_t stack[2];
     size_t n;
 
     if (from == 0 || from > frames[0].stack_pointer)
         from = frames[0].stack_pointer;
+    stack[0] = from;
+    stack[1] = frames[count - 1].stack_pointer;
     if (wished == 0 && spot.call != FUTEX)
         return;
     n = copy_stack(w, from, to, words);
     if (wished == 0) {
-        take_classes(w, os_thread, words, n);
+        take_classes(w, os_thread, words, n, stack);
         return;
     }
-    take_words(w, os_thread, words, n, wished, WAITS_LINK_WAITS);
+    take_words(w, os_thread, words, n, wished, WAITS_LINK_WAITS, stack);
     for (size_t i = 0; i < depth; i++)
-        take_words(w, os_thread, frames[i].registers, WAITS_REGISTERS, wished, WAITS_LINK_WAITS);
+        take_words(w, os_thread, frames[i].registers, WAITS_REGISTERS, wished, WAITS_LINK_WAITS,
+                   stack);
     wished &= 1u << TYPE_SEMAPHORE | 1u << TYPE_HANDLE;
     if (wished == 0)
         return;
     /* no owner is kept in these: what the callers have at hand tells who may be it */
     n = copy_stack(w, to, frames[count - 1].stack_pointer, words);
-    take_words(w, os_thread, words, n, wished, WAITS_LINK_REFERS);
+    take_words(w, os_thread, words, n, wished, WAITS_LINK_REFERS, stack);
     for (size_t i = depth; i < count; i++)
-        take_words(w, os_thread, frames[i].registers, WAITS_REGISTERS, wished, WAITS_LINK_REFERS);
+        take_words(w, os_thread, frames[i].registers, WAITS_REGISTERS, wished, WAITS_LINK_REFERS,
+                   stack);
 }
 
 /* The Thread object of a native thread hangs on a handle, which is found by what it leads to. */
@@ -484,6 +503,7 @@ static void forget(waits *w)
     buffer_clear(&w->objects);
     buffer_clear(&w->links);
     buffer_clear(&w->bytes);
+    memset(w->strangers, 0, sizeof w->strangers);
 }
 
 void waits_begin(waits *w, const clr_info *info)

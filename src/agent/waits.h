@@ -32,6 +32,7 @@ enum {
     WAITS_TYPES = 16,    /* that are known by name */
     WAITS_LAYOUTS = 48,  /* fields of one class */
     WAITS_JOIN_METHODS = 8,
+    WAITS_STRANGERS = 2048,
 };
 
 /* How a thread and an object belong together; numbers of the recording. */
@@ -80,12 +81,14 @@ typedef struct {
     peek_process process;
     peek memory;
     /* one look */
-    peek_pages pages;  /* of the memory */
-    table_u64 modules; /* of the runtime */
-    table_u64 classes; /* to type + 1; 0 = no class, or none of ours */
-    table_u64 known;   /* objects by address, to index + 1 */
-    buffer objects;    /* of waits_object */
-    buffer links;      /* of waits_link */
+    peek_pages pages;                     /* of the memory */
+    table_u64 modules;                    /* of the runtime */
+    table_u64 classes;                    /* to type + 1; 0 = no class, or none of ours */
+    table_u64 known;                      /* objects by address, to index + 1 */
+    uintptr_t strangers[WAITS_STRANGERS]; /* words that are no object of ours; with bit 0,
+                                           * no class */
+    buffer objects;                       /* of waits_object */
+    buffer links;                         /* of waits_link */
     buffer bytes;
 } waits;
 
