@@ -66,11 +66,11 @@ target_sources(clarinet_gate PRIVATE ${PROJECT_SOURCE_DIR}/src/base/dotnet_host.
 if(agent_sources)
   set(agent_cold_sources ${agent_sources} ${profilers_sources} ${stackwalk_sources})
   list(FILTER agent_cold_sources INCLUDE REGEX
-       "/(stackwalk/(regions|image)|agent/(compiled|monitors|sampling_(async|threads)|snapshot|thread(_names)?)|profilers/(allocations_live|exceptions_rows))\\.c$")
+       "/(stackwalk/(regions|image)|agent/(compiled|monitors|sampling_(async|threads|types)|snapshot|thread(_names)?)|profilers/(allocations_live|exceptions_rows))\\.c$")
   set_source_files_properties(${agent_cold_sources} PROPERTIES COMPILE_OPTIONS "-Os")
   set(agent_walked_sources ${agent_sources} ${profilers_sources} ${clr_sources} ${base_sources})
   list(FILTER agent_walked_sources INCLUDE REGEX
-       "/(agent/(agent|arena|callbacks|events|heap_(quick|record|stream|strings|walk)|lifecycle|native_stack|ring|sampling(_signal|_fault)?|snapshot|tally|thread)|profilers/[a-z_]*|clr/(callback_table|eventpipe|profiler)|base/(buffer|table|memory))\\.c$")
+       "/(agent/(agent|arena|callbacks|events|heap_(quick|record|stream|strings|walk)|lifecycle|native_stack|ring|sampling(_signal|_fault|_types)?|snapshot|tally|thread)|profilers/[a-z_]*|clr/(callback_table|eventpipe|profiler)|base/(buffer|table|memory))\\.c$")
   list(FILTER agent_walked_sources EXCLUDE REGEX
        "/profilers/(allocations_live|exceptions_rows|threads[a-z_]*|trace_(classes|output|plan|registry|rewrite[a-z_]*|select|shape|spans_output|types|wanted))\\.c$")
   set_property(SOURCE ${agent_walked_sources} APPEND PROPERTY COMPILE_OPTIONS

@@ -1,6 +1,6 @@
 // Shapes: work whose stacks are known and hard to walk. Each kind of work runs in a thread of its
 // own, named after it; every stack of it must begin with the chain that `Works` lists. Options:
-// --work NAMES (all; comma-separated), --seconds S.
+// --work NAMES (all but deep and types; comma-separated), --seconds S.
 using System;
 using System.Collections.Generic;
 using System.IO;
@@ -55,10 +55,10 @@ namespace Shapes
             ["sort"] = SortRoot, ["text"] = TextRoot, ["generic"] = GenericRoot, ["simd"] = SimdRoot,
             ["async"] = AsyncRoot, ["move"] = MoveRoot, ["join"] = JoinRoot, ["semaphore"] = SemaphoreRoot,
         };
-        // Only when asked for by name: needs a large stack.
+        // Only when asked for by name: one needs a large stack, the other takes memory for good.
         public static readonly Dictionary<string, ThreadStart> More = new Dictionary<string, ThreadStart>
         {
-            ["deep"] = DeepRoot,
+            ["deep"] = DeepRoot, ["types"] = TypesRoot,
         };
         private static readonly ManualResetEventSlim over = new ManualResetEventSlim();
         private static readonly SemaphoreSlim never = new SemaphoreSlim(0);
@@ -334,6 +334,40 @@ namespace Shapes
                 sum += sum ^ i;
             return sum;
         }
+
+        // Makes pairs of the types it has made, so that each is new to the runtime; in turn with work
+        // that loads none.
+        private static void TypesRoot()
+        {
+            List<Type> made = new List<Type> { typeof(string), typeof(Works), typeof(int) };
+
+            for (int one = 0; !Patient.IsOver && one < 700; one++)
+            {
+                for (int other = 0; !Patient.IsOver && other <= one; other++)
+                {
+                    TypesCaller(made, one, other);
+                    NoTypesCaller();
+                }
+            }
+            while (!Patient.IsOver)
+                NoTypesCaller();
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void TypesCaller(List<Type> made, int one, int other)
+        {
+            made.Add(typeof(Pair<,>).MakeGenericType(made[one], made[other]));
+            sink += made.Count;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void NoTypesCaller()
+        {
+            for (int i = 0; i < 10000; i++)
+                sink += sink ^ i;
+        }
+
+        private sealed class Pair<TOne, TOther> { }
 
         private static void JoinRoot() { JoinCaller(); }
 

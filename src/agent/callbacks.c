@@ -101,6 +101,16 @@ static void on_thread_named(void *context, ThreadID thread, uint32_t count, cons
     FORWARD(on_thread_named, thread, count, name);
 }
 
+static void on_class_load_started(void *context, ClassID class_id)
+{
+    agent *a = context;
+
+    (void)class_id;
+    for (unsigned i = 0; i < ENGINE_COUNT; i++)
+        if (ENGINES[i]->on_class_loading != NULL && agent_is_active(a, i))
+            ENGINES[i]->on_class_loading(a);
+}
+
 static void on_collection_started(void *context, int32_t generation_count, const BOOL *collected,
                                   COR_PRF_GC_REASON reason)
 {
@@ -261,6 +271,7 @@ const clr_profiler_callbacks AGENT_CALLBACKS = {
     .thread_assigned_to_os_thread = on_thread_assigned,
     .thread_destroyed = on_thread_destroyed,
     .thread_name_changed = on_thread_named,
+    .class_load_started = on_class_load_started,
     .module_load_finished = on_module_load_finished,
     .module_unload_started = on_module_unload_started,
     .dynamic_method_unloaded = on_dynamic_method_unloaded,

@@ -81,6 +81,7 @@ int sampling_open(agent *a, sampling_kind kind, error *e)
         if (code != 0)
             return code;
         forget_ids();
+        sampling_walk_start(a->sampling->walker);
         a->sampling->missed_ns = 0;
         sampling_threads_list();
         sampling_threads_mark_managed(a);
@@ -392,8 +393,12 @@ void sampling_drain(agent *a, bool last)
 
         if (record.length >= sizeof *c &&
             c->stack_length + c->outer_length + c->chain_length <= record.length - sizeof *c) {
-            take_capture(a, c);
-            note_read(c);
+            if ((c->flags & SAMPLING_LOADS_TYPE) != 0) {
+                sampling_walk_loading(a->sampling->walker, c);
+            } else {
+                take_capture(a, c);
+                note_read(c);
+            }
         }
         a->sampling->captures++;
         ring_release(&sampling_state.captures);

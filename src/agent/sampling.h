@@ -113,6 +113,7 @@ typedef struct {
 enum {
     SAMPLING_ON_ALTERNATE = 1, /* interrupted inside another signal handler */
     SAMPLING_IN_COLLECTION = 2,
+    SAMPLING_LOADS_TYPE = 4, /* no sample: the stack of a class that was loaded */
 };
 
 /* Losses that cpu and wall share; the engines' loss names start with these. */
@@ -172,6 +173,8 @@ bool sampling_disarm(void);
 bool sampling_send(sampling_thread *t, sampling_kind kind);
 /* Whether the handler is still ours; the program may have installed another one. */
 bool sampling_is_installed(void);
+/* Copies memory that may end anywhere: the bytes that were there. */
+SIGNAL_SAFE size_t sampling_read_memory(uint8_t *to, uintptr_t from, size_t length);
 
 /* ---- sampling_fault.c ---- */
 
@@ -262,6 +265,11 @@ void sampling_walker_free(sampling_walker *w);
 sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c,
                               const sampling_settings *settings);
 
+/* Learns from a capture that is no sample (sampling_types.h). */
+void sampling_walk_loading(sampling_walker *w, const sampling_capture *c);
+/* A recording begins. */
+void sampling_walk_start(sampling_walker *w);
+
 /* ---- sampling.c ---- */
 
 /* The handler, the ring, the list of threads: made by the first kind, gone with the last. */
@@ -287,6 +295,8 @@ extern const recording_column SAMPLING_COLUMNS[SAMPLING_COLUMN_COUNT];
 extern const char *const SAMPLING_LOSS_NAMES[SAMPLING_LOSSES];
 void sampling_on_collection_started(agent *a);
 void sampling_on_collection_finished(agent *a);
+/* sampling_types.c: a class has been loaded. */
+void sampling_on_class_loading(agent *a);
 
 /* ---- profilers/wall.c ---- */
 

@@ -119,26 +119,32 @@ SIGNAL_SAFE static void swap_stack(sampling_thread *t, ucontext_t *context)
     context->uc_stack.ss_size = SAMPLING_STACK_SIZE;
 }
 
-/* Copies stack memory that may end anywhere: the bytes that were there. A system call, but for the
- * part of the thread's own stack that is known to be there: live frames do not go away. */
-SIGNAL_SAFE static size_t copy_stack(const sampling_thread *t, uint8_t *to, uintptr_t from,
-                                     size_t length)
+SIGNAL_SAFE size_t sampling_read_memory(uint8_t *to, uintptr_t from, size_t length)
 {
-    uintptr_t readable = atomic_load_explicit(&t->readable_from, memory_order_acquire);
-    uintptr_t end = atomic_load_explicit(&t->readable_end, memory_order_relaxed);
     struct iovec local = {to, length};
     struct iovec remote = {(void *)from, length};
     long n;
 
-    if (readable != 0 && from >= readable && from < end && length <= end - from) {
-        memcpy(to, (const void *)from, length);
-        return length;
-    }
     if (sampling_state.memory >= 0)
         n = syscall(SYS_pread64, sampling_state.memory, to, length, (long)from);
     else
         n = syscall(SYS_process_vm_readv, sampling_state.process, &local, 1UL, &remote, 1UL, 0UL);
     return n > 0 ? (size_t)n : 0;
+}
+
+/* Copies stack memory: a system call, but for the part of the thread's own stack that is known to
+ * be there: live frames do not go away. */
+SIGNAL_SAFE static size_t copy_stack(const sampling_thread *t, uint8_t *to, uintptr_t from,
+                                     size_t length)
+{
+    uintptr_t readable = atomic_load_explicit(&t->readable_from, memory_order_acquire);
+    uintptr_t end = atomic_load_explicit(&t->readable_end, memory_order_relaxed);
+
+    if (readable != 0 && from >= readable && from < end && length <= end - from) {
+        memcpy(to, (const void *)from, length);
+        return length;
+    }
+    return sampling_read_memory(to, from, length);
 }
 
 SIGNAL_SAFE static void copy_registers(uint64_t *to, const ucontext_t *context)

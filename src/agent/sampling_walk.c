@@ -8,6 +8,7 @@
 #include "agent/sampling.h"
 #include "agent/sampling_async.h"
 #include "agent/sampling_code.h"
+#include "agent/sampling_types.h"
 #include "agent/sampling_waits.h"
 #include "base/memory.h"
 #include "recording/encode.h"
@@ -34,6 +35,7 @@ struct sampling_walker {
     sampling_code code;
     sampling_waits waits;
     sampling_async async;
+    sampling_types types;
     uint32_t frames[DEEPEST + 4]; /* leaf first */
     uint8_t places[DEEPEST + 4];
     unsigned count;
@@ -74,15 +76,11 @@ static void push(sampling_walker *w, uint32_t frame, uint8_t place)
     w->places[w->count++] = place;
 }
 
-/* Puts a frame that names the runtime's work between the native run at the leaf and its managed
- * caller. */
-static void name_work(sampling_walker *w, const char *text)
+/* Puts a frame that names the runtime's work outside of the first `at` frames. */
+static void name_work(sampling_walker *w, unsigned at, const char *text)
 {
     uint32_t frame = names_frame_synthetic(&w->agent->names, text);
-    unsigned at = 0;
 
-    while (at < w->count && w->places[at] == SAMPLING_NATIVE)
-        at++;
     if (frame == 0 || w->count >= DEEPEST)
         return;
     memmove(w->frames + at + 1, w->frames + at, (w->count - at) * sizeof *w->frames);
@@ -96,6 +94,7 @@ static void name_work(sampling_walker *w, const char *text)
 
 /* What the native run at the leaf says. */
 typedef struct {
+    unsigned loader; /* number of the outermost frame that loads types, from 1; 0 = none */
     bool at_system_call;
     bool in_compiler;
     bool stopped;
@@ -150,6 +149,8 @@ static stackwalk_end walk_frames(sampling_walker *w, const sampling_capture *c, 
         if (here.in_box || here.resumes)
             note_resumption(w, &inner, here.in_box);
         push(w, here.frame, here.place);
+        if (native_run && !run->in_compiler && sampling_types_has(&w->types, here.frame))
+            run->loader = w->count;
         if (here.place == SAMPLING_MANAGED && !here.in_box && !here.resumes)
             inner = (walk_resumption){w->count, r->value[STACKWALK_RSP], false};
         leaf = here.rule.kind == STACKWALK_RULE_SIGNAL;
@@ -282,13 +283,39 @@ static uint32_t build_stack(sampling_walker *w, const sampling_thread *t, stackw
     return stack;
 }
 
+/* A collection and compiling stand between the native run at the leaf and its managed caller;
+ * loading a type stands where it begins, so that what the compiler asks for is below it. */
+static void name_runtime_work(sampling_walker *w, bool collects, const sampling_leaf *run)
+{
+    unsigned native = 0;
+
+    while (native < w->count && w->places[native] == SAMPLING_NATIVE)
+        native++;
+    if (collects)
+        name_work(w, native, "(garbage collection)");
+    else if (run->in_compiler)
+        name_work(w, native, "(JIT compilation)");
+    if (!collects && run->loader != 0)
+        name_work(w, run->loader, "(type loading)");
+}
+
+void sampling_walk_start(sampling_walker *w)
+{
+    sampling_types_start(&w->types);
+}
+
+void sampling_walk_loading(sampling_walker *w, const sampling_capture *c)
+{
+    sampling_types_learn(&w->types, &w->code, c);
+}
+
 sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c,
                               const sampling_settings *settings)
 {
     sampling_thread *t = &sampling_state.threads[c->slot % SAMPLING_THREADS];
     sampling_result result = {.state = RECORDING_STATE_RUNNING};
     stackwalk_registers r;
-    sampling_leaf run = {false, false, false};
+    sampling_leaf run = {0, false, false, false};
 
     w->count = w->resumption_count = 0;
     memcpy(r.value, c->registers, sizeof r.value);
@@ -297,10 +324,7 @@ sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c,
         walk_frames(w, c, settings->max_depth < DEEPEST ? settings->max_depth : DEEPEST, &r, &run);
     result.blocked = run.at_system_call;
     learn(w, t, c, result.end, &r);
-    if ((c->flags & SAMPLING_IN_COLLECTION) != 0)
-        name_work(w, "(garbage collection)");
-    else if (run.in_compiler)
-        name_work(w, "(JIT compilation)");
+    name_runtime_work(w, (c->flags & SAMPLING_IN_COLLECTION) != 0, &run);
     result.depth = w->count;
     result.stack =
         build_stack(w, t, result.end, settings->native, settings->async ? find_callers(w, c) : 0);

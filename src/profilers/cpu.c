@@ -28,7 +28,7 @@ static void stop(agent *a)
 
 const engine ENGINE_cpu = {
     .name = "cpu",
-    .mask_low = COR_PRF_MONITOR_THREADS,
+    .mask_low = COR_PRF_MONITOR_THREADS | COR_PRF_MONITOR_CLASS_LOADS,
     .mask_high = COR_PRF_HIGH_BASIC_GC,
     .tables = TABLES,
     .table_count = 1,
@@ -44,6 +44,7 @@ const engine ENGINE_cpu = {
     .on_thread_assigned = sampling_on_thread_assigned,
     .on_thread_named = sampling_on_thread_named,
     .on_thread_destroyed = sampling_on_thread_destroyed,
+    .on_class_loading = sampling_on_class_loading,
     .on_collection_started = sampling_on_collection_started,
     .on_collection_finished = sampling_on_collection_finished,
 };

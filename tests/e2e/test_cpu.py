@@ -215,7 +215,30 @@ def test_dotnet_build_from_its_start(clarinet, dotnet_build_project, tmp_path):
     assert any(name.startswith("Microsoft.Build.") for name in names), "no frame of MSBuild"
     assert any(name.startswith("Microsoft.CodeAnalysis.") for name in names), "no frame of Roslyn"
     assert "(JIT compilation)" in names
+    assert "(type loading)" in names
     assert incomplete <= 0.005 * total + 1, f"{incomplete} of {total} stacks are incomplete"
+
+
+def test_type_loading_is_named(runtime, sample, clarinet, tmp_path):
+    """A thread that makes types in turn with work that makes none: the mark is in one of them."""
+    loading, others = Counter(), 0
+    with sample("Shapes", "--work", "types", runtime=runtime) as patient:
+        for number in range(6):
+            path = tmp_path / f"types{number}.clarinet"
+            done = clarinet("record", "-p", "cpu", "--set", "cpu.interval=4ms", "-d", "2s", "-o", path,
+                            patient.pid)
+            assert done.code == 0, done
+            for one in Recording.load(path).samples("cpu"):
+                names = [f.name for f in one.stack]
+                if "Shapes.Works.TypesCaller" in names:
+                    below = names[names.index("Shapes.Works.TypesCaller"):]
+                    loading["(type loading)" in below] += 1
+                else:
+                    others += "Shapes.Works.NoTypesCaller" in names and "(type loading)" in names
+            if loading.total() >= 40:
+                break
+    assert loading[True] >= 0.15 * loading.total() > 0, loading
+    assert others == 0
 
 
 def test_code_of_unloaded_assemblies_is_not_mistaken_for_another(
