@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -332,6 +333,15 @@ void cli_print_help(const cli_verb *verb, FILE *out)
             verb->arguments[0] == '\0' ? "" : " ", verb->arguments, verb->summary);
     if (verb->help[0] != '\0')
         fprintf(out, "\n%s", verb->help);
+}
+
+int cli_find_command(int argc, char *const *argv)
+{
+    int at = 1;
+
+    while (at < argc && strcmp(argv[at], "--") != 0)
+        at++;
+    return at < argc ? at : argc;
 }
 
 bool cli_has_colour(FILE *stream)

@@ -32,6 +32,9 @@ bool cli_has_descriptors(const cli_verb *verb);
 int cli_fail(const error *e);
 /* Prints the verb's usage and help to `out`. */
 void cli_print_help(const cli_verb *verb, FILE *out);
+/* Where the command begins: the index of the first `--`, or argc. Options may stand anywhere before
+ * it, also behind the target. */
+int cli_find_command(int argc, char *const *argv);
 /* Whether colours may be used on this stream: a terminal, and NO_COLOR not set. */
 bool cli_has_colour(FILE *stream);
 

@@ -137,7 +137,10 @@ void trace_hint_print(const model *m, const trace_results *results, FILE *out)
         fprintf(out,
                 "clarinet: code made at run time (ASP.NET Core's around handlers, compiled "
                 "expressions) may have\n  inlined small methods before the tracing; such calls "
-                "are not counted: %s%s\n  `clarinet trace PATTERN -- CMD` counts all of them\n",
+                "are not counted: %s%s\n"
+                "  `clarinet trace PATTERN -- CMD` counts all of them; the requests of a running "
+                "service are all in\n  Microsoft.AspNetCore.Routing.EndpointMiddleware::Invoke "
+                "--args=httpContext._features.Collection.Path\n",
                 buffer_text(&names), count > MOST_NAMES ? ", …" : "");
     buffer_free(&names);
     memory_free(f);

@@ -403,6 +403,25 @@ static int print_all(trace_show *s, const model *m, const trace_results *results
     return CLI_DONE;
 }
 
+/* Nothing is missing in silence. */
+static void print_losses(const model *m)
+{
+    for (size_t k = 0; k < m->process_count; k++) {
+        const model_process *p = &m->processes[k];
+
+        for (size_t n = 0; n < p->loss_count; n++) {
+            const char *reason = model_text(m, p->losses[n].reason);
+
+            if (p->losses[n].total == 0 ||
+                strcmp(model_text(m, p->losses[n].profiler), "trace") != 0)
+                continue;
+            fprintf(stderr, "clarinet: %s: %llu%s\n", reason,
+                    (unsigned long long)p->losses[n].total,
+                    strstr(reason, "beyond the rate") != NULL ? " (--rate sets it)" : "");
+        }
+    }
+}
+
 /* Whoever sees no call at all asks why. What a dynamic method has inlined cannot be asked back. */
 static void explain_silence(const model *m, const trace_results *results)
 {
@@ -435,6 +454,7 @@ int trace_show_recording(trace_show *s, const char *file, error *e)
         return cli_fail(e);
     }
     code = print_all(s, &m, &results, &tree, e);
+    print_losses(&m);
     if (results.count == 0) {
         code = CLI_FAILED;
         fprintf(stderr,

@@ -146,25 +146,26 @@ static int parse(int argc, char **argv, request *q, error *e)
                                             {"heap", no_argument, NULL, 'h'},
                                             {"no-heap", no_argument, NULL, 'H'},
                                             {NULL, 0, NULL, 0}};
+    int end = cli_find_command(argc, argv);
     int option;
     int code = 0;
 
     q->format = "text";
     opterr = 0;
     optind = 1;
-    while (code == 0 && (option = getopt_long(argc, argv, "+d:o:f:", OPTIONS, NULL)) != -1)
+    while (code == 0 && (option = getopt_long(end, argv, "d:o:f:", OPTIONS, NULL)) != -1)
         code = take_option(q, option, argv[optind - 1], e);
     if (code != 0)
         return code;
-    if (strcmp(argv[optind - 1], "--") == 0) {
-        if (optind < argc)
-            q->command = argv + optind;
-    } else if (optind + 1 < argc) {
-        error_set(e, ERROR_USAGE, "more than one target: %s %s", argv[optind], argv[optind + 1]);
-        return error_advise(e, "options come before the target");
-    } else if (optind < argc) {
-        q->target = argv[optind];
+    if (optind + 1 < end || (optind < end && end < argc)) {
+        error_set(e, ERROR_USAGE, "more than one target: %s and %s", argv[optind],
+                  optind + 1 < end ? argv[optind + 1] : "a command");
+        return error_advise(e, "a command and its arguments stand after --");
     }
+    if (end + 1 < argc)
+        q->command = argv + end + 1;
+    else if (optind < end)
+        q->target = argv[optind];
     if (q->command == NULL && q->target == NULL) {
         error_set(e, ERROR_USAGE, "nobody to look at");
         return error_advise(e, "name a PID or a process (`clarinet ps`), or a command after --");

@@ -107,12 +107,13 @@ static int parse(int argc, char **argv, request *q, error *e)
                                             {NULL, 0, NULL, 0}};
     const char *settings[64];
     size_t setting_count = 0;
+    int end = cli_find_command(argc, argv);
     int option;
     int code = 0;
 
     opterr = 0;
     optind = 1;
-    while (code == 0 && (option = getopt_long(argc, argv, "+p:d:o:", OPTIONS, NULL)) != -1) {
+    while (code == 0 && (option = getopt_long(end, argv, "p:d:o:", OPTIONS, NULL)) != -1) {
         if (option == 'p') {
             code = catalogue_add_list(&q->selection, optarg, e);
         } else if (option == 'd') {
@@ -140,16 +141,15 @@ static int parse(int argc, char **argv, request *q, error *e)
         code = catalogue_set_text(&q->selection, settings[i], e);
     if (code != 0)
         return code;
-    if (strcmp(argv[optind - 1], "--") == 0) {
-        if (optind < argc)
-            q->command = argv + optind;
-    } else if (optind + 1 < argc && strcmp(argv[optind + 1], "--") != 0) {
-        code = error_set(e, ERROR_USAGE, "more than one target: %s %s", argv[optind],
-                         argv[optind + 1]);
-        return error_advise(e, "options come before the target"), code;
-    } else if (optind < argc) {
-        q->target = argv[optind];
+    if (optind + 1 < end || (optind < end && end < argc)) {
+        error_set(e, ERROR_USAGE, "more than one target: %s and %s", argv[optind],
+                  optind + 1 < end ? argv[optind + 1] : "a command");
+        return error_advise(e, "a command and its arguments stand after --"), ERROR_USAGE;
     }
+    if (end + 1 < argc)
+        q->command = argv + end + 1;
+    else if (optind < end)
+        q->target = argv[optind];
     if (q->command == NULL && q->target == NULL) {
         error_set(e, ERROR_USAGE, "nothing to record");
         return error_advise(e, "name a PID or a process (`clarinet ps`), or a command after --"),

@@ -202,13 +202,9 @@ static int parse(int argc, char **argv, request *q, error *e)
 {
     cil_patterns patterns;
     int at;
-    int end = 1;
-    int code;
+    int end = cli_find_command(argc, argv);
+    int code = parse_options(end, argv, q, e);
 
-    /* Options may stand anywhere before the command. */
-    while (end < argc && strcmp(argv[end], "--") != 0)
-        end++;
-    code = parse_options(end, argv, q, e);
     if (code != 0)
         return code;
     if (q->show.json_file != NULL && q->file[0] != '\0' &&

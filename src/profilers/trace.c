@@ -32,6 +32,7 @@ enum {
     REJIT_WITH_CALLBACKS = 3,
     WRITE_INTERVAL_NS = 500000000,
     TICKS_A_SECOND = 10,
+    BURST = 100,          /* single calls that may come at once, if the rate is not lower */
     MOST_SPANS = 8 << 20, /* bytes */
     LEAST_SPANS = 64 << 10,
 };
@@ -249,6 +250,8 @@ static int start(agent *a, error *e)
     s->asked = false;
     s->empty = wants_empty_probes(a);
     s->next_write_ns = 0;
+    s->allowed_ns = 0;
+    atomic_store(&s->registry.counters.allowance, 0);
     s->events = 0;
     s->unkept = 0;
     s->registry.counters.sink = NULL;
@@ -406,6 +409,22 @@ static void stop(agent *a)
     trace_registry_end_session(r);
 }
 
+/* Grants what the time since the last grant is worth. What was not used is kept, up to a burst: a
+ * few calls close together must not be lost where the second as a whole has hardly any. */
+static void allow_single_calls(state *s, int rate, uint64_t now)
+{
+    int most = rate < BURST ? rate : rate / TICKS_A_SECOND > BURST ? rate / TICKS_A_SECOND : BURST;
+    int left = atomic_load(&s->registry.counters.allowance);
+    uint64_t step_ns = UINT64_C(1000000000) / (uint64_t)rate;
+    uint64_t grant = s->allowed_ns == 0 ? (uint64_t)most : (now - s->allowed_ns) / step_ns;
+
+    s->allowed_ns = s->allowed_ns == 0 ? now : s->allowed_ns + grant * step_ns;
+    left = left < 0 ? 0 : left;
+    if (grant > (uint64_t)(most - left))
+        grant = (uint64_t)(most - left);
+    atomic_fetch_add(&s->registry.counters.allowance, (int)grant);
+}
+
 static void drain(agent *a, bool last)
 {
     state *s = state_of(a);
@@ -420,8 +439,7 @@ static void drain(agent *a, bool last)
     if (!last && atomic_load(&s->registry.counters.deep_asked) && agent_enter_runtime(a))
         trace_deep_answer(&a->info, &s->registry);
     if (w != NULL && w->single)
-        atomic_store(&s->registry.counters.allowance,
-                     w->rate >= TICKS_A_SECOND ? w->rate / TICKS_A_SECOND : 1);
+        allow_single_calls(s, w->rate, now);
     trace_output_look(s);
     if (s->registry.counters.span_ring != NULL)
         trace_spans_write(a, s, last);

@@ -47,6 +47,7 @@ typedef struct {
     bool asked; /* this session's request for what is loaded was made */
     bool empty; /* probes that do nothing, for the benchmark */
     uint64_t next_write_ns;
+    uint64_t allowed_ns; /* single calls are allowed for the time until then; 0 = none yet */
     trace_span_clock span_clock;
     ring spans;                      /* kept once they were wanted */
     uint64_t spans_dropped;          /* of them, as told to the agent */

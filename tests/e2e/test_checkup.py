@@ -144,6 +144,11 @@ def test_what_is_recorded_in_any_case_is_named(clarinet):
     assert done.code == 2 and "--heap" in done.err, done
     done = clarinet("checkup", "--heap", "--", "true")
     assert done.code == 2 and "a process that runs" in done.err, done
+    for verb in ["checkup"], ["record", "-p", "cpu"]:
+        done = clarinet(*verb, "1", "-d", "1s", "2")
+        assert done.code == 2 and "more than one target: 1 and 2" in done.err, done
+        done = clarinet(*verb, "1", "--", "true", "-d")
+        assert done.code == 2 and "more than one target: 1 and a command" in done.err, done
 
 
 def test_a_deadlock_names_both_threads(runtime, sample, clarinet):
@@ -260,8 +265,8 @@ def test_fail_on_baseline_and_thresholds(newest_runtime, sample, clarinet, tmp_p
                          "--baseline", "a.clarinet", "--thresholds", pauses, patient.pid)
         assert again.code == 0, again
         assert again.out.startswith("no problem found"), again
-        calm = clarinet("checkup", "-d", "1s", "-o", "c.html", "--fail-on", "info",
-                        "--thresholds", limits, patient.pid)
+        calm = clarinet("checkup", patient.pid, "-d", "1s", "-o", "c.html", "--fail-on", "info",
+                        "--thresholds", limits)
         assert calm.code == 0, calm
     limits.write_text("exception-storm.per-hour = 3\n")
     wrong = clarinet("checkup", "--thresholds", limits, "1")

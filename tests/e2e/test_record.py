@@ -138,7 +138,7 @@ def test_a_process_that_exits_slowly_has_exited(newest_runtime, sample, compile_
 
 def test_a_running_process_is_recorded(runtime, sample, clarinet):
     with sample("ExceptionStorm", "--rate", 50) as patient:
-        done = clarinet("record", "-p", "exceptions", "-d", "1s", "-o", "out.clarinet", patient.pid)
+        done = clarinet("record", patient.pid, "-p", "exceptions", "-d", "1s", "-o", "out.clarinet")
         assert done.code == 0, done
         assert patient.is_running
     assert patient.process.returncode == 0, patient
