@@ -268,12 +268,12 @@ static int check_destination(const request *q, error *e)
     return 0;
 }
 
-static int write_file(const char *destination, const model *m, const flow *f, error *e)
+/* The spans from `next` on. */
+static int write_file(const char *destination, const model *m, const flow *f, size_t next, error *e)
 {
     bool to_stdout = strcmp(destination, "-") == 0;
     int descriptor = to_stdout ? STDOUT_FILENO
                                : open(destination, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    size_t next = 0;
     sink out;
     int code;
 
@@ -302,7 +302,8 @@ static void tell_rejected(uint64_t rejected, const buffer *words)
         fprintf(stderr, "clarinet: the collector warns: %s\n", buffer_text(words));
 }
 
-static int send_spans(const request *q, const model *m, const flow *f, error *e)
+/* *sent: how many the collector has taken, the first ones. */
+static int send_spans(const request *q, const model *m, const flow *f, size_t *sent, error *e)
 {
     buffer answer = BUFFER_EMPTY;
     buffer words = BUFFER_EMPTY; /* the first it said */
@@ -318,8 +319,10 @@ static int send_spans(const request *q, const model *m, const flow *f, error *e)
         otlp_flow_write(m, f, &next, &out);
         buffer_clear(&answer);
         code = http_post_json(&q->collector, out.pending.data, out.pending.length, &answer, e);
-        if (code == 0)
+        if (code == 0) {
             rejected += otlp_answer_rejected(buffer_text(&answer), answer.length, &said);
+            *sent = next;
+        }
         if (words.length == 0)
             buffer_append(&words, said.data, said.length);
         buffer_free(&said);
@@ -331,17 +334,20 @@ static int send_spans(const request *q, const model *m, const flow *f, error *e)
     return code;
 }
 
-/* Spans that did not reach their destination are kept where there is room, to be sent by hand. */
-static void keep_spans(const request *q, const model *m, const flow *f)
+/* Spans that did not reach their destination are kept where there is room, to be sent by hand;
+ * those that did are not among them, or they would be there twice. */
+static void keep_spans(const request *q, const model *m, const flow *f, size_t sent)
 {
     buffer file = BUFFER_EMPTY;
     error ignored;
 
     error_clear(&ignored);
     buffer_format(&file, "%s/spans.json", q->folder);
-    if (write_file(buffer_text(&file), m, f, &ignored) == 0)
-        fprintf(stderr, "clarinet: the spans are kept in %s (OTLP/JSON, one request a line)\n",
-                buffer_text(&file));
+    if (sent != 0)
+        fprintf(stderr, "clarinet: %zu of %zu spans were sent before\n", sent, f->count);
+    if (write_file(buffer_text(&file), m, f, sent, &ignored) == 0)
+        fprintf(stderr, "clarinet: the %sspans are kept in %s (OTLP/JSON, one request a line)\n",
+                sent != 0 ? "other " : "", buffer_text(&file));
     else
         unlink(buffer_text(&file));
     buffer_free(&file);
@@ -380,18 +386,20 @@ static int deliver(const request *q, uint64_t lost, error *e)
 {
     model m;
     flow f;
+    size_t sent = 0;
     int code = model_load_path(buffer_text(&q->recording), 0, &m, e);
 
     if (code != 0)
         return code;
     code = flow_find(&m, &f, e);
     if (code == 0) {
-        code = q->by_http ? send_spans(q, &m, &f, e) : write_file(q->destination, &m, &f, e);
+        code =
+            q->by_http ? send_spans(q, &m, &f, &sent, e) : write_file(q->destination, &m, &f, 0, e);
         if (code == 0)
             fprintf(stderr, "clarinet: %zu span%s %s %s\n", f.count, f.count == 1 ? "" : "s",
                     q->by_http ? "sent to" : "in", q->destination);
         else
-            keep_spans(q, &m, &f);
+            keep_spans(q, &m, &f, sent);
         if (lost != 0)
             fprintf(stderr, "clarinet: %llu calls were too many at once and are not among them\n",
                     (unsigned long long)lost);

@@ -8,8 +8,11 @@
 #include "clarinet/lookup.h"
 #include "rules/attributes.h"
 
+static const char CORE_LIBRARY[] = "System.Private.CoreLib";
 static const char ASYNC_ATTRIBUTE[] = "System.Runtime.CompilerServices.AsyncStateMachineAttribute";
 static const char BY_REF_LIKE_ATTRIBUTE[] = "System.Runtime.CompilerServices.IsByRefLikeAttribute";
+
+enum { ASSEMBLY_NAME_UNITS = 512 };
 
 /* ---- modules ---- */
 
@@ -259,43 +262,108 @@ static const char *const KNOWN_ORDINARY[] = {"System.DateTime",
 typedef struct {
     const clr_info *info;
     const char *name;
+    const char *assembly;   /* NULL: any */
+    bool is_assembly_found; /* so what is found elsewhere may be what it has sent away */
     bool is_found;
+    bool is_core;
     bool is_by_ref_like;
 } type_search;
 
+static bool is_named(const clr_info *info, ModuleID id, const char *assembly)
+{
+    method_module m;
+    bool answer;
+
+    if (!method_module_open(info, id, &m))
+        return false;
+    answer = text_equal(buffer_text(&m.assembly_name), assembly);
+    method_module_close(&m);
+    return answer;
+}
+
+/* Goes on after a find: several assemblies may have a type of that name, and which one is meant is
+ * not known for sure, so one that may live on the stack only decides. Names of the core library are
+ * its own. */
 static int look_in_module(void *context, uintptr_t id)
 {
     type_search *s = context;
     IMetaDataImport2 *import = NULL;
     mdTypeDef type;
 
+    if (s->assembly != NULL && !is_named(s->info, id, s->assembly))
+        return 1;
+    s->is_assembly_found = s->is_assembly_found || s->assembly != NULL;
     if (CLR_OK(clr_open_import(s->info, id, &import))) {
         type = method_find_type(import, s->name);
         if (type != 0) {
             s->is_found = true;
+            s->is_core = is_named(s->info, id, CORE_LIBRARY);
             s->is_by_ref_like = has_attribute(import, type, BY_REF_LIKE_ATTRIBUTE, NULL, NULL);
         }
     }
     clr_release(import);
-    return !s->is_found;
+    return !s->is_by_ref_like && !s->is_core;
+}
+
+/* The simple name of the assembly that a reference names; false when it names none. */
+static bool append_scope(const clr_info *info, ModuleID module, IMetaDataImport2 *import,
+                         mdToken type, buffer *name)
+{
+    IMetaDataAssemblyImport *assemblies = NULL;
+    WCHAR units[ASSEMBLY_NAME_UNITS];
+    uint32_t length = 0;
+    mdToken scope = type;
+
+    for (int depth = 0; depth < 16 && CLR_TOKEN_TYPE(scope) == mdtTypeRef; depth++) {
+        if (!CLR_OK(clr_get_type_ref(import, scope, NULL, &scope)))
+            return false;
+    }
+    if (CLR_TOKEN_TYPE(scope) != mdtAssemblyRef ||
+        !CLR_OK(clr_open_assembly_import(info, module, &assemblies)))
+        return false;
+    if (CLR_OK(clr_assembly_import_get_assembly_ref_props(assemblies, scope, NULL, NULL, units,
+                                                          ASSEMBLY_NAME_UNITS, &length, NULL, NULL,
+                                                          NULL, NULL)) &&
+        length > 1 && length <= ASSEMBLY_NAME_UNITS)
+        text_append_utf16(name, (const uint16_t *)units, length - 1);
+    clr_release(assemblies);
+    return name->length != 0 && !buffer_failed(name);
+}
+
+/* First in the assembly that the reference names; then, because that may only say where the type
+ * has gone, in all. What is not loaded yet could be anything. */
+static bool may_be_on_stack_only(const clr_info *info, ModuleID module, IMetaDataImport2 *import,
+                                 mdToken token, const char *name)
+{
+    buffer scope = BUFFER_EMPTY;
+    type_search search = {.info = info, .name = name};
+
+    if (append_scope(info, module, import, token, &scope)) {
+        search.assembly = buffer_text(&scope);
+        clr_each_module(info, look_in_module, &search);
+        search.assembly = NULL;
+    }
+    if (!search.is_found) {
+        clr_each_module(info, look_in_module, &search);
+        search.is_found = search.is_found && (search.is_assembly_found || search.is_core);
+    }
+    buffer_free(&scope);
+    return !search.is_found || search.is_by_ref_like;
 }
 
 /* A value type by its token: does its definition say that it may live on the stack only? */
-static bool is_by_ref_like(const clr_info *info, IMetaDataImport2 *import, mdToken token)
+static bool is_by_ref_like(const clr_info *info, ModuleID module, IMetaDataImport2 *import,
+                           mdToken token)
 {
     buffer name = BUFFER_EMPTY;
-    type_search search = {info, NULL, false, false};
     bool answer;
 
     if (CLR_TOKEN_TYPE(token) == mdtTypeDef)
         return has_attribute(import, token, BY_REF_LIKE_ATTRIBUTE, NULL, NULL);
     method_append_type_name(import, token, &name);
     answer = is_one_of(buffer_text(&name), KNOWN_BY_REF_LIKE);
-    if (!answer && info != NULL && !is_one_of(buffer_text(&name), KNOWN_ORDINARY)) {
-        search.name = buffer_text(&name);
-        clr_each_module(info, look_in_module, &search);
-        answer = search.is_by_ref_like;
-    }
+    if (!answer && !is_one_of(buffer_text(&name), KNOWN_ORDINARY))
+        answer = may_be_on_stack_only(info, module, import, token, buffer_text(&name));
     buffer_free(&name);
     return answer;
 }
@@ -329,8 +397,8 @@ static bool may_be_by_ref_like(IMetaDataImport2 *import, mdToken owner, uint32_t
     return search.may_be_by_ref_like;
 }
 
-bool method_can_box(const clr_info *info, IMetaDataImport2 *import, const method_facts *f,
-                    uint32_t type)
+bool method_can_box(const clr_info *info, ModuleID module, IMetaDataImport2 *import,
+                    const method_facts *f, uint32_t type)
 {
     const cil_signature *s = &f->signature;
     const cil_type *t = &s->types[cil_type_skip_modifiers(s, type)];
@@ -343,13 +411,14 @@ bool method_can_box(const clr_info *info, IMetaDataImport2 *import, const method
     case CIL_TYPE_VOID:
         return false;
     case CIL_TYPE_VALUETYPE:
-        return !is_by_ref_like(info, import, t->token);
+        return !is_by_ref_like(info, module, import, t->token);
     case CIL_TYPE_VARIABLE:
         return !may_be_by_ref_like(import, f->type, t->number);
     case CIL_TYPE_METHOD_VARIABLE:
         return !may_be_by_ref_like(import, f->token, t->number);
     case CIL_TYPE_GENERIC: /* the generic type itself stands first inside */
-        return t[1].element != CIL_TYPE_VALUETYPE || !is_by_ref_like(info, import, t[1].token);
+        return t[1].element != CIL_TYPE_VALUETYPE ||
+               !is_by_ref_like(info, module, import, t[1].token);
     default:
         return true;
     }

@@ -67,9 +67,9 @@ mdTypeDef method_find_type(IMetaDataImport2 *import, const char *name);
 shape method_shape(const method_facts *facts);
 
 /* Can a value of this type of the method's signature be boxed? false for by-refs, pointers,
- * by-ref-like types and generic parameters that may be one. `info` may be NULL: then only names and
- * the own module are looked at. */
-bool method_can_box(const clr_info *info, IMetaDataImport2 *import, const method_facts *facts,
-                    uint32_t type);
+ * by-ref-like types and generic parameters that may be one, and types that are not loaded yet and
+ * could be one. `module` is the method's. */
+bool method_can_box(const clr_info *info, ModuleID module, IMetaDataImport2 *import,
+                    const method_facts *facts, uint32_t type);
 
 #endif

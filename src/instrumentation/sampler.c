@@ -138,10 +138,12 @@ typedef struct {
 /* While the runtime stands still: no function can be unloaded before it is asked for. */
 static void find_modules(const clr_info *info, const sampler_stack *s)
 {
-    ModuleID *modules = SELF.modules + (s->functions - SELF.frames);
+    sampler_module *modules = SELF.modules + (s->functions - SELF.frames);
 
-    for (int32_t i = 0; i < s->count; i++)
-        clr_info_get_function_info(info, s->functions[i], NULL, &modules[i], NULL);
+    for (int32_t i = 0; i < s->count; i++) {
+        clr_info_get_function_info(info, s->functions[i], NULL, &modules[i].id, NULL);
+        modules[i].unloads = targets_unloads(&instrumentation_root.targets, modules[i].id);
+    }
 }
 
 static bool remember_functions(void)
@@ -150,10 +152,11 @@ static bool remember_functions(void)
 
     for (size_t i = 0; i < SELF.count; i++) {
         const sampler_stack *s = &SELF.stacks[i];
-        const ModuleID *modules = SELF.modules + (s->functions - SELF.frames);
+        const sampler_module *modules = SELF.modules + (s->functions - SELF.frames);
 
         for (int32_t k = 0; k < s->count && done; k++)
-            done = table_u64_put(&SELF.seen, s->functions[k], modules[k]);
+            done = table_u64_put(&SELF.seen, s->functions[k], modules[k].id) &&
+                   table_u64_put(&SELF.seen_unloads, s->functions[k], modules[k].unloads);
     }
     return done;
 }
@@ -250,16 +253,26 @@ static void look_at_target(void *context, target *t)
     }
 }
 
+/* Was it on a stack, and is its module still there, not only another one in its place? */
+static bool was_seen(targets *known, FunctionID id)
+{
+    uint64_t module = 0;
+    uint64_t unloads = 0;
+
+    return table_u64_get(&SELF.seen, id, &module) &&
+           table_u64_get(&SELF.seen_unloads, id, &unloads) && targets_has_module(known, module) &&
+           targets_unloads(known, module) == unloads;
+}
+
 /* Ids are addresses for the runtime, and one that is wrong or whose module is gone would end the
  * process: it is asked only for those that were handed out, on a stack or with a call. */
 static bool find_function(const clr_info *info, function_search *search)
 {
     targets *known = &instrumentation_root.targets;
-    uint64_t module = 0;
 
     if (search->id == 0)
         return false;
-    if (table_u64_get(&SELF.seen, search->id, &module) && targets_has_module(known, module) &&
+    if (was_seen(known, search->id) &&
         CLR_OK(
             clr_info_get_function_info(info, search->id, NULL, &search->module, &search->method)))
         return true;

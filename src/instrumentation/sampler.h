@@ -26,13 +26,19 @@ typedef struct {
 } sampler_name;
 
 typedef struct {
+    ModuleID id;
+    uint32_t unloads; /* of modules that had the id before: ids are used again */
+} sampler_module;
+
+typedef struct {
     atomic_flag busy; /* one caller at a time */
     sampler_stack *stacks;
     size_t count;
     size_t capacity;
-    uintptr_t *frames; /* of all stacks, a fixed number each */
-    ModuleID *modules; /* of the frames */
-    table_u64 seen;    /* functions that were ever handed out, and their modules */
+    uintptr_t *frames;       /* of all stacks, a fixed number each */
+    sampler_module *modules; /* of the frames */
+    table_u64 seen;          /* functions that were ever handed out, and their modules */
+    table_u64 seen_unloads;  /* and how many modules of that id had gone before */
     sampler_name *names;
     size_t name_count;
 } sampler;

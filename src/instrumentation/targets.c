@@ -53,6 +53,13 @@ bool targets_has_module(targets *t, ModuleID module)
     return whole != NULL && whole->active;
 }
 
+uint32_t targets_unloads(targets *t, ModuleID module)
+{
+    target *whole = targets_find(t, module, TARGET_WHOLE_MODULE);
+
+    return whole == NULL ? 0 : whole->unloads;
+}
+
 static clr_emitter *find_emitter(targets *t, ModuleID module)
 {
     for (module_tokens *m = atomic_load(&t->modules); m != NULL; m = m->next) {
@@ -104,6 +111,7 @@ void targets_forget_module(targets *t, ModuleID module)
                 entry->announced = false;
                 entry->is_first_body = false;
                 entry->function = 0;
+                entry->unloads++;
             }
         }
     }

@@ -25,6 +25,7 @@ typedef struct target {
     _Atomic(uint32_t) generation; /* of the points that last named it */
     _Atomic(bool) announced;      /* its line is in the log */
     _Atomic(bool) is_first_body;  /* rewritten before it was compiled: it stays so */
+    _Atomic(uint32_t) unloads; /* of a whole module: how often one at this address was unloaded */
     _Atomic(FunctionID) function; /* what the managed agent knows it by; 0 = not told yet */
     struct target *next;
 } target;
@@ -51,6 +52,8 @@ target *targets_find(targets *t, ModuleID module, mdMethodDef method);
 /* The entry, made when it is new; NULL without memory. */
 target *targets_add(targets *t, ModuleID module, mdMethodDef method);
 bool targets_has_module(targets *t, ModuleID module); /* is it loaded? */
+/* Tells a module from one that had the same id before it. */
+uint32_t targets_unloads(targets *t, ModuleID module);
 /* The module's emitter, opened when it is first asked for; NULL with *result when it can't be. */
 clr_emitter *targets_emitter(targets *t, const clr_info *info, ModuleID module, HRESULT *result);
 /* Marks every entry of a module as gone. */

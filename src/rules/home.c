@@ -283,6 +283,34 @@ int home_read_points(const home_folders *folders, const variables *environment,
 
 /* ---- who is told ---- */
 
+typedef struct {
+    const home_folders *folders;
+    const char *path; /* of the shim */
+    points_log log;
+} need_search;
+
+/* The program may bring it; when it does not, calls that need it fail and nobody hears of them. */
+static void check_need(void *context, const char *assembly)
+{
+    need_search *s = context;
+    const char *slash = strrchr(s->path, s->folders->files->separator);
+    buffer beside = BUFFER_EMPTY;
+    buffer sentence = BUFFER_EMPTY;
+
+    if (slash != NULL)
+        buffer_append(&beside, s->path, (size_t)(slash - s->path) + 1);
+    buffer_format(&beside, "%s.dll", assembly);
+    if (!buffer_failed(&beside) && !s->folders->files->exists(buffer_text(&beside))) {
+        buffer_format(&sentence,
+                      "needs %s.dll, which is not beside it: unless the program has it, calls are "
+                      "lost",
+                      assembly);
+        say(s->log, false, s->path, buffer_text(&sentence));
+    }
+    buffer_free(&beside);
+    buffer_free(&sentence);
+}
+
 static size_t check_shim(const home_folders *folders, const char *path, const char *type,
                          points_log log)
 {
@@ -303,6 +331,10 @@ static size_t check_shim(const home_folders *folders, const char *path, const ch
         buffer_format(&sentence, "can't be used: %s. Nobody hears of the calls that are for it",
                       e.message);
         say(log, true, path, buffer_text(&sentence));
+    } else {
+        need_search search = {folders, path, log};
+
+        shim_each_need(bytes.data, bytes.length, check_need, &search);
     }
     buffer_free(&bytes);
     buffer_free(&sentence);

@@ -146,3 +146,31 @@ int shim_check(const void *bytes, size_t length, const char *type, error *e)
     memory_free(a);
     return code;
 }
+
+static bool comes_with_runtime(const char *name)
+{
+    return text_equal(name, "mscorlib") || text_equal(name, "netstandard") ||
+           text_equal(name, "System") || text_starts_with(name, "System.") ||
+           text_starts_with(name, "Microsoft.");
+}
+
+void shim_each_need(const void *bytes, size_t length, void (*each)(void *context, const char *name),
+                    void *context)
+{
+    assembly *a = memory_allocate_array(1, sizeof *a);
+    error ignored;
+
+    error_clear(&ignored);
+    if (a != NULL && assembly_open(a, bytes, length, &ignored) == 0) {
+        uint32_t rows = metadata_rows(&a->tables, METADATA_ASSEMBLY_REF);
+
+        for (uint32_t row = 1; row <= rows; row++) {
+            const char *name = metadata_cell_string(&a->tables, METADATA_ASSEMBLY_REF, row,
+                                                    METADATA_ASSEMBLY_REF_NAME);
+
+            if (name[0] != '\0' && !comes_with_runtime(name))
+                each(context, name);
+        }
+    }
+    memory_free(a);
+}

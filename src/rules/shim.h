@@ -16,4 +16,9 @@ extern const char SHIM_METHOD[]; /* its method */
  * error whose message says what is wrong. */
 int shim_check(const void *bytes, size_t length, const char *type, error *e);
 
+/* Calls `each` with the name of every assembly that the library refers to and that does not come
+ * with the runtime. */
+void shim_each_need(const void *bytes, size_t length, void (*each)(void *context, const char *name),
+                    void *context);
+
 #endif

@@ -108,6 +108,18 @@ def test_who_cannot_be_told_is_named_once(instrument_home, newest_runtime, clari
     assert "NewRelic.Agent.Core.dll can't be used: it has no class NewRelic.Agent.Core.AgentShim." in other.out
 
 
+def test_what_a_shim_needs_and_nobody_has_is_in_the_log(instrument_home, newest_runtime, clarinet):
+    home = instrument_home
+    agent = home.folder / "NewRelic.Agent.Core.dll"
+    agent.write_bytes(agent.read_bytes().replace(b"\0System.Linq\0", b"\0Custom.Linq\0"))
+    home.extension("agent.xml", extension(("Newest", "*", "Ordinary")))
+    same(home.run(newest_runtime, "Newest"), home.run_bare(newest_runtime, "Newest"))
+    assert home.reported() == []
+    says = f"{agent} needs Custom.Linq.dll, which is not beside it: unless the program has it, calls are lost"
+    assert [line for line in home.log() if line.startswith("[Warn ]") and line.endswith(says)] != []
+    assert says in clarinet("instrument", "check", home.folder).out
+
+
 def test_every_shape_of_fsharp_runs_as_before_and_is_reported(instrument_home, runtime):
     home = instrument_home
     assert home.run_bare(runtime, "ShapesFs", "--extension", home.folder / "extensions/shapes.xml").returncode == 0

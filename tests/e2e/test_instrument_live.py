@@ -88,6 +88,23 @@ def test_what_can_be_unloaded_is_instrumented_and_wrong_ids_have_no_names(instru
     assert not [line for line in home.log() if line.startswith("[Error]") and "get_Property" not in line]
 
 
+def test_a_by_ref_like_type_is_known_by_its_own_assembly_and_not_boxed_before_that_is_loaded(instrument_home, runtime):
+    """The program has an ordinary type of the same name; boxing the other one would break the program."""
+    home = instrument_home
+    home.extension("a.xml", extension(("TwinUser", "TwinUser.Use", "Run", "Give", "Take")))
+    with LiveProgram(home, runtime) as live:
+        for words in (["twins"], ["twins", "collectible"]):
+            before = len(home.reported())
+            assert live.ask(*words) == "9 1 0"
+            told = [line for line in home.reported()[before:] if "Take" in line or "Give" in line]
+            assert [line.split()[0] for line in told] == ["enter", "leave"] * 2
+            assert "args=4 " in told[0] and told[1].endswith("| null")
+            assert "args=null, 5 " in told[2] and told[3].endswith("| 9")
+    log = home.log()
+    assert sum("[TwinUser]" in line and "can be unloaded: what is loaded of it stays" in line for line in log) == 1
+    assert not [line for line in log if line.startswith("[Error]") and "get_Property" not in line]
+
+
 def test_an_invalid_file_changes_nothing(instrument_home, newest_runtime):
     home = instrument_home
     home.configure("<configuration><log level='finest'/></configuration>")

@@ -205,6 +205,22 @@ def test_a_collector_that_refuses_is_named_and_the_exit_code_stays(
     shutil.rmtree(kept.parent)
 
 
+def test_what_the_collector_took_is_not_kept_to_be_sent_again(
+        clarinet, newest_runtime, flow_program, collector, tmp_path):
+    points = tmp_path / "empty.json"
+    points.write_text(json.dumps({"points": [{"assembly": "Flow", "class": "Flow.Shop", "method": "Empty"}]}))
+    collector.busy = [503] * 4 + [200]  # the last is the first answer
+    done = clarinet("instrument", "run", "--otlp", f"http://127.0.0.1:{collector.server_port}", "--points", points,
+                    "--", *newest_runtime.command(flow_program), "repeat", "4000", "0", timeout=PATIENCE)
+    said = re.search(r"(\d+) of (\d+) spans were sent before", done.err)
+    assert done.code == 1 and said, done
+    kept = Path(re.search(r"the other spans are kept in (\S+)", done.err)[1])
+    ids = [{span["spanId"] for span in spans_of(json.loads(text))}
+           for text in (collector.requests[0][2], kept.read_text())]
+    shutil.rmtree(kept.parent)
+    assert len(ids[0]) == int(said[1]) and len(ids[0] | ids[1]) == len(ids[0]) + len(ids[1]) == int(said[2])
+
+
 @pytest.mark.parametrize("words, says", [
     (["--otlp", "https://collector/v1/traces", "--", "true"], "https is not supported"),
     (["--otlp", "ftp://x", "--", "true"], "is not an address"),

@@ -255,6 +255,21 @@ namespace Live
             return result.ToString();
         }
 
+        // A library that needs another one which nobody has loaded; with a reload while it is there.
+        private static string Twins(bool collectible)
+        {
+            string folder = Path.Combine(AppContext.BaseDirectory, "../TwinUser");
+            var context = new AssemblyLoadContext("twins", collectible);
+            context.Resolving += (own, name) => own.LoadFromAssemblyPath(Path.GetFullPath(Path.Combine(folder, name.Name + ".dll")));
+            var user = context.LoadFromAssemblyPath(Path.GetFullPath(Path.Combine(folder, "TwinUser.dll")));
+            var ordinary = new Twin.View { X = 1 };
+            object result = user.GetType("TwinUser.Use").GetMethod("Run").Invoke(null, null);
+            int reloaded = Native.Plain("InstrumentationRefresh");
+            if (collectible)
+                context.Unload();
+            return $"{result} {ordinary.X} {reloaded}";
+        }
+
         private static string Answer(string[] words)
         {
             switch (words[0])
@@ -272,6 +287,8 @@ namespace Live
                     return Sampled.Take();
                 case "collectible":
                     return Collectible(words.Length > 1);
+                case "twins":
+                    return Twins(words.Length > 1);
                 case "names":
                     return Native.NamesOf(words.Skip(1).Select(word => (UIntPtr)ulong.Parse(word)).ToArray());
                 case "storm":
@@ -293,5 +310,14 @@ namespace Live
                 Console.WriteLine(Answer(line.Split(' ')));
             return 3;
         }
+    }
+}
+
+// The ordinary one: Twin.dll has a type of this name that can't be boxed.
+namespace Twin
+{
+    public struct View
+    {
+        public int X;
     }
 }

@@ -1,0 +1,10 @@
+// Passes Twin.View around: when this is loaded, Twin.dll is not yet.
+namespace TwinUser
+{
+    public static class Use
+    {
+        public static int Run() => Take(Give(4), 5);
+        public static Twin.View Give(int x) => new Twin.View { X = x };
+        public static int Take(Twin.View view, int y) => view.X + y;
+    }
+}
