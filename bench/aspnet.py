@@ -51,7 +51,8 @@ def window(program, port, rate, pid, scratch, sampled):
     return found
 
 
-def bench(version, dotnet, program, scratch):
+def start_service(version, dotnet, scratch):
+    """(process, port) of samples/WebShop, ready."""
     config = Path(scratch) / f"{version}.runtimeconfig.json"
     config.write_text(json.dumps({"runtimeOptions": {
         "rollForward": "Disable",
@@ -67,6 +68,11 @@ def bench(version, dotnet, program, scratch):
         port = found.group(1) if found else port
         if line == "ready\n":
             break
+    return target, port
+
+
+def bench(version, dotnet, program, scratch):
+    target, port = start_service(version, dotnet, scratch)
     load(program, port, 0, 8)  # tiered compilation
     most = load(program, port, 0, 3)
     rate = round(most["requests"] / most["seconds"] / 2)

@@ -65,6 +65,8 @@ namespace TwoLocks
                 Console.WriteLine($"stock waits {stock.Waits} ns {stock.WaitedNs}");
                 Console.WriteLine($"entered {fought}");
                 Console.WriteLine($"contended {Monitor.LockContentionCount}");
+                using Process self = Process.GetCurrentProcess();
+                Console.WriteLine($"processor ms {self.TotalProcessorTime.TotalMilliseconds:0}");
             }
             return 0;
         }

@@ -4,10 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/contention.h"
-#include "analysis/exceptions.h"
-#include "analysis/gc.h"
-#include "analysis/requests.h"
 #include "base/text.h"
 
 enum { VALUE_WIDTH = 11, HEAD_LINES = 5, FOOT_LINES = 1 };
@@ -108,77 +104,32 @@ static void take_counters(const model *m, const model_process *p, top_vitals *v)
     }
 }
 
-static int take_collections(const model *m, const model_process *p, double seconds, top_vitals *v,
-                            error *e)
+int top_vitals_take(top_summary *s, top_vitals *v, error *e)
 {
-    const model_table *table = model_find_table(m, p, "collections", "gc");
-    gc x;
-    int code = table == NULL ? 0 : gc_summarise(m, p, table, &x, e);
+    int code = 0;
 
-    if (table == NULL || code != 0)
-        return code;
-    v->collections = (double)x.total / seconds;
-    v->paused_percent = (double)x.pauses.sum / seconds / 1e7;
-    v->longest_pause = (double)groups_spread_at(&x.pauses, 1);
-    gc_free(&x);
-    return 0;
-}
+    if (s->process == NULL)
+        return 0;
+    take_counters(s->m, s->process, v);
+    for (int kind = TOP_EXCEPTIONS; kind < TOP_SUMMARIES && code == 0; kind++)
+        code = top_summary_need(s, (top_summary_kind)kind, e);
+    if (s->has[TOP_COLLECTIONS]) {
+        v->collections = (double)s->collections.total / s->seconds;
+        v->paused_percent = (double)s->collections.pauses.sum / s->seconds / 1e7;
+        v->longest_pause = (double)groups_spread_at(&s->collections.pauses, 1);
+    }
+    if (s->has[TOP_EXCEPTIONS])
+        v->exceptions = (double)s->exceptions.total / s->seconds;
+    if (s->has[TOP_WAITS]) {
+        v->waits = (double)s->waits.total / s->seconds;
+        v->blocked_percent = (double)s->waits.waited_ns / s->seconds / 1e7;
+    }
+    if (s->has[TOP_REQUESTS]) {
+        const requests_side *sides = s->requests.sides;
 
-static int take_exceptions(const model *m, const model_process *p, double seconds, top_vitals *v,
-                           error *e)
-{
-    const model_table *table = model_find_table(m, p, "exceptions", "exceptions");
-    exceptions x;
-    int code = table == NULL ? 0 : exceptions_summarise(m, p, table, &x, e);
-
-    if (table == NULL || code != 0)
-        return code;
-    v->exceptions = (double)x.total / seconds;
-    exceptions_free(&x);
-    return 0;
-}
-
-static int take_waits(const model *m, const model_process *p, double seconds, top_vitals *v,
-                      error *e)
-{
-    const model_table *table = model_find_table(m, p, "waits", "contention");
-    contention x;
-    int code = table == NULL ? 0 : contention_summarise(m, p, table, &x, e);
-
-    if (table == NULL || code != 0)
-        return code;
-    v->waits = (double)x.total / seconds;
-    v->blocked_percent = (double)x.waited_ns / seconds / 1e7;
-    contention_free(&x);
-    return 0;
-}
-
-static int take_requests(const model *m, const model_process *p, double seconds, top_vitals *v,
-                         error *e)
-{
-    const model_table *table = model_find_table(m, p, "requests", "http");
-    requests x;
-    int code = table == NULL ? 0 : requests_summarise(m, p, table, &x, e);
-
-    if (table == NULL || code != 0)
-        return code;
-    v->served = (double)x.sides[REQUESTS_SERVED].all.lengths.count / seconds;
-    v->made = (double)x.sides[REQUESTS_MADE].all.lengths.count / seconds;
-    requests_free(&x);
-    return 0;
-}
-
-int top_vitals_take(const model *m, const model_process *p, double seconds, top_vitals *v, error *e)
-{
-    int code = take_collections(m, p, seconds, v, e);
-
-    take_counters(m, p, v);
-    if (code == 0)
-        code = take_exceptions(m, p, seconds, v, e);
-    if (code == 0)
-        code = take_waits(m, p, seconds, v, e);
-    if (code == 0)
-        code = take_requests(m, p, seconds, v, e);
+        v->served = (double)sides[REQUESTS_SERVED].all.lengths.count / s->seconds;
+        v->made = (double)sides[REQUESTS_MADE].all.lengths.count / s->seconds;
+    }
     return code;
 }
 

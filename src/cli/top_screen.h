@@ -40,8 +40,7 @@ typedef struct {
 /* Does what a key says. */
 void top_choose(top_choice *choice, int key);
 /* What the model knows of the vital signs; the others are left as they are. */
-int top_vitals_take(const model *m, const model_process *p, double seconds, top_vitals *v,
-                    error *e);
+int top_vitals_take(top_summary *s, top_vitals *v, error *e);
 void top_screen_draw(const top_terminal *t, const top_choice *choice, const char *title,
                      const top_vitals *v, const top_rows *rows, buffer *picture);
 

@@ -5,13 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/allocations.h"
 #include "analysis/array.h"
-#include "analysis/contention.h"
-#include "analysis/exceptions.h"
-#include "analysis/gc.h"
 #include "analysis/profile.h"
-#include "analysis/requests.h"
 #include "base/memory.h"
 
 static int no_memory(error *e)
@@ -69,9 +64,10 @@ static void add_totals(const model_process *p, const uint64_t *weights, uint64_t
     }
 }
 
-static int fill_methods(const model *m, const model_process *p, double seconds, top_rows *rows,
-                        error *e)
+static int fill_methods(top_summary *s, top_rows *rows, error *e)
 {
+    const model *m = s->m;
+    const model_process *p = s->process;
     profile cpu;
     uint64_t *weights = memory_allocate_array(p->stack_count + 1, sizeof *weights);
     uint64_t *self = memory_allocate_array(p->function_count + 1, sizeof *self);
@@ -86,9 +82,9 @@ static int fill_methods(const model *m, const model_process *p, double seconds, 
         add_totals(p, weights, totals, seen);
         for (size_t i = 1; i < p->function_count && done; i++)
             if (totals[i] != 0)
-                done =
-                    add(rows, memory_copy_text(model_text(m, p->functions[i].name)),
-                        (double)self[i] / seconds / 1e7, (double)totals[i] / seconds / 1e7, 0, 0);
+                done = add(rows, memory_copy_text(model_text(m, p->functions[i].name)),
+                           (double)self[i] / s->seconds / 1e7, (double)totals[i] / s->seconds / 1e7,
+                           0, 0);
     }
     memory_free(weights);
     memory_free(self);
@@ -97,9 +93,10 @@ static int fill_methods(const model *m, const model_process *p, double seconds, 
     return done ? 0 : no_memory(e);
 }
 
-static int fill_threads(const model *m, const model_process *p, double seconds, top_rows *rows,
-                        error *e)
+static int fill_threads(top_summary *s, top_rows *rows, error *e)
 {
+    const model *m = s->m;
+    const model_process *p = s->process;
     profile cpu;
     uint64_t *weights = memory_allocate_array(p->thread_count + 1, sizeof *weights);
     uint64_t *samples = memory_allocate_array(p->thread_count + 1, sizeof *samples);
@@ -113,7 +110,7 @@ static int fill_threads(const model *m, const model_process *p, double seconds, 
             if (samples[i] == 0)
                 continue;
             model_thread_title(m, &p->threads[i], title, sizeof title);
-            done = add(rows, memory_copy_text(title), (double)weights[i] / seconds / 1e7,
+            done = add(rows, memory_copy_text(title), (double)weights[i] / s->seconds / 1e7,
                        (double)samples[i], 0, 0);
         }
     }
@@ -124,109 +121,95 @@ static int fill_threads(const model *m, const model_process *p, double seconds, 
 
 /* ---- events ---- */
 
-static int fill_allocations(const model *m, const model_process *p, double seconds, top_rows *rows,
-                            error *e)
+static int fill_allocations(top_summary *s, top_rows *rows, error *e)
 {
-    const model_table *table = model_find_table(m, p, "allocations", "allocations");
-    allocations x;
+    const allocations *x = &s->allocations;
     bool done = true;
-    int code = table == NULL ? 0 : allocations_summarise(m, p, table, &x, e);
+    int code = top_summary_need(s, TOP_ALLOCATIONS, e);
 
-    if (table == NULL || code != 0)
+    if (!s->has[TOP_ALLOCATIONS])
         return code;
-    for (size_t i = 0; i < x.types.count && done; i++)
-        done =
-            add(rows, memory_copy_text(model_text(m, x.types.items[i].type)),
-                (double)x.types.items[i].bytes / seconds, x.types.items[i].objects / seconds, 0, 0);
-    allocations_free(&x);
+    for (size_t i = 0; i < x->types.count && done; i++)
+        done = add(rows, memory_copy_text(model_text(s->m, x->types.items[i].type)),
+                   (double)x->types.items[i].bytes / s->seconds,
+                   x->types.items[i].objects / s->seconds, 0, 0);
     return done ? 0 : no_memory(e);
 }
 
-static int fill_exceptions(const model *m, const model_process *p, double seconds, top_rows *rows,
-                           error *e)
+static int fill_exceptions(top_summary *s, top_rows *rows, error *e)
 {
-    const model_table *table = model_find_table(m, p, "exceptions", "exceptions");
-    exceptions x;
+    const exceptions *x = &s->exceptions;
     bool done = true;
-    int code = table == NULL ? 0 : exceptions_summarise(m, p, table, &x, e);
+    int code = top_summary_need(s, TOP_EXCEPTIONS, e);
 
-    if (table == NULL || code != 0)
+    if (!s->has[TOP_EXCEPTIONS])
         return code;
-    for (size_t i = 0; i < x.places.count && done; i++) {
-        const exceptions_group *g = &x.places.items[i];
+    for (size_t i = 0; i < x->places.count && done; i++) {
+        const exceptions_group *g = &x->places.items[i];
 
-        done = add(rows, place_label(m, p, g->type, g->stack), (double)g->count / seconds,
-                   (double)g->count, 0, 0);
+        done = add(rows, place_label(s->m, s->process, g->type, g->stack),
+                   (double)g->count / s->seconds, (double)g->count, 0, 0);
     }
-    exceptions_free(&x);
     return done ? 0 : no_memory(e);
 }
 
-static int fill_locks(const model *m, const model_process *p, double seconds, top_rows *rows,
-                      error *e)
+static int fill_locks(top_summary *s, top_rows *rows, error *e)
 {
-    const model_table *table = model_find_table(m, p, "waits", "contention");
-    contention x;
+    const contention *x = &s->waits;
     bool done = true;
-    int code = table == NULL ? 0 : contention_summarise(m, p, table, &x, e);
+    int code = top_summary_need(s, TOP_WAITS, e);
 
-    if (table == NULL || code != 0)
+    if (!s->has[TOP_WAITS])
         return code;
-    for (size_t i = 0; i < x.places.count && done; i++) {
-        const groups_item *g = &x.places.items[i];
+    for (size_t i = 0; i < x->places.count && done; i++) {
+        const groups_item *g = &x->places.items[i];
 
-        done = add(rows, place_label(m, p, g->key[1], g->key[0]), (double)g->sum / seconds / 1e7,
-                   (double)g->count / seconds, (double)g->most, 0);
+        done = add(rows, place_label(s->m, s->process, g->key[1], g->key[0]),
+                   (double)g->sum / s->seconds / 1e7, (double)g->count / s->seconds,
+                   (double)g->most, 0);
     }
-    contention_free(&x);
     return done ? 0 : no_memory(e);
 }
 
-static int fill_requests(const model *m, const model_process *p, double seconds, top_rows *rows,
-                         error *e)
+static int fill_requests(top_summary *s, top_rows *rows, error *e)
 {
-    const model_table *table = model_find_table(m, p, "requests", "http");
-    requests x;
+    const requests *x = &s->requests;
     bool done = true;
-    int code = table == NULL ? 0 : requests_summarise(m, p, table, &x, e);
+    int code = top_summary_need(s, TOP_REQUESTS, e);
 
-    if (table == NULL || code != 0)
+    if (!s->has[TOP_REQUESTS])
         return code;
     for (size_t side = 0; side < REQUESTS_KINDS; side++) {
-        const requests_list *names = &x.sides[side].names;
+        const requests_list *names = &x->sides[side].names;
 
         for (size_t i = 0; i < names->count && done; i++) {
             const requests_group *g = &names->items[i];
 
             done = add(rows, memory_copy_text_n(g->name, g->length),
-                       (double)g->lengths.count / seconds, (double)g->failures / seconds,
+                       (double)g->lengths.count / s->seconds, (double)g->failures / s->seconds,
                        (double)groups_spread_at(&g->lengths, 0.5),
                        (double)groups_spread_at(&g->lengths, 0.99));
         }
     }
-    requests_free(&x);
     return done ? 0 : no_memory(e);
 }
 
-static int fill_collections(const model *m, const model_process *p, double seconds, top_rows *rows,
-                            error *e)
+static int fill_collections(top_summary *s, top_rows *rows, error *e)
 {
-    const model_table *table = model_find_table(m, p, "collections", "gc");
-    gc x;
+    const gc *x = &s->collections;
     bool done = true;
-    int code = table == NULL ? 0 : gc_summarise(m, p, table, &x, e);
+    int code = top_summary_need(s, TOP_COLLECTIONS, e);
 
-    if (table == NULL || code != 0)
+    if (!s->has[TOP_COLLECTIONS])
         return code;
-    for (size_t i = 0; i < x.generations.count && done; i++) {
-        const groups_item *g = &x.generations.items[i];
+    for (size_t i = 0; i < x->generations.count && done; i++) {
+        const groups_item *g = &x->generations.items[i];
         buffer text = BUFFER_EMPTY;
 
         buffer_format(&text, "generation %u, %s", g->key[0], gc_kind_name(g->key[1]));
-        done = add(rows, buffer_take_text(&text), (double)g->count / seconds,
-                   (double)g->sum / seconds / 1e7, (double)g->most, 0);
+        done = add(rows, buffer_take_text(&text), (double)g->count / s->seconds,
+                   (double)g->sum / s->seconds / 1e7, (double)g->most, 0);
     }
-    gc_free(&x);
     return done ? 0 : no_memory(e);
 }
 

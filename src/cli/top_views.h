@@ -5,7 +5,7 @@
 #ifndef CLARINET_CLI_TOP_VIEWS_H
 #define CLARINET_CLI_TOP_VIEWS_H
 
-#include "analysis/model.h"
+#include "cli/top_summary.h"
 
 enum { TOP_VALUES = 4 };
 
@@ -29,8 +29,8 @@ typedef struct {
         const char *name; /* NULL = no further one */
         top_format format;
     } columns[TOP_VALUES];
-    /* seconds: how long the model's rows took. */
-    int (*fill)(const model *m, const model_process *p, double seconds, top_rows *rows, error *e);
+    /* Of a model with a process. */
+    int (*fill)(top_summary *s, top_rows *rows, error *e);
 } top_view;
 
 /* Closed by a row without a title. */

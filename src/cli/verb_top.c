@@ -31,7 +31,7 @@ typedef struct {
     top_vitals vitals;
     model model; /* of the moment that is shown */
     bool has_model;
-    double seconds;        /* that it is about */
+    top_summary summary;   /* of it */
     uint64_t refreshed_ns; /* 0 = never */
     uint64_t cpu_ticks;    /* at that time */
     uint64_t cpu_ns;
@@ -79,6 +79,14 @@ static void look_at_process(top *t, uint64_t now)
     t->vitals.memory = (double)fields[PAGES] * (double)sysconf(_SC_PAGESIZE);
 }
 
+static void forget_model(top *t)
+{
+    top_summary_free(&t->summary);
+    if (t->has_model)
+        model_free(&t->model);
+    t->has_model = false;
+}
+
 static void refresh(top *t, uint64_t now)
 {
     uint64_t watched = t->window.first_ns == 0 ? 0 : now - t->window.first_ns;
@@ -87,14 +95,12 @@ static void refresh(top *t, uint64_t now)
     look_at_process(t, now);
     if (top_window_load(&t->window, now, SPAN_NS, &fresh, &t->trouble) != 0)
         return;
-    if (t->has_model)
-        model_free(&t->model);
+    forget_model(t);
     t->model = fresh;
     t->has_model = true;
     watched = watched > SPAN_NS ? SPAN_NS : watched < REFRESH_NS ? REFRESH_NS : watched;
-    t->seconds = (double)watched / 1e9;
-    if (fresh.process_count != 0)
-        top_vitals_take(&t->model, &t->model.processes[0], t->seconds, &t->vitals, &t->trouble);
+    top_summary_init(&t->summary, &t->model, (double)watched / 1e9);
+    top_vitals_take(&t->summary, &t->vitals, &t->trouble);
 }
 
 static void draw(top *t)
@@ -102,8 +108,8 @@ static void draw(top *t)
     const top_view *view = &TOP_VIEWS[t->choice.view];
     top_rows rows = {0};
 
-    if (t->has_model && t->model.process_count != 0)
-        view->fill(&t->model, &t->model.processes[0], t->seconds, &rows, &t->trouble);
+    if (t->summary.process != NULL)
+        view->fill(&t->summary, &rows, &t->trouble);
     top_rows_arrange(&rows, view, t->choice.filter, t->choice.sort);
     top_screen_draw(&t->terminal, &t->choice, t->title, &t->vitals, &rows, &t->picture);
     top_terminal_show(&t->picture);
@@ -223,8 +229,7 @@ int verb_top(int argc, char **argv)
         }
         diagnostics_process_free(&process);
     }
-    if (t.has_model)
-        model_free(&t.model);
+    forget_model(&t);
     top_window_free(&t.window);
     buffer_free(&t.picture);
     return code == 0 ? CLI_DONE : cli_fail(&e);

@@ -74,16 +74,18 @@ static void on_point(void *context, uint64_t ticks)
     ((event_counts *)context)->sequence_points++;
 }
 
-/* Exceptions (keyword 0x8000), from now until stdin is closed or the process ends. Raw bytes go to
- * the file. With a size, the target has no more room than that, and a line from stdin is waited for
- * before anything is read. */
-static int show_events(const ipc_address *address, const char *file, uint32_t megabytes, error *e)
+/* Exceptions (keyword 0x8000) and counters, or the keywords given, from now until stdin is closed
+ * or the process ends. Raw bytes go to the file. With a size, the target has no more room than
+ * that, and a line from stdin is waited for before anything is read. */
+static int show_events(const ipc_address *address, const char *file, uint32_t megabytes,
+                       uint64_t keywords, error *e)
 {
     const eventpipe_provider providers[] = {
-        {"Microsoft-Windows-DotNETRuntime", 0x8000, 2, NULL},
+        {"Microsoft-Windows-DotNETRuntime", keywords != 0 ? keywords : 0x8000,
+         keywords != 0 ? 4 : 2, NULL},
         {"System.Runtime", UINT64_MAX, 5, "EventCounterIntervalSec=1"},
     };
-    const eventpipe_options options = {providers, 2, megabytes, false};
+    const eventpipe_options options = {providers, keywords != 0 ? 1 : 2, megabytes, false};
     event_counts counts = {0};
     nettrace_sink sink = {on_trace, on_event, on_dropped, on_point, &counts};
     nettrace *parser = nettrace_create(&sink);
@@ -140,7 +142,8 @@ static int run(const ipc_address *address, int argc, char **argv, error *e)
     if (strcmp(command, "environment") == 0)
         return show_environment(address, e);
     if (strcmp(command, "events") == 0)
-        return show_events(address, argv[1], argc > 2 ? (uint32_t)atoi(argv[2]) : 0, e);
+        return show_events(address, argv[1], argc > 2 ? (uint32_t)atoi(argv[2]) : 0,
+                           argc > 3 ? strtoull(argv[3], NULL, 0) : 0, e);
     if (strcmp(command, "resume") == 0)
         return diagnostics_resume_runtime(address, e);
     if (strcmp(command, "perf-map") == 0)
