@@ -136,7 +136,8 @@ static void write_ready(import_heap *h)
             break;
         if (node->address % 8 == 0)
             heap_writer_put_object(&h->writer, node->address, type, node->size,
-                                   h->edges + h->edge_next, (size_t)node->edges);
+                                   node->edges != 0 ? h->edges + h->edge_next : NULL,
+                                   (size_t)node->edges);
         h->edge_next += (size_t)node->edges;
         h->node_next++;
     }

@@ -92,8 +92,11 @@ static uint32_t keep_path(regions *r, const line *l)
 bool regions_parse(regions *r, const char *text, size_t length)
 {
     size_t lines = 1;
-    const char *end = text + length;
+    const char *end;
 
+    if (length == 0)
+        text = "";
+    end = text + length;
     memset(r, 0, sizeof *r);
     for (size_t i = 0; i < length; i++)
         lines += text[i] == '\n';
