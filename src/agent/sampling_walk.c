@@ -94,7 +94,8 @@ static void name_work(sampling_walker *w, unsigned at, const char *text)
 
 /* What the native run at the leaf says. */
 typedef struct {
-    unsigned loader; /* number of the outermost frame that loads types, from 1; 0 = none */
+    unsigned loader;   /* number of the outermost frame that loads types, from 1; 0 = none */
+    unsigned compiler; /* … of the compiler */
     bool at_system_call;
     bool in_compiler;
     bool stopped;
@@ -151,6 +152,8 @@ static stackwalk_end walk_frames(sampling_walker *w, const sampling_capture *c, 
         push(w, here.frame, here.place);
         if (native_run && !run->in_compiler && sampling_types_has(&w->types, here.frame))
             run->loader = w->count;
+        if (native_run && here.in_compiler)
+            run->compiler = w->count;
         if (here.place == SAMPLING_MANAGED && !here.in_box && !here.resumes)
             inner = (walk_resumption){w->count, r->value[STACKWALK_RSP], false};
         leaf = here.rule.kind == STACKWALK_RULE_SIGNAL;
@@ -293,8 +296,8 @@ static void name_runtime_work(sampling_walker *w, bool collects, const sampling_
         native++;
     if (collects)
         name_work(w, native, "(garbage collection)");
-    else if (run->in_compiler)
-        name_work(w, native, "(JIT compilation)");
+    else if (run->in_compiler) /* the runtime's own thread of compiling has no managed caller */
+        name_work(w, native < w->count ? native : run->compiler, "(JIT compilation)");
     if (!collects && run->loader != 0)
         name_work(w, run->loader, "(type loading)");
 }
@@ -315,7 +318,7 @@ sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c,
     sampling_thread *t = &sampling_state.threads[c->slot % SAMPLING_THREADS];
     sampling_result result = {.state = RECORDING_STATE_RUNNING};
     stackwalk_registers r;
-    sampling_leaf run = {0, false, false, false};
+    sampling_leaf run = {0, 0, false, false, false};
 
     w->count = w->resumption_count = 0;
     memcpy(r.value, c->registers, sizeof r.value);

@@ -117,7 +117,8 @@ export class LinesView {
         const whole = analysis.tree('line').total[0];
         const rows = process.lines
             .map((line, i) => ({ i, line, self: self[i], total: total[i] }))
-            .filter((r) => r.total > 0 && r.line.file !== 0);
+            // a method that awaits has a file and no line
+            .filter((r) => r.total > 0 && r.line.file !== 0 && r.line.line > 0);
         const place = (r) => `${fileName(process.text(r.line.file))}:${r.line.line}`;
         fill(
             this.list,
