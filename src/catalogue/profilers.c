@@ -203,7 +203,7 @@ const catalogue_profiler CATALOGUE[] = {
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, HTTP},
     {"transitions", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a16",
      "calls from managed into native code and back: functions, counts, time",
-     "about 0.2 us per call; the program starts slower, as precompiled code is compiled anew",
+     "0.2 to 0.3 us per call; the program starts slower, as precompiled code is compiled anew",
      CATALOGUE_START | CATALOGUE_BESIDE, false, NULL},
     {NULL, NULL, NULL, NULL, 0, false, NULL},
 };

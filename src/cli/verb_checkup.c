@@ -492,7 +492,7 @@ int verb_checkup(int argc, char **argv)
     if (code == 0)
         code = choose_profilers(&q, &e);
     if (code == 0)
-        code = way_choose(&q.session.way, &e);
+        code = way_choose(&q.session.way, q.command != NULL, &e);
     if (code == 0)
         code = library_find(LIBRARY_AGENT, &q.library, &e);
     if (code != 0)

@@ -174,6 +174,41 @@ static int show_at_end(request *q, error *e)
     return fflush(stdout) == 0 ? 0 : error_set(e, ERROR_IO, "the counters could not be written");
 }
 
+static bool has_series_of(const counters_live *live, const char *provider, size_t length)
+{
+    for (size_t i = 0; i < live->count; i++)
+        if (strlen(live->series[i].provider) == length &&
+            memcmp(live->series[i].provider, provider, length) == 0)
+            return true;
+    return false;
+}
+
+/* An empty answer says why it is empty: too short a look, or a meter that nobody knows. */
+static void note_silence(const request *q)
+{
+    const char *at = q->meters == NULL ? "" : q->meters;
+
+    if (q->taken == 0) {
+        fprintf(stderr,
+                "clarinet: no value came: the first are there after one interval (%s); "
+                "look for longer (-d) or more often (-i)\n",
+                q->interval == NULL ? "1s" : q->interval);
+        return;
+    }
+    while (*at != '\0') {
+        size_t length;
+
+        at += strspn(at, ", ");
+        length = strcspn(at, "\\, ");
+        if (length != 0 && !has_series_of(&q->live, at, length))
+            fprintf(stderr,
+                    "clarinet: the meter '%.*s' told no value: is the name right, and does "
+                    "the program use it?\n",
+                    (int)length, at);
+        at += strcspn(at, ",");
+    }
+}
+
 static int start_listening(request *q, error *e)
 {
     if (!q->listens)
@@ -208,6 +243,8 @@ int verb_counters(int argc, char **argv)
         code = record(&q, q.file == NULL ? temporary : q.file, &e);
     if (code == 0)
         code = show_at_end(&q, &e);
+    if (code == 0)
+        note_silence(&q);
     if (temporary[0] != '\0')
         unlink(temporary);
     if (q.listener >= 0)

@@ -437,7 +437,7 @@ static int watch(request *q, error *e)
 
 static int prepare(request *q, int argc, char **argv, error *e)
 {
-    int code = way_choose(&q->session.way, e);
+    int code = way_choose(&q->session.way, false, e);
 
     if (code == 0 && q->quick && q->session.way == SESSION_BY_PORT)
         code = error_set(e, ERROR_USAGE, "a quick look needs the agent in the process");

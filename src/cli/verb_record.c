@@ -245,7 +245,7 @@ int verb_record(int argc, char **argv)
     error_clear(&e);
     code = parse(argc, argv, &q, &e);
     if (code == 0)
-        code = way_choose(&q.session.way, &e);
+        code = way_choose(&q.session.way, q.command != NULL, &e);
     if (code == 0)
         code = library_find(LIBRARY_AGENT, &q.library, &e);
     if (code != 0)

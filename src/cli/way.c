@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-int way_choose(session_way *way, error *e)
+int way_choose(session_way *way, bool starts_command, error *e)
 {
     const char *wish = getenv("CLARINET_WAY");
 
@@ -20,6 +20,11 @@ int way_choose(session_way *way, error *e)
     else {
         error_set(e, ERROR_USAGE, "CLARINET_WAY is '%s'", wish);
         return error_advise(e, "it may be agent, port, or not set"), ERROR_USAGE;
+    }
+    if (starts_command && *way == SESSION_BY_PORT) {
+        error_set(e, ERROR_USAGE, "CLARINET_WAY=port works on a running process only");
+        return error_advise(e, "start the program and name its PID, or unset CLARINET_WAY"),
+               ERROR_USAGE;
     }
     return 0;
 }

@@ -5,8 +5,9 @@
 
 #include "session/session.h"
 
-/* CLARINET_WAY: agent, port, or nothing: whichever works, the agent first. */
-int way_choose(session_way *way, error *e);
+/* CLARINET_WAY: agent, port, or nothing: whichever works, the agent first. The port cannot be had
+ * for a command that is to be started. */
+int way_choose(session_way *way, bool starts_command, error *e);
 /* Says on stderr that a recording went through the port, why, and what it lacks for that. */
 void way_tell(const session_result *result);
 

@@ -111,11 +111,21 @@ static bool read_histogram(work *w, reader *r)
     return true;
 }
 
+/* Levels that the runtime (9.0 and 10.0) makes as counters, although they go up and down. */
+static bool is_level(const work *w)
+{
+    return text_equal(buffer_text(&w->head[METER]), "System.Runtime") &&
+           (text_equal(buffer_text(&w->head[INSTRUMENT]), "dotnet.thread_pool.queue.length") ||
+            text_equal(buffer_text(&w->head[INSTRUMENT]), "dotnet.thread_pool.thread.count"));
+}
+
 /* Counter: rate in the interval, value so far. Up-down: the same. Gauge: its last value, or "". */
 static bool read_single(work *w, uint32_t id, reader *r)
 {
     double value;
 
+    if (id == EVENT_COUNTER && is_level(w))
+        id = EVENT_UP_DOWN;
     if (!read_text(r, &w->head[TAGS]) || !read_text(r, &w->head[SESSION]))
         return false;
     if (id == EVENT_UP_DOWN && reader_left(r) >= 2 && !read_text(r, &w->head[SESSION]))

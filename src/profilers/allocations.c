@@ -30,6 +30,7 @@ enum {
     LOSS_RING = 0,
     LOSS_NO_STACK = 1,
     LOSS_NO_PLACE = 2,
+    LOSS_NOT_HELD = 3,
     EVENT_TICK = 10,
     EVENT_SAMPLED = 303,
     HEAP_LARGE = 1,
@@ -58,6 +59,7 @@ static const char *const LOSSES[] = {
     "ring full",
     "stack not available",
     "object counted without type and stack: more than 32,767 of them",
+    "object counted, but not followed to the end: ring full",
 };
 static const events_wish WISHES[] = {
     {EVENTS_RUNTIME, EVENTS_KEYWORD_ALLOCATION_SAMPLING, 4, NULL},
@@ -103,10 +105,11 @@ static void put(agent *a, state *s, unsigned kind, const allocation *what, Objec
 {
     uint32_t depth = atomic_load_explicit(&s->depth, memory_order_relaxed);
     size_t reserved = sizeof(allocation) + depth * sizeof(uintptr_t);
-    allocation *record = agent_reserve(a, SELF, reserved);
+    allocation *record = ring_reserve(&a->events, reserved);
     bool cut = false;
 
     if (record == NULL) {
+        agent_lose(a, SELF, kind == RECORD_HELD ? LOSS_NOT_HELD : LOSS_RING, 1);
         if (handle != 0)
             clr_info_destroy_handle(&a->info, handle);
         return;

@@ -76,10 +76,13 @@ int section_allocations_markdown(const section *s)
     if (x.large.rows != 0)
         sink_format(s->out, "; of it %llu large objects with %s, counted exactly",
                     (unsigned long long)x.large.rows, report_amount(x.large.bytes, "bytes", bytes));
-    sink_text(s->out, x.exact != 0
-                          ? ". Every object was counted"
-                          : ". The rest is estimated from samples; ± is how far off an estimate is "
-                            "at most, 19 times of 20");
+    if (x.exact != 0)
+        sink_text(s->out, ". Every object was counted");
+    else
+        sink_format(s->out,
+                    ". %s estimated from samples; ± is how far off an estimate is at most, 19 "
+                    "times of 20",
+                    x.large.rows != 0 ? "The rest is" : "That is");
     if (x.ticks != 0)
         sink_text(s->out, ", and more where a type comes in step with the runtime's ticks (before "
                           ".NET 10)");

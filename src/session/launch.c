@@ -311,6 +311,13 @@ static void note_nothing(const session_options *options, char *const *command,
         error_advise(e, "each needs two file descriptors: `ulimit -n 1024` gives more");
         return;
     }
+    if (result->total.not_started != 0) {
+        error_set(e, ERROR_TIMEOUT,
+                  "the command's .NET process ended or went on before the recording could begin");
+        error_advise(e, "a program waits 2 seconds for clarinet when it starts: was clarinet "
+                        "stopped, or the machine too busy? Run it again");
+        return;
+    }
     if (options->sdk || means_sdk(command))
         error_advise(e, "is it a .NET program (.NET 8 or later), with DOTNET_EnableDiagnostics not "
                         "0?");

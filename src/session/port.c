@@ -48,21 +48,36 @@ bool port_has_profiler(const char *name)
     return port_providers_know(name);
 }
 
+/* Parameters that ask for what only the agent can tell. */
+static const struct {
+    const char *profiler;
+    const char *parameter;
+} AGENT_ONLY[] = {{"allocations", "live"}, {"jit", "inlining"}};
+
+static void note_missing(session_result *result, const char *name, const char *parameter)
+{
+    size_t length = strlen(result->missing);
+
+    snprintf(result->missing + length, sizeof result->missing - length, "%s%s%s%s",
+             length == 0 ? "" : ", ", name, parameter[0] == '\0' ? "" : ".", parameter);
+}
+
 static void choose(port *p, session_result *result)
 {
     const catalogue_selection *s = p->options->selection;
-    size_t length = 0;
 
     for (size_t i = 0; i < s->count; i++) {
         const char *name = s->items[i].profiler->name;
 
-        if (port_has_profiler(name))
-            p->profilers[p->profiler_count++] = name;
-        else
-            length += (size_t)snprintf(result->missing + length, sizeof result->missing - length,
-                                       "%s%s", length == 0 ? "" : ", ", name);
-        if (length >= sizeof result->missing)
-            length = sizeof result->missing - 1;
+        if (!port_has_profiler(name)) {
+            note_missing(result, name, "");
+            continue;
+        }
+        p->profilers[p->profiler_count++] = name;
+        for (size_t k = 0; k < sizeof AGENT_ONLY / sizeof *AGENT_ONLY; k++)
+            if (text_equal(name, AGENT_ONLY[k].profiler) &&
+                catalogue_number(&s->items[i], AGENT_ONLY[k].parameter) != 0)
+                note_missing(result, name, AGENT_ONLY[k].parameter);
     }
 }
 

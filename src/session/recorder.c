@@ -130,8 +130,9 @@ peer *recorder_add(recorder *r, session_link link, bool welcomed, int process_id
 
 static void drop(recorder *r, peer *p, const char *reason)
 {
-    (void)r;
-    if (p->phase >= PEER_RECORDING && p->end == NULL)
+    if (p->phase < PEER_RECORDING)
+        r->result->total.not_started++;
+    else if (p->end == NULL)
         p->end = reason;
     p->phase = PEER_DONE;
     link_close(&p->link);

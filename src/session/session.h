@@ -27,6 +27,7 @@ typedef struct {
     uint64_t bytes;       /* of the file */
     size_t processes;     /* that have recorded */
     size_t not_recorded;  /* that connected and were turned away: no room */
+    size_t not_started;   /* that connected and were gone before they recorded */
 } session_progress;
 
 /* How the events come out of a running process. */

@@ -108,6 +108,12 @@ def test_bad_requests_say_what_to_do(clarinet):
         assert done.code == 2 and words in done.err, done
 
 
+def test_too_short_a_look_says_so(sample, clarinet):
+    with sample("Idle") as patient:
+        done = clarinet("counters", "--interval", "1h", "-d", "100ms", patient.pid)
+    assert (done.code, done.out) == (0, "") and "no value came" in done.err, done
+
+
 class Lines:
     """The values that a running `counters -f csv` prints, added up by series."""
 
@@ -123,10 +129,11 @@ class Lines:
             self.last[key] = row
 
 
-def test_meters_of_libraries_and_of_the_program(web_service, clarinet):
+def test_meters_of_libraries_and_of_the_program(runtime, web_service, clarinet):
     with connection(web_service.url) as get:
         assert get("/products/1")[0] == 200  # its meters are made by now
-    tool = clarinet.start("counters", "--meters", "Shop,Microsoft.AspNetCore.Hosting", "--interval",
+    tool = clarinet.start("counters", "--meters",
+                          "Shop,Microsoft.AspNetCore.Hosting,System.Runtime,No.Such", "--interval",
                           "250ms", "-f", "csv", "-o", "out.clarinet", web_service.pid)
     lines = Lines(tool.stdout)
     wait_until(lambda: ("shop.offered", "") in lines.last)  # from now on everything is counted
@@ -151,10 +158,15 @@ def test_meters_of_libraries_and_of_the_program(web_service, clarinet):
     wait_until(lambda: is_served(200, 7) and is_served(404, 3))
     wait_until(lambda: any(row["provider"] == "System.Runtime" and row["unit"] == "MB"
                            for row in list(lines.last.values())))  # counters are there beside them
+    pool = "dotnet.thread_pool.thread.count", ""  # a meter of 9.0 and later
+    wait_until(lambda: runtime.name == "8.0" or pool in lines.last)
     tool.send_signal(signal.SIGINT)
     lines.thread.join(180)
-    assert tool.wait(180) == 0, tool.stderr.read()
+    assert tool.wait(180) == 0
+    told = tool.stderr.read()
+    assert "the meter 'No.Such' told no value" in told and "'Shop'" not in told, told
     assert web_service.finish() == 0, web_service
+    assert runtime.name == "8.0" or lines.last[pool]["kind"] == "level", lines.last[pool]
     offered = lines.last[("shop.offered", "")]
     assert (offered["provider"], offered["kind"], offered["unit"]) == ("Shop", "level", "{product}")
     assert float(offered["value"]) == 100

@@ -25,7 +25,7 @@ def rows_of(path, profiler, name):
 
 def test_requests_and_exceptions_are_told(web_service, clarinet):
     tool = clarinet.start("record", "-p", "http,exceptions,counters,jit,cpu", "--set",
-                          "counters.interval=200ms", "-o", "out.clarinet", web_service.pid,
+                          "counters.interval=200ms", "--set", "jit.inlining=true", "-o", "out.clarinet", web_service.pid,
                           env=PORT)
     with connection(web_service.url) as get:
         # written when the stream has begun
@@ -40,7 +40,7 @@ def test_requests_and_exceptions_are_told(web_service, clarinet):
     tool.send_signal(signal.SIGINT)
     out, err = tool.communicate(timeout=180)
     assert tool.returncode == 0 and "through the diagnostics port" in err, err
-    assert "they need the agent: cpu" in err, err
+    assert "they need the agent: jit.inlining, cpu\n" in err, err
     assert web_service.finish() == 0, web_service
     process, tables = tables_of(clarinet)
     assert process["info"]["attach"] == "port", process["info"]
@@ -61,6 +61,11 @@ def test_requests_and_exceptions_are_told(web_service, clarinet):
     assert top["name"].startswith("WebShop.Shop.Buy") and top["line"] > 0, place
     assert tables["counters"]["counters"], tables["counters"]
     assert tables["compilations"]["rows"] > 0
+
+
+def test_a_command_is_refused(clarinet):
+    done = clarinet("record", "-p", "gc", "--", "true", env=PORT)
+    assert done.code == 2 and "CLARINET_WAY=port works on a running process" in done.err, done
 
 
 def test_collections_and_waits_are_told(runtime, sample, clarinet):

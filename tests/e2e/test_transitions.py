@@ -1,6 +1,8 @@
 """The profiler transitions: calls between managed and native code, against a program that makes
 known numbers of them."""
 import re
+import shlex
+import signal
 
 ROUNDS = 10
 
@@ -42,3 +44,17 @@ def test_a_running_process_is_refused(newest_runtime, sample_command, sample, cl
         done = clarinet("record", "-p", "transitions", "-d", "1s", patient.pid)
         assert done.code == 1 and "only in a program that clarinet starts" in done.err, done
         assert "-- COMMAND" in done.err and patient.is_running, done
+
+
+def test_a_tool_that_comes_too_late_says_so(newest_runtime, sample_command, clarinet):
+    """The program stops the tool before it starts, and is over when the tool goes on."""
+    program = shlex.join(sample_command("Crossings", "--rounds", 1))
+    tool = clarinet.start("record", "-p", "transitions", "-o", "out.clarinet", "--", "sh", "-c",
+                          f"kill -STOP $PPID; {program}; echo over $?; exit 7")
+    lines = list(iter(tool.stdout.readline, "over 0\n"))
+    tool.send_signal(signal.SIGCONT)
+    out, err = tool.communicate(timeout=180)
+    assert (tool.returncode, out) == (7, ""), err
+    assert lines[0] == "ready\n" and lines[1].startswith("compared "), lines
+    assert "went on before the recording could begin" in err and "Run it again" in err, err
+    assert not (clarinet.folder / "out.clarinet").exists()

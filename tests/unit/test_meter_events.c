@@ -20,14 +20,19 @@ static void add_text(buffer *out, const char *text)
     buffer_append_u16(out, 0);
 }
 
-static void add_head(buffer *out, const char *instrument, const char *tags)
+static void add_head_of(buffer *out, const char *meter, const char *instrument, const char *tags)
 {
     add_text(out, "SHARED");
-    add_text(out, "Shop");
+    add_text(out, meter);
     add_text(out, "1.2");
     add_text(out, instrument);
     add_text(out, "{order}");
     add_text(out, tags);
+}
+
+static void add_head(buffer *out, const char *instrument, const char *tags)
+{
+    add_head_of(out, "Shop", instrument, tags);
 }
 
 static void note(void *context, const meter_value *v)
@@ -68,6 +73,27 @@ static void reads_counters_and_levels(void **state)
     check(GAUGE, &b, true, "");
     add_text(&b, "NaN");
     check(2, &b, true, ""); /* another event */
+    buffer_free(&b);
+}
+
+/* The runtime makes two of its levels as counters: a total of -1 would be the answer. */
+static void knows_levels_that_are_called_counters(void **state)
+{
+    buffer b = BUFFER_EMPTY;
+
+    (void)state;
+    add_head_of(&b, "System.Runtime", "dotnet.thread_pool.queue.length", "");
+    add_text(&b, "-1");
+    add_text(&b, "4");
+    check(COUNTER, &b, true,
+          "System.Runtime|dotnet.thread_pool.queue.length|dotnet.thread_pool.queue.length|{order}||"
+          "0|4\n");
+    buffer_clear(&b);
+    add_head_of(&b, "System.Runtime", "dotnet.gc.collections", "");
+    add_text(&b, "1");
+    add_text(&b, "4");
+    check(COUNTER, &b, true,
+          "System.Runtime|dotnet.gc.collections|dotnet.gc.collections|{order}||1|1\n");
     buffer_free(&b);
 }
 
@@ -135,6 +161,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_counters_and_levels),
+        cmocka_unit_test(knows_levels_that_are_called_counters),
         cmocka_unit_test(reads_histograms),
         cmocka_unit_test(survives_every_cut),
         cmocka_unit_test(tells_what_is_not_told),
