@@ -495,6 +495,38 @@ namespace Traceable
         }
     }
 
+    // Inner and its generic twin are small enough to be inlined into Outer, which calls them in turn.
+    public static unsafe class Caller
+    {
+        private static long last;
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static long Measure(int depth)
+        {
+            byte here = 0;
+
+            Outer(depth);
+            return (long)&here - last;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static int Mark()
+        {
+            byte here = 0;
+
+            last = (long)&here;
+            return here;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static int Outer(int left) =>
+            left <= 0 ? Mark() : 1 + ((left & 2) == 0 ? Inner(left - 1) : Twin("", left - 1));
+
+        public static int Inner(int left) => 1 + Outer(left - 1);
+
+        public static int Twin<T>(T value, int left) => 1 + Outer(left - 1);
+    }
+
     public static unsafe class Deep
     {
         private static readonly int[] Two = { 1, 1 };
@@ -523,6 +555,8 @@ namespace Traceable
                     return Generic("", depth, 0);
                 case "mutual":
                     return Even(depth, 0);
+                case "caller":
+                    return Caller.Measure(depth);
                 default:
                     return Down(depth, 0);
             }

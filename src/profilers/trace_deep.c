@@ -2,9 +2,11 @@
 #include "profilers/trace_deep.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "agent/lock.h"
 #include "base/memory.h"
+#include "cil/body.h"
 #include "profilers/trace_memory.h"
 #include "profilers/trace_select.h"
 
@@ -72,6 +74,67 @@ static bool has_old_code(const clr_info *info, const trace_entry *entry)
     return count != 0;
 }
 
+static bool is_deep(trace_registry *r, ModuleID module, mdToken token)
+{
+    const trace_entry *entry = trace_registry_find(r, module, token);
+
+    return entry != NULL && atomic_load(&entry->lean);
+}
+
+/* Does the method call one that has just lost its probes? Calls across assemblies and of methods of
+ * generic types have other tokens; they are not followed. */
+static bool calls_deep(const clr_info *info, trace_registry *r, const trace_inliner *caller,
+                       cil_body *body)
+{
+    IMetaDataImport2 *import = NULL;
+    const uint8_t *bytes = NULL;
+    uint32_t size = 0, length = 0, flags = 0;
+    bool found = false;
+
+    /* the body lies in the module's memory, which must not go away */
+    if (clr_info_get_module_info2(info, caller->module, NULL, 0, &length, NULL, NULL, &flags) !=
+            S_OK ||
+        (flags & COR_PRF_MODULE_COLLECTIBLE) != 0 ||
+        clr_info_get_il_function_body(info, caller->module, caller->token, &bytes, &size) != S_OK ||
+        bytes == NULL || cil_decode(body, bytes, size, NULL) != 0 ||
+        !CLR_OK(clr_open_import(info, caller->module, &import)))
+        return false;
+    for (cil_at at = cil_first(body); at != CIL_END && !found; at = cil_get(body, at)->next) {
+        const cil_instruction *i = cil_get(body, at);
+        mdToken token = i->operand.token;
+
+        if (i->opcode != CIL_CALL && i->opcode != CIL_CALLVIRT)
+            continue;
+        if (token >> 24 == 0x2B) /* a generic method with its arguments */
+            clr_import_get_method_spec_props(import, i->operand.token, &token, NULL, NULL);
+        found = is_deep(r, caller->module, token);
+    }
+    clr_release(import);
+    return found;
+}
+
+/* Callers that are not traced, but were made to call what they had inlined: they have a frame more
+ * in the same recursion, so they get their old code back too. */
+static void add_callers(const clr_info *info, trace_registry *r, trace_list *revert)
+{
+    trace_inliner *callers = NULL;
+    uint32_t count;
+    cil_body body;
+
+    lock_take(&r->guard);
+    count = r->inliner_count;
+    callers = memory_allocate_array((size_t)count + 1, sizeof *callers);
+    if (callers != NULL)
+        memcpy(callers, r->inliners, count * sizeof *callers);
+    lock_give(&r->guard);
+    cil_body_init(&body);
+    for (uint32_t n = 0; callers != NULL && n < count; n++)
+        if (calls_deep(info, r, &callers[n], &body))
+            trace_list_add(revert, callers[n].module, callers[n].token);
+    cil_body_free(&body);
+    memory_free(callers);
+}
+
 void trace_deep_answer(const clr_info *info, trace_registry *r)
 {
     trace_list revert = {0};
@@ -88,6 +151,7 @@ void trace_deep_answer(const clr_info *info, trace_registry *r)
         atomic_store(&entry->lean, true);
         trace_list_add(has_old_code(info, entry) ? &revert : &again, entry->module, entry->token);
     }
+    add_callers(info, r, &revert);
     status = memory_allocate_array((size_t)revert.count + 1, sizeof *status);
     if (revert.count != 0 && status != NULL)
         clr_info_request_revert(info, revert.count, revert.modules, revert.tokens, status);

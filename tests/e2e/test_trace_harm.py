@@ -90,6 +90,31 @@ def test_other_recursion_loses_its_probes_and_is_named(sample, clarinet, runtime
     assert rows["Down"]["state"] == "probed" and rows["Down"]["calls"] == 1001, rows
 
 
+def test_callers_in_the_recursion_that_are_not_traced_inline_again(sample, clarinet, runtime, tmp_path):
+    """Outer is made to call what it had inlined; a frame more for each of them would not fit."""
+    with sample("Traceable") as patient:
+        for _ in range(20):  # until it is optimised and has inlined them
+            plain = ask(patient, "frame 1000 caller")
+        depth = STACK * 9 // 10 // plain
+        ask(patient, f"frame {depth} caller")
+        recording = tmp_path / "caller.clarinet"
+        process = clarinet.start("trace", "--json", "-o", recording, patient.pid,
+                                 "Traceable.Caller::Inner", "Traceable.Caller::Twin")
+        wait_until_asked_for(process, recording)
+        ask(patient, f"frame {depth} caller")
+        ask(patient, f"frame {depth} caller")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, (out, err)
+        ask(patient, f"frame {depth} caller")
+    assert patient.process.returncode == 0, patient
+    rows = json.loads(out)
+    # with the first of them Outer has its old code back, and nobody calls the other
+    assert any(row["state"].startswith("left alone: recursion left no stack") for row in rows), rows
+    assert sum(row["calls"] for row in rows) >= 32000, rows
+    assert all(row["active"] == 0 and row["exceptions"] == 0 for row in rows), rows
+
+
 def test_recursion_of_methods_that_never_ran_without_probes(sample, sample_command, clarinet, runtime, tmp_path):
     """From the start there is no old code; the methods are optimised at once instead."""
     kinds = ("down", *KINDS)
