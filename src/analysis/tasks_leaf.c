@@ -138,6 +138,29 @@ static bool mark_waiters(tasks_work *w, uint32_t task, unsigned depth)
     return good;
 }
 
+/* Only stacks, of all roots, refer to the node. A method that has a task at hand cannot complete
+ * it: that takes the source, which is an object of its own. */
+static bool is_only_on_stacks(tasks_work *w, uint32_t node)
+{
+    const heap *h = w->h;
+    uint64_t address = h->snapshot->addresses[node - 1];
+    bool found = false;
+
+    w->steps_left -= h->root_count < w->steps_left ? h->root_count : w->steps_left;
+    for (size_t i = 0; i < h->root_count; i++) {
+        const model_heap_root *root = &h->roots[i];
+
+        /* of a dependent handle the value is kept, by `id` */
+        if ((root->kind == RECORDING_ROOT_DEPENDENT ? root->id : root->object) != address ||
+            (root->flags & RECORDING_ROOT_WEAK) != 0)
+            continue;
+        if (root->kind != RECORDING_ROOT_STACK)
+            return false;
+        found = true;
+    }
+    return found;
+}
+
 static bool is_lost(tasks_work *w, uint32_t task)
 {
     uint32_t open[FARTHEST];
@@ -161,9 +184,10 @@ static bool is_lost(tasks_work *w, uint32_t task)
             uint32_t from = w->back_from[i];
 
             w->steps_left -= w->steps_left != 0;
-            if (from == 0 || count == FARTHEST)
+            if (count == FARTHEST ||
+                (from == 0 && (node != w->tasks[task].node || !is_only_on_stacks(w, node))))
                 return false;
-            if (w->visited[from] == w->search)
+            if (from == 0 || w->visited[from] == w->search)
                 continue;
             w->visited[from] = w->search;
             open[count++] = from;

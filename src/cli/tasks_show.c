@@ -150,6 +150,11 @@ static void put_lost(const showing *s)
                     "NEVER TO BE COMPLETED: %llu waits for a TaskCompletionSource that nothing but "
                     "the waiters refers to\n\n",
                     (unsigned long long)lost);
+    if (s->v->not_checked != 0)
+        sink_format(s->out,
+                    "%llu further waits for a TaskCompletionSource were not checked for that: too "
+                    "many\n\n",
+                    (unsigned long long)s->v->not_checked);
 }
 
 static void put_words(const showing *s)
@@ -272,6 +277,7 @@ static void put_json(const showing *s)
             put_group_json(s, &j, &v->groups[i]);
     json_end_array(&j);
     json_put_u64(&j, "chains_left_out", v->chains_left_out);
+    json_put_u64(&j, "not_checked", v->not_checked);
     json_end_object(&j);
     sink_text(s->out, "\n");
     json_free(&j);
