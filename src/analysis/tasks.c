@@ -447,6 +447,8 @@ static int compare_groups(const void *a, const void *b)
 {
     const tasks_group *x = a, *y = b;
 
+    if (tasks_is_unawaited(x) != tasks_is_unawaited(y))
+        return tasks_is_unawaited(x) ? 1 : -1;
     if (x->chains != y->chains)
         return x->chains > y->chains ? -1 : 1;
     return x->hash < y->hash ? -1 : x->hash > y->hash;

@@ -16,6 +16,7 @@
 /* X(identifier, word, what a chain waits for) */
 #define TASKS_WAIT_LIST(X)                                                                         \
     X(TASKS_TIMER, "timer", "a timer")                                                             \
+    X(TASKS_CANCELLATION, "cancellation", "a cancellation")                                        \
     X(TASKS_SOCKET, "socket", "a socket")                                                          \
     X(TASKS_CHANNEL, "channel", "a channel")                                                       \
     X(TASKS_SEMAPHORE, "semaphore", "a semaphore")                                                 \
@@ -62,6 +63,12 @@ typedef struct {
     uint64_t example;    /* address of the innermost task of one of them */
     uint64_t hash;
 } tasks_group;
+
+/* A task that no async method, thread or callback waits for: kept by somebody, for later. */
+static inline bool tasks_is_unawaited(const tasks_group *g)
+{
+    return g->count == 0 && g->end == TASKS_NOBODY && g->wait <= TASKS_TASK;
+}
 
 /* The thread pool as its own fields have it. */
 typedef struct {

@@ -298,7 +298,11 @@ tasks_leaf tasks_find_leaf(tasks_work *w, uint32_t task)
     if (t->is_box)
         return leaf_of_box(w, t);
     if (strstr(type, "DelayPromise") != NULL) {
-        leaf.wait = TASKS_TIMER;
+        /* Task.Delay without end has no timer: only its token can end it */
+        leaf.wait =
+            strstr(type, "WithCancellation") != NULL && tasks_target(w->h, t->node, "_timer") == 0
+                ? TASKS_CANCELLATION
+                : TASKS_TIMER;
         read_timer(w, t->node, &leaf);
     } else if (strstr(type, "SemaphoreSlim") != NULL) {
         leaf.wait = TASKS_SEMAPHORE;

@@ -61,8 +61,9 @@ static void put_group(const showing *s, const tasks_group *g)
     const model *m = s->v->h->m;
     buffer name = BUFFER_EMPTY;
 
-    sink_format(s->out, "%llu x waiting for %s", (unsigned long long)g->chains,
-                tasks_wait_text(g->wait));
+    sink_format(s->out,
+                tasks_is_unawaited(g) ? "%llu x %s that nobody awaits" : "%llu x waiting for %s",
+                (unsigned long long)g->chains, tasks_wait_text(g->wait));
     if (g->due_ms != 0)
         put_time(s->out, " of ", g->due_ms);
     if (g->age_ms >= 1000)

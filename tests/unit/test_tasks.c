@@ -16,13 +16,13 @@ enum { TASK, BOX, KEEPER, TYPES };
 enum { CONTINUATION = 8, FLAGS = 16, STATE = 20, AWAITED = 24 };
 enum { PROMISE = 0x02000400, ASYNC = 0x02000c00, DONE = 0x01000000 };
 
-static const char *const NAMES[] = {"System.Threading.Tasks.Task",
-                                    "Box<Shop.<PlaceAsync>d__1>",
-                                    "Shop.Keeper",
-                                    "m_continuationObject",
-                                    "m_stateFlags",
-                                    "StateMachine.<>1__state",
-                                    "StateMachine.<>u__1"};
+static const char *NAMES[] = {"System.Threading.Tasks.Task",
+                              "Box<Shop.<PlaceAsync>d__1>",
+                              "Shop.Keeper",
+                              "m_continuationObject",
+                              "m_stateFlags",
+                              "StateMachine.<>1__state",
+                              "StateMachine.<>u__1"};
 enum { NAME_CONTINUATION = 4, NAME_FLAGS, NAME_STATE, NAME_AWAITED, NAME_COUNT };
 
 static const recording_column TYPE_COLUMNS[] = {{RECORDING_U64, "number", ""},
@@ -270,6 +270,48 @@ static void a_task_on_a_stack_is_lost_all_the_same(void **state)
     assert_int_equal(lost_with(BOTH + 1, 1), 0);
 }
 
+static void read_with_task(const char *name, tasks_wait expected)
+{
+    const char *usual = NAMES[TASK];
+    buffer b = BUFFER_EMPTY;
+    error e = {0};
+    tasks_view view;
+    model m;
+    heap h;
+
+    NAMES[TASK] = name;
+    recording_put_file_header(&b);
+    put_snapshot(&b);
+    NAMES[TASK] = usual;
+    assert_int_equal(load(&b, b.length, &m, &e), 0);
+    assert_int_equal(heap_open(&m, heap_find(&m), &h, &e), 0);
+    assert_int_equal(tasks_make(&h, &view, &e), 0);
+    assert_int_equal(group_of(&view, 2)->wait, expected);
+    assert_int_equal(group_of(&view, 1)->wait, expected);
+    tasks_free(&view);
+    heap_free(&h);
+    model_free(&m);
+    buffer_free(&b);
+}
+
+/* Task.Delay that has no timer. */
+static void a_delay_without_end_waits_for_its_token(void **state)
+{
+    (void)state;
+    read_with_task("System.Threading.Tasks.Task.DelayPromiseWithCancellation", TASKS_CANCELLATION);
+    read_with_task("System.Threading.Tasks.Task.DelayPromise", TASKS_TIMER);
+}
+
+/* A thread that blocks, a method that awaits, and what is no object are waits of somebody. */
+static void a_task_that_nobody_awaits_is_called_so(void **state)
+{
+    (void)state;
+    assert_true(tasks_is_unawaited(&(tasks_group){.wait = TASKS_PROMISE}));
+    assert_false(tasks_is_unawaited(&(tasks_group){.wait = TASKS_PROMISE, .end = TASKS_THREAD}));
+    assert_false(tasks_is_unawaited(&(tasks_group){.wait = TASKS_PROMISE, .count = 1}));
+    assert_false(tasks_is_unawaited(&(tasks_group){.wait = TASKS_QUEUED}));
+}
+
 /* Every byte changed in turn, and every length: an answer or an error, never more. */
 static void damage_is_survived(void **state)
 {
@@ -321,6 +363,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_are_chained),
         cmocka_unit_test(a_task_on_a_stack_is_lost_all_the_same),
+        cmocka_unit_test(a_delay_without_end_waits_for_its_token),
+        cmocka_unit_test(a_task_that_nobody_awaits_is_called_so),
         cmocka_unit_test(damage_is_survived),
         cmocka_unit_test(a_pool_is_starved_when_all_but_one_block),
     };
