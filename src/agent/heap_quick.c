@@ -87,7 +87,7 @@ static void find_collector(void *context, uint32_t os_thread)
 
 /* Whether a background collection is under way must be known: there is no thread for one, or some
  * collection tells by its kind, or one is forced, which waits for the end of the other. */
-static void come_to_know(agent *a, heap_guard *g, heap_quick_result *result)
+static void come_to_know(agent *a, heap_guard *g, bool may_collect, heap_quick_result *result)
 {
     int unknown = HEAP_GUARD_UNKNOWN;
     bool found = false;
@@ -97,7 +97,7 @@ static void come_to_know(agent *a, heap_guard *g, heap_quick_result *result)
         atomic_compare_exchange_strong(&g->state, &unknown, HEAP_GUARD_REST);
     for (int i = 0; i < LOOKS && atomic_load(&g->state) == HEAP_GUARD_UNKNOWN; i++)
         os_sleep_ms(LOOK_MS);
-    if (atomic_load(&g->state) == HEAP_GUARD_UNKNOWN)
+    if (may_collect && atomic_load(&g->state) == HEAP_GUARD_UNKNOWN)
         result->collected = clr_info_force_gc(&a->info) == S_OK;
 }
 
@@ -113,7 +113,8 @@ static BOOL CLR_CALL take_object(ObjectID object, void *context)
     return v->visit(v->context, object, *(const uintptr_t *)object & ~(uintptr_t)7);
 }
 
-HRESULT heap_quick_walk(agent *a, heap_quick_visit *visit, void *context, heap_quick_result *result)
+HRESULT heap_quick_walk(agent *a, bool may_collect, heap_quick_visit *visit, void *context,
+                        heap_quick_result *result)
 {
     heap_guard *g = &a->pipe.guard;
     visitor v = {visit, context};
@@ -124,7 +125,9 @@ HRESULT heap_quick_walk(agent *a, heap_quick_visit *visit, void *context, heap_q
     if (a->info.version < 15)
         return E_NOINTERFACE;
     if (atomic_load(&g->state) == HEAP_GUARD_UNKNOWN)
-        come_to_know(a, g, result);
+        come_to_know(a, g, may_collect, result);
+    if (!may_collect && atomic_load(&g->state) == HEAP_GUARD_UNKNOWN)
+        return HEAP_QUICK_NO_REST;
     end = os_monotonic_ns() + (uint64_t)LONGEST_REST_MS * 1000000;
     while ((asked = os_monotonic_ns()) < end) {
         if (atomic_load(&g->state) == HEAP_GUARD_REST &&

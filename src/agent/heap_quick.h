@@ -57,9 +57,10 @@ typedef struct {
     bool collected;    /* a collection had to be forced to be sure */
 } heap_quick_result;
 
-/* S_OK; E_NOINTERFACE: the runtime is too old; HEAP_QUICK_NO_REST: it was never safe. */
+/* S_OK; E_NOINTERFACE: the runtime is too old; HEAP_QUICK_NO_REST: it was never safe, or not known
+ * to be without a collection, which only `may_collect` allows. */
 #define HEAP_QUICK_NO_REST CORPROF_E_SUSPENSION_IN_PROGRESS
-HRESULT heap_quick_walk(agent *a, heap_quick_visit *visit, void *context,
+HRESULT heap_quick_walk(agent *a, bool may_collect, heap_quick_visit *visit, void *context,
                         heap_quick_result *result);
 
 #endif

@@ -94,6 +94,9 @@ static const catalogue_parameter HEAP[] = {
     {"quick", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
      "without a collection and without what keeps objects alive; counts dead objects too "
      "(.NET 9 and later)"},
+    {"collect", CATALOGUE_BOOLEAN, "true", 0, 1, NULL,
+     "a quick one may collect once where nothing else tells whether a collection runs in the "
+     "background; off takes none then"},
     {"values", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
      "also keep the values in tasks, timers and the thread pool, which `clarinet tasks` reads"},
     END_OF_PARAMETERS,

@@ -81,7 +81,8 @@ int checkup_heap_take(const session_options *session, const diagnostics_process 
     own.progress = NULL;
     if (catalogue_add(&selection, "heap", e) != 0 ||
         catalogue_set(&selection, "heap", is_quick ? "quick" : "values", "on", e) != 0 ||
-        (is_quick && catalogue_set(&selection, "heap", "strings", "off", e) != 0))
+        (is_quick && (catalogue_set(&selection, "heap", "strings", "off", e) != 0 ||
+                      catalogue_set(&selection, "heap", "collect", "off", e) != 0)))
         return e->code;
     return session_record_process(&own, process, result, e);
 }
@@ -131,13 +132,13 @@ void checkup_heap_free(checkup_types *types)
 }
 
 int checkup_heap_judge(const char *file, const model *m, const findings_limits *limits,
-                       findings *found, checkup_types *types, error *e)
+                       findings *found, checkup_types *types, model *kept, error *e)
 {
     const model_process *p;
     findings more;
     model snapshot;
     uint32_t process = 0;
-    heap h;
+    const heap *h;
     int code = model_load_path(file, 0, &snapshot, e);
 
     if (code != 0)
@@ -151,17 +152,19 @@ int checkup_heap_judge(const char *file, const model *m, const findings_limits *
     for (uint32_t i = 0; p != NULL && i < m->process_count; i++)
         if (m->processes[i].pid == p->pid)
             process = i;
-    if (code == 0 && types != NULL && heap_build(&snapshot, p, &h, e) == 0) {
-        keep_types(&h, types);
+    if (code == 0 && types != NULL && heap_shared(&snapshot, p, &h, e) == 0) {
+        keep_types(h, types);
         tell_with_leak(found, types);
-        heap_free(&h);
     }
     if (code == 0)
         code = findings_look(&snapshot, limits, &more, e);
-    model_free(&snapshot);
     if (code == 0 && !findings_join(found, &more, process)) {
         findings_free(&more);
         code = error_set(e, ERROR_MEMORY, "no memory to look for problems");
     }
+    if (code == 0 && kept != NULL)
+        *kept = snapshot;
+    else
+        model_free(&snapshot);
     return code;
 }

@@ -1,7 +1,8 @@
 /*
- * checkup_heap: the snapshot of the heap that a checkup takes after the rest, into a file of its
- * own beside the recording, so that its pause is not the program's. The whole one when it is asked
- * for; else a quick look, where it holds the program up for less than a tenth of a second.
+ * checkup_heap: the snapshot of the heap that a checkup takes after the rest, apart from the
+ * recording, so that its pause is not the program's. The whole one when it is asked for, into a
+ * file that stays; else a quick look that leaves no file and forces no collection, where it holds
+ * the program up for less than a tenth of a second.
  */
 #ifndef CLARINET_CLI_CHECKUP_HEAP_H
 #define CLARINET_CLI_CHECKUP_HEAP_H
@@ -20,9 +21,10 @@ int checkup_heap_take(const session_options *session, const diagnostics_process 
                       bool is_quick, session_result *result, error *e);
 
 /* What the snapshot says comes to the findings, as of the process that both are of; its largest
- * types go to `types`, whose names are to be freed. */
+ * types go to `types`, whose names are to be freed, and the snapshot to `kept`, to be freed too
+ * (both NULL = not wanted). */
 int checkup_heap_judge(const char *file, const model *m, const findings_limits *limits,
-                       findings *found, checkup_types *types, error *e);
+                       findings *found, checkup_types *types, model *kept, error *e);
 void checkup_heap_free(checkup_types *types);
 
 #endif

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,8 +50,10 @@ typedef struct {
     findings_severity fail_on;
     char page[512];
     char recording[520];
-    char snapshot[530];                 /* the heap's; "" = none was taken */
-    checkup_types types;                /* of the snapshot */
+    char snapshot[530];                 /* the heap's; "" = none was taken, or none stays */
+    bool has_heap;                      /* one was taken: */
+    model heap_model;                   /* … what it says */
+    checkup_types types;                /* … its largest types */
     const diagnostics_process *process; /* while a snapshot of it may be taken; else NULL */
     buffer library;
     buffer typed;
@@ -248,7 +251,8 @@ static int check_files(const request *q, error *e)
 
 static int write_page(const request *q, const model *m, const findings *found, error *e)
 {
-    report_options options = {.limits = &q->limits, .found = found};
+    report_options options = {
+        .limits = &q->limits, .found = found, .snapshot = q->has_heap ? &q->heap_model : NULL};
     int descriptor = open(q->page, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     sink out;
     int code;
@@ -279,8 +283,8 @@ static int take_off_baseline(const request *q, findings *found, error *e)
         return code;
     code = findings_look(&before, &q->limits, &known, e);
     file_name_of_snapshot(q->baseline, snapshot, sizeof snapshot);
-    if (code == 0 && q->snapshot[0] != '\0' && access(snapshot, R_OK) == 0)
-        code = checkup_heap_judge(snapshot, &before, &q->limits, &known, NULL, e);
+    if (code == 0 && q->has_heap && access(snapshot, R_OK) == 0)
+        code = checkup_heap_judge(snapshot, &before, &q->limits, &known, NULL, NULL, e);
     model_free(&before);
     if (code == 0)
         findings_subtract(found, &known);
@@ -321,58 +325,84 @@ static int print(const request *q, const model *m, const findings *found, error 
     return code;
 }
 
-/* A program that has ended meanwhile, or was let go by Ctrl-C, has none. Returns an error only when
- * the snapshot was asked for. */
-static int take_snapshot(request *q, const model *m, const findings *found, error *e)
+/* A program that has ended meanwhile, or was let go by Ctrl-C, has none; unasked also one that it
+ * would hold up. */
+static bool wants_heap(const request *q, const model *m, const findings *found)
 {
     struct pollfd stop = {q->session.stop, POLLIN, 0};
-    session_options session = q->session;
-    session_result result = {0};
     double quick_ms;
 
     if (q->process == NULL || (q->no_heap && !q->heap) || poll(&stop, 1, 0) > 0)
-        return 0;
-    if (!q->heap) {
-        quick_ms = checkup_heap_quick_ms(m, found, q->process->runtime_version);
-        if (quick_ms < 0 || quick_ms >= MOST_QUICK_MS)
-            return 0;
-    }
-    file_name_of_snapshot(q->recording, q->snapshot, sizeof q->snapshot);
+        return false;
+    if (q->heap)
+        return true;
+    quick_ms = checkup_heap_quick_ms(m, found, q->process->runtime_version);
+    return quick_ms >= 0 && quick_ms < MOST_QUICK_MS;
+}
+
+/* Takes it into q->snapshot and reads it. */
+static int take_snapshot(request *q, const model *m, findings *found, error *e)
+{
+    session_options session = q->session;
+    session_result result = {0};
+    int code;
+
     if (is_terminal)
         cli_show_line("looking at the heap…");
     session.file = q->snapshot;
-    if (checkup_heap_take(&session, q->process, !q->heap, &result, e) == 0 &&
-        result.trouble.code == 0)
-        return 0;
-    if (e->code == 0)
+    code = checkup_heap_take(&session, q->process, !q->heap, &result, e);
+    if (code == 0 && result.trouble.code != 0) {
         *e = result.trouble;
-    if (!q->heap)
-        unlink(q->snapshot);
-    q->snapshot[0] = '\0';
-    return q->heap ? e->code : 0;
+        code = e->code;
+    }
+    if (code != 0) {
+        q->snapshot[0] = '\0';
+        return code;
+    }
+    code = checkup_heap_judge(q->snapshot, m, &q->limits, found, &q->types, &q->heap_model, e);
+    q->has_heap = code == 0;
+    return code;
 }
 
-/* Likewise: a quick look that nobody asked for is left out when it is not whole. False: one that
- * was asked for could not be taken. */
-static bool look_at_heap(request *q, const model *m, findings *found)
+/* The one that was asked for stays, beside the recording. False: it could not be taken. */
+static bool take_whole_heap(request *q, const model *m, findings *found)
 {
-    bool is_taken;
     error e;
 
     error_clear(&e);
-    is_taken = take_snapshot(q, m, found, &e) == 0;
-    if (is_taken && (q->snapshot[0] == '\0' ||
-                     checkup_heap_judge(q->snapshot, m, &q->limits, found, &q->types, &e) == 0))
+    file_name_of_snapshot(q->recording, q->snapshot, sizeof q->snapshot);
+    if (take_snapshot(q, m, found, &e) == 0)
         return true;
-    if (q->heap) {
-        fprintf(stderr, "%sclarinet: %s\n", is_terminal ? "\r\033[K" : "", e.message);
-        if (e.advice[0] != '\0')
-            fprintf(stderr, "  %s\n", e.advice);
-    } else {
-        unlink(q->snapshot);
-        q->snapshot[0] = '\0';
-    }
-    return is_taken;
+    fprintf(stderr, "%sclarinet: %s\n", is_terminal ? "\r\033[K" : "", e.message);
+    if (e.advice[0] != '\0')
+        fprintf(stderr, "  %s\n", e.advice);
+    return q->snapshot[0] != '\0';
+}
+
+/* A quick look that nobody asked for leaves no file, and is left out when it is not whole. */
+static void take_quick_heap(request *q, const model *m, findings *found)
+{
+    int descriptor = memfd_create("clarinet-heap", MFD_CLOEXEC);
+    error e;
+
+    if (descriptor < 0)
+        return;
+    error_clear(&e);
+    snprintf(q->snapshot, sizeof q->snapshot, "/proc/self/fd/%d", descriptor);
+    take_snapshot(q, m, found, &e);
+    q->snapshot[0] = '\0';
+    close(descriptor);
+}
+
+/* False: a snapshot that was asked for could not be taken. */
+static bool look_at_heap(request *q, const model *m, findings *found)
+{
+    if (!wants_heap(q, m, found))
+        return true;
+    if (q->heap)
+        return take_whole_heap(q, m, found);
+    take_quick_heap(q, m, found);
+    return true;
 }
 
 /* Reads the recording, judges, writes and prints. Returns the exit code so far. */
@@ -399,6 +429,8 @@ static int judge(request *q, int otherwise, error *e)
         otherwise = CLI_FINDINGS;
     findings_free(&found);
     checkup_heap_free(&q->types);
+    if (q->has_heap)
+        model_free(&q->heap_model);
     model_free(&m);
     return code != 0 ? cli_fail(e) : otherwise;
 }

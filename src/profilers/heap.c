@@ -51,7 +51,7 @@ typedef struct {
     agent *agent;
     bool wanted; /* the session waits for its snapshot */
     bool strings, values;
-    bool quick;
+    bool quick, may_collect;
     bool collected; /* for a quick one, to be sure */
     HRESULT result;
     uint64_t session_ns; /* how long the runtime took to make the session, and the dump in it */
@@ -117,7 +117,7 @@ static void run_quick(heap *h)
     heap_quick_result result;
 
     heap_record_begin(&h->walk.record);
-    h->result = heap_quick_walk(h->agent, take_object, h, &result);
+    h->result = heap_quick_walk(h->agent, h->may_collect, take_object, h, &result);
     h->walk.has_nodes = h->walk.record.objects != 0;
     h->walk.last_ns = h->session_ns = result.pause_ns;
     h->collected = result.collected;
@@ -327,7 +327,7 @@ static const char *trouble_of(heap *h, char *text)
     if (h->quick && h->result == E_NOINTERFACE)
         return "a quick one needs .NET 9 or later";
     if (h->quick && h->result == HEAP_QUICK_NO_REST)
-        return "a collection in the background did not end in time";
+        return "no moment was known to be without a collection in the background";
     if (h->result != S_OK)
         return clr_hresult_name(h->result, text);
     if (h->walk.record.failed)
@@ -390,6 +390,7 @@ static void configure(agent *a)
     h->strings = user == NULL || catalogue_number(user, "strings") != 0;
     h->values = user != NULL && catalogue_number(user, "values") != 0;
     h->quick = user != NULL && catalogue_number(user, "quick") != 0;
+    h->may_collect = user == NULL || catalogue_number(user, "collect") != 0;
 }
 
 /* A quick walk must hear of collections. */

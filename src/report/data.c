@@ -173,6 +173,18 @@ static int put_tables(const model *m, const model_process *p, const calltree *tr
     return code;
 }
 
+/* The one of the recording, else the one that was taken apart of the same process. */
+static int put_heap(const model *m, const model_process *p, const model *snapshot, json *j,
+                    error *e)
+{
+    if (p->heap != NULL)
+        return heap_report_page(m, p, j, e);
+    for (size_t i = 0; snapshot != NULL && i < snapshot->process_count; i++)
+        if (snapshot->processes[i].pid == p->pid && snapshot->processes[i].heap != NULL)
+            return heap_report_page(snapshot, &snapshot->processes[i], j, e);
+    return 0;
+}
+
 static int put_process(const model *m, const model_process *p, const report_options *options,
                        json *j, error *e)
 {
@@ -198,8 +210,8 @@ static int put_process(const model *m, const model_process *p, const report_opti
         put_costs(m, p, j);
         put_profilers(m, p, j);
         code = put_tables(m, p, &tree, options, &s, j, e);
-        if (code == 0 && p->heap != NULL)
-            code = heap_report_page(m, p, j, e);
+        if (code == 0)
+            code = put_heap(m, p, options->snapshot, j, e);
         data_put_strings(&s, j);
         json_end_object(j);
     }

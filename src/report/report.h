@@ -24,6 +24,7 @@ typedef struct {
     size_t top;           /* entries of each ranking; 0 = the format's own number */
     const findings_limits *limits; /* html, md, json: of the findings; NULL = the defaults */
     const findings *found;         /* html: what was found already; NULL = look */
+    const model *snapshot;         /* html: of the heap, taken apart; NULL = none */
 } report_options;
 
 typedef struct {

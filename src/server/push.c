@@ -50,6 +50,7 @@ int push_pprof(const http_address *to, const push_session *s, error *e)
         code = child_run_to_file(s->program, arguments, profile, e);
     if (code == 0)
         code = os_read_file(profile, LARGEST_PROFILE, &bytes, e);
+    unlink(profile); /* before it is sent, which a server that ends does not wait for */
     if (code == 0) {
         buffer_format(&body,
                       "--%s\r\nContent-Disposition: form-data; name=\"profile\"; "
@@ -61,7 +62,6 @@ int push_pprof(const http_address *to, const push_session *s, error *e)
         snprintf(type, sizeof type, "multipart/form-data; boundary=%s", BOUNDARY);
         code = http_post(&place, type, "the profile", body.data, body.length, e);
     }
-    unlink(profile);
     buffer_free(&query);
     buffer_free(&body);
     buffer_free(&bytes);

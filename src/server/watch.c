@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -23,12 +24,13 @@
 #include "session/low_cost.h"
 
 enum {
-    MOST = 32,          /* processes */
-    TICK_MS = 1000,     /* between two readings */
-    LIST_TICKS = 2,     /* between two listings */
-    WAITING = 64,       /* sessions to be pushed */
-    LINE = 4096,        /* of a counter */
-    QUIET_SECONDS = 60, /* after a trigger, before the next one of the same process */
+    MOST = 32,             /* processes */
+    TICK_MS = 1000,        /* between two readings */
+    LIST_TICKS = 2,        /* between two listings */
+    WAITING = 64,          /* sessions to be pushed */
+    LINE = 4096,           /* of a counter */
+    QUIET_SECONDS = 60,    /* after a trigger, before the next one of the same process */
+    LAST_PUSH_SECONDS = 2, /* for one that is under way when the server ends */
 };
 
 typedef struct {
@@ -333,6 +335,17 @@ static void *keep_watch(void *context)
 
 /* ---- pushing ---- */
 
+/* From then on nothing but the watch itself may be touched: see watch_close. */
+static bool is_over(watch *w)
+{
+    bool over;
+
+    pthread_mutex_lock(&w->lock);
+    over = w->is_over;
+    pthread_mutex_unlock(&w->lock);
+    return over;
+}
+
 static void push_one(watch *w, const char *id)
 {
     char folder[SESSIONS_PATH];
@@ -357,8 +370,12 @@ static void push_one(watch *w, const char *id)
 
         if (w->options->pushes_pprof)
             failed = push_pprof(&w->options->pprof, &s, &e);
-        if (w->options->pushes_otlp && push_otlp(&w->options->otlp, &s, &e) != 0)
-            failed = e.code;
+        if (!is_over(w) && w->options->pushes_otlp) {
+            http_address to = w->options->otlp; /* the options may go while it is sent */
+
+            if (push_otlp(&to, &s, &e) != 0)
+                failed = e.code;
+        }
         atomic_fetch_add(&w->counts[failed == 0 ? WATCH_PUSHED : WATCH_NOT_PUSHED], 1);
     }
     json_decref(session);
@@ -414,8 +431,24 @@ uint64_t watch_count(const watch *w, watch_what what)
     return atomic_load(&w->counts[what]);
 }
 
+/* A receiver that swallows what is sent, or a name server that does not answer, can hold the thread
+ * for half a minute: nobody who ends the server waits for that. True: the thread is still there. */
+static bool leave_pusher(watch *w)
+{
+    struct timespec end;
+
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += LAST_PUSH_SECONDS;
+    if (pthread_timedjoin_np(w->pusher, NULL, &end) == 0)
+        return false;
+    pthread_detach(w->pusher);
+    return true;
+}
+
 void watch_close(watch *w)
 {
+    bool has_left = false;
+
     if (w->has_watcher) {
         eventfd_write(w->ending, 1);
         pthread_join(w->watcher, NULL);
@@ -425,12 +458,14 @@ void watch_close(watch *w)
         w->is_over = true;
         pthread_cond_signal(&w->arrived);
         pthread_mutex_unlock(&w->lock);
-        pthread_join(w->pusher, NULL);
+        has_left = leave_pusher(w);
     }
     for (size_t i = 0; i < MOST; i++)
         end_counters(&w->processes[i]);
     if (w->ending >= 0)
         close(w->ending);
+    if (has_left)
+        return; /* the thread still needs it; the server ends with the process */
     pthread_cond_destroy(&w->arrived);
     pthread_mutex_destroy(&w->lock);
     memory_free(w);

@@ -429,7 +429,8 @@ def test_what_other_tools_made_is_taken(serve, name, words):
 
 
 class Receiver:
-    """Takes what is pushed, as Pyroscope and a collector do: (path, query, content type, body)."""
+    """Takes what is pushed, as Pyroscope and a collector do: (path, query, content type, body). The
+    collector never comes to the end of its answer: nobody who ends the server waits for that."""
 
     def __init__(self):
         taken = self.taken = []
@@ -439,10 +440,22 @@ class Receiver:
                 path, _, query = self.path.partition("?")
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 taken.append((path, urllib.parse.parse_qs(query), self.headers, body))
+                if path == "/v1/metrics":
+                    self.answer_for_ever()
+                    return
                 self.send_response(200)
                 self.send_header("Content-Length", "2")
                 self.end_headers()
                 self.wfile.write(b"{}")
+
+            def answer_for_ever(self):
+                try:
+                    self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+                    while True:
+                        self.wfile.write(b"x")
+                        time.sleep(0.2)
+                except OSError:
+                    self.close_connection = True
 
             def log_message(self, *_):
                 pass
