@@ -190,8 +190,18 @@ void findings_show_stack(findings_context *c, finding *f, uint32_t stack)
     }
 }
 
-uint8_t *findings_mark_stacks(findings_context *c, findings_frame_test test)
+/* Whether what it calls is no longer the work of the framework's code around it. */
+static bool leaves_framework(const findings_context *c, uint32_t frame)
 {
+    const char *module = module_of(c, frame);
+
+    return c->process->frames[frame].kind == RECORDING_FRAME_MANAGED && module[0] != '\0' &&
+           !text_starts_with(module, "System.");
+}
+
+static uint8_t *mark(findings_context *c, findings_frame_test test, bool is_inner)
+{
+    enum { PASSES = 1, LEAVES = 2 };
     const model_process *p = c->process;
     uint8_t *frames = memory_allocate_array(p->frame_count + 1, 1);
     uint8_t *stacks = memory_allocate_array(p->stack_count + 1, 1);
@@ -203,12 +213,25 @@ uint8_t *findings_mark_stacks(findings_context *c, findings_frame_test test)
         return NULL;
     }
     for (uint32_t i = 1; i < p->frame_count; i++)
-        frames[i] = test(c, i);
+        frames[i] = is_inner && leaves_framework(c, i) ? LEAVES : test(c, i) ? PASSES : 0;
     /* A parent stands before its children. */
-    for (size_t i = 1; i < p->stack_count; i++)
-        stacks[i] = stacks[p->stack_parents[i]] | frames[p->stack_frames[i]];
+    for (size_t i = 1; i < p->stack_count; i++) {
+        uint8_t own = frames[p->stack_frames[i]];
+
+        stacks[i] = own == LEAVES ? 0 : own == PASSES ? 1 : stacks[p->stack_parents[i]];
+    }
     memory_free(frames);
     return stacks;
+}
+
+uint8_t *findings_mark_stacks(findings_context *c, findings_frame_test test)
+{
+    return mark(c, test, false);
+}
+
+uint8_t *findings_mark_inner_stacks(findings_context *c, findings_frame_test test)
+{
+    return mark(c, test, true);
 }
 
 uint64_t *findings_weights(findings_context *c, const profile *p, const profile_selection *s)

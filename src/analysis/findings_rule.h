@@ -51,6 +51,10 @@ typedef bool (*findings_frame_test)(const findings_context *c, uint32_t frame);
 /* By stack: 1 where any frame from the root to the leaf passes; the caller frees. NULL: no memory
  * (kept in the list). */
 uint8_t *findings_mark_stacks(findings_context *c, findings_frame_test test);
+/* Likewise, but 1 only where nothing but the framework (System.*, the runtime, code made at run
+ * time) is between such a frame and the leaf: not what the program itself does when it is called
+ * back from there. */
+uint8_t *findings_mark_inner_stacks(findings_context *c, findings_frame_test test);
 /* Weights by stack of a profile; the caller frees; NULL: no memory. */
 uint64_t *findings_weights(findings_context *c, const profile *p, const profile_selection *s);
 /* The heaviest stack of those marked (marks NULL: of all), 0 when none has weight. */

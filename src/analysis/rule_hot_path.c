@@ -21,6 +21,7 @@ typedef struct {
     findings_frame_test test;
     const char *advice;
     bool steady; /* counts only when seen in both halves of a long recording of a running program */
+    bool inner;  /* what the program does when it is called back from there does not count */
 } cause;
 
 static bool is_regex(const findings_context *c, uint32_t frame)
@@ -41,6 +42,24 @@ static bool is_throwing(const findings_context *c, uint32_t frame)
            text_starts_with(name, "_Unwind_RaiseException") || text_equal(name, "__cxa_throw");
 }
 
+static bool is_linq(const findings_context *c, uint32_t frame)
+{
+    return text_starts_with(findings_frame_name(c, frame), "System.Linq.");
+}
+
+/* Looking members up and calling them; not the writing of code, which has its own cause. */
+static bool is_reflection(const findings_context *c, uint32_t frame)
+{
+    const model_function *function = &c->process->functions[c->process->frames[frame].function];
+    const char *name = findings_frame_name(c, frame);
+
+    return text_starts_with(model_text(c->m, c->process->modules[function->module].name),
+                            "System.Private.CoreLib") &&
+           (text_starts_with(name, "System.Reflection.") ||
+            text_starts_with(name, "System.RuntimeType.")) &&
+           !text_starts_with(name, "System.Reflection.Emit.");
+}
+
 static bool is_compiling(const findings_context *c, uint32_t frame)
 {
     const model_function *function = &c->process->functions[c->process->frames[frame].function];
@@ -52,17 +71,25 @@ static const cause CAUSES[] = {
     {"matching regular expressions", is_regex,
      "A pattern that can match the same text in many ways backtracks. Make it unambiguous (no "
      "nested repetition), give it a timeout, or use RegexOptions.NonBacktracking.",
-     false},
+     false, false},
     {"throwing and catching exceptions", is_throwing,
      "Exceptions are used as control flow here: ask first (TryParse, TryGetValue, a result value) "
      "instead of throwing.",
-     false},
+     false, false},
     {"putting strings together", is_concatenation,
-     "Each + copies everything so far. Use a StringBuilder, string.Join or a span.", false},
+     "Each + copies everything so far. Use a StringBuilder, string.Join or a span.", false, false},
+    {"LINQ itself (not what the program does inside of it)", is_linq,
+     "Each operator costs calls through interfaces and delegates, and often a copy. Write this "
+     "place as a loop, keep the result instead of asking again, or look it up in a dictionary.",
+     false, true},
+    {"reflection", is_reflection,
+     "Keep what was found (PropertyInfo, MethodInfo), make a delegate of it once with "
+     "CreateDelegate, or let a source generator write the code.",
+     false, true},
     {"compiling methods at run time", is_compiling,
      "A program that runs for a while should have compiled its methods: look for dynamic methods, "
      "expression trees or regular expressions that are made again and again.",
-     true},
+     true, false},
 };
 
 typedef struct {
@@ -127,7 +154,8 @@ static bool look_for_causes(const hot *h)
     bool told = false;
 
     for (size_t i = 0; i < sizeof CAUSES / sizeof *CAUSES; i++) {
-        uint8_t *marks = findings_mark_stacks(h->c, CAUSES[i].test);
+        uint8_t *marks = CAUSES[i].inner ? findings_mark_inner_stacks(h->c, CAUSES[i].test)
+                                         : findings_mark_stacks(h->c, CAUSES[i].test);
         uint64_t weight;
 
         if (marks == NULL)

@@ -136,35 +136,34 @@ int checkup_heap_judge(const char *file, const model *m, const findings_limits *
 {
     const model_process *p;
     findings more;
-    model snapshot;
+    model own;
+    model *snapshot = kept != NULL ? kept : &own; /* it stays where it is: the heap knows it */
     uint32_t process = 0;
     const heap *h;
-    int code = model_load_path(file, 0, &snapshot, e);
+    int code = model_load_path(file, 0, snapshot, e);
 
     if (code != 0)
         return code;
-    p = snapshot.process_count == 0 ? NULL : &snapshot.processes[0];
+    p = snapshot->process_count == 0 ? NULL : &snapshot->processes[0];
     if (p == NULL || p->heap == NULL || !p->heap->ended || p->heap->trouble != 0)
         code = error_set(e, ERROR_IO, "the snapshot of the heap is not whole: %s",
                          p == NULL || p->heap == NULL || p->heap->trouble == 0
                              ? "the program ended or was too busy"
-                             : model_text(&snapshot, p->heap->trouble));
+                             : model_text(snapshot, p->heap->trouble));
     for (uint32_t i = 0; p != NULL && i < m->process_count; i++)
         if (m->processes[i].pid == p->pid)
             process = i;
-    if (code == 0 && types != NULL && heap_shared(&snapshot, p, &h, e) == 0) {
+    if (code == 0 && types != NULL && heap_shared(snapshot, p, &h, e) == 0) {
         keep_types(h, types);
         tell_with_leak(found, types);
     }
     if (code == 0)
-        code = findings_look(&snapshot, limits, &more, e);
+        code = findings_look(snapshot, limits, &more, e);
     if (code == 0 && !findings_join(found, &more, process)) {
         findings_free(&more);
         code = error_set(e, ERROR_MEMORY, "no memory to look for problems");
     }
-    if (code == 0 && kept != NULL)
-        *kept = snapshot;
-    else
-        model_free(&snapshot);
+    if (code != 0 || kept == NULL)
+        model_free(snapshot);
     return code;
 }
