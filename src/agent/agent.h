@@ -24,7 +24,7 @@
 #include "control/control.h"
 
 enum {
-    AGENT_CLIENTS = 8,
+    AGENT_CLIENTS = CONTROL_MOST_SESSIONS,
     AGENT_RING_SIZE = 1 << 20,
     AGENT_TICK_MS = 100,         /* rounds of the own thread while something records */
     AGENT_LONGEST_TICK_MS = 500, /* … while every engine can wait */

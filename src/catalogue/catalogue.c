@@ -59,8 +59,12 @@ int catalogue_add(catalogue_selection *s, const char *name, error *e)
                             buffer_text(&list)),
                ERROR_USAGE;
     }
-    if (catalogue_selected_by_name(s, name) != NULL)
-        return error_set(e, ERROR_USAGE, "the profiler '%s' is named twice", name);
+    if (catalogue_selected_by_name(s, name) != NULL) {
+        error_set(e, ERROR_USAGE, "the profiler '%s' is named twice", name);
+        return error_advise(e, "name it once; its parameters are set with --set %s.NAME=VALUE",
+                            name),
+               ERROR_USAGE;
+    }
     if (s->count == CATALOGUE_MAX_SELECTED)
         return error_set(e, ERROR_USAGE, "more than %d profilers in one recording",
                          CATALOGUE_MAX_SELECTED);

@@ -134,7 +134,8 @@ const cli_verb CLI_VERBS[] = {
      "  clarinet report shop.clarinet -o report.html\n"
      "  clarinet report shop.clarinet -f md --top 10\n"
      "  clarinet report shop.clarinet -f collapsed --threads | flamegraph.pl > flame.svg\n"},
-    {"record", "-p NAME[,NAME…] [-d DURATION] [-o FILE] (PID|NAME | -- CMD ARG…)",
+    {"record",
+     "-p NAME[,NAME…] [-d DURATION] [-o FILE] [--set SETTING]… (PID|NAME | [--sdk] -- CMD ARG…)",
      "record a process, or a command from its start", verb_record,
      "  -p, --profilers NAME   what to record, one or more; `clarinet profilers` lists them\n"
      "  -d, --duration TIME    how long: 500ms, 30s, 5m; without it until the target ends\n"

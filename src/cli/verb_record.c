@@ -180,8 +180,8 @@ static void tell_result(const request *q, const session_result *result)
                 "the command has ended, what it started still runs: %s\n"
                 "  -d records it for as long as you say, or record it by its PID\n",
                 result->left);
-    fprintf(stderr, "recorded %s records in %.1f s (%s)", grouped(total->rows, rows),
-            (double)total->elapsed_ns / 1e9, result->reason);
+    fprintf(stderr, "recorded %s record%s in %.1f s (%s)", grouped(total->rows, rows),
+            total->rows == 1 ? "" : "s", (double)total->elapsed_ns / 1e9, result->reason);
     if (total->processes > 1)
         fprintf(stderr, " from %zu processes", total->processes);
     if (total->lost != 0)

@@ -296,6 +296,22 @@ static void append_machine_source(clr_text *out, span name)
     }
 }
 
+/* A member of a state machine that is not its MoveNext. IEnumerable<T>.GetEnumerator names the
+ * machine's own T: where that is written with what it stands for, the letter is left out. */
+static void append_machine_member(clr_text *out, span name, bool generic)
+{
+    const char *open = generic ? memchr(name.begin, '<', name.length) : NULL;
+    span interface_name = {name.begin, open == NULL ? 0 : (size_t)(open - name.begin)};
+    size_t end = open == NULL ? 0 : bracket_end(span_from(name, interface_name.length));
+
+    if (interface_name.length == 0 || end == 0) {
+        append_source_name(out, name, 0);
+        return;
+    }
+    append_span(out, interface_name);
+    append_span(out, span_from(name, interface_name.length + end));
+}
+
 static span last_segment(span path)
 {
     span segment = path;
@@ -335,17 +351,19 @@ void clr_name_append_method(clr_text *out, const char *path, const char *const *
         append_arguments(out, &left, arity);
         buffer_append_char(out, '.');
     }
+    if (hidden > left.count - left.used)
+        hidden = left.count - left.used;
     if (machine.begin != NULL) {
         append_machine_source(out, machine);
         if (strcmp(method, "MoveNext") != 0) {
+            append_arguments(out, &left, hidden);
             buffer_append_char(out, '.');
-            append_source_name(out, span_of(method), 0);
+            append_machine_member(out, span_of(method), hidden > 0);
+            hidden = 0;
         }
     } else {
         append_source_name(out, span_of(method), 0);
     }
-    if (hidden > left.count - left.used)
-        hidden = left.count - left.used;
     if (hidden > 0 && method_argument_count > 0) {
         append_arguments(out, &left, hidden);
         out->length -= out->failed ? 0 : 1; /* join the two lists */

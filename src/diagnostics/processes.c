@@ -11,8 +11,11 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "diagnostics/inspect.h"
+
+enum { START_PATIENCE_MS = 1000, START_PAUSE_MS = 20, HOST_MAPS_LIMIT = 8 << 20 };
 
 static bool add_process(diagnostics_process_list *list, const diagnostics_process *process);
 static void take_left_over_sockets(inspect_context *context, diagnostics_process_list *list);
@@ -81,11 +84,37 @@ int diagnostics_list_processes(unsigned timeout_ms, diagnostics_process_list *li
     return 0;
 }
 
-int diagnostics_find_process_id(int process_id, diagnostics_process *process, error *e)
+static bool look_at(const procfs_stat *stat, diagnostics_process *process)
 {
     inspect_context context;
-    procfs_stat stat;
     bool found;
+
+    inspect_begin(&context, IPC_DEFAULT_TIMEOUT_MS);
+    found = inspect_process(&context, stat, process);
+    inspect_end(&context);
+    return found;
+}
+
+/* A host of .NET that has no runtime yet: `dotnet`, or a program that has loaded the host. */
+static bool is_starting(int process_id)
+{
+    buffer maps = BUFFER_EMPTY;
+    char path[512];
+    bool starting =
+        procfs_read_link(process_id, "exe", path, sizeof path) && text_ends_with(path, "/dotnet");
+
+    if (!starting && procfs_read(process_id, "maps", HOST_MAPS_LIMIT, &maps) == 0)
+        starting = strstr(buffer_text(&maps), "/libhostfxr.so\n") != NULL ||
+                   strstr(buffer_text(&maps), "/libhostpolicy.so\n") != NULL;
+    buffer_free(&maps);
+    return starting;
+}
+
+int diagnostics_find_process_id(int process_id, diagnostics_process *process, error *e)
+{
+    uint64_t end = os_monotonic_ns() + (uint64_t)START_PATIENCE_MS * 1000000;
+    procfs_stat stat;
+    bool found, starting = false;
 
     memset(process, 0, sizeof *process);
     if (!procfs_read_stat(process_id, &stat)) {
@@ -98,9 +127,16 @@ int diagnostics_find_process_id(int process_id, diagnostics_process *process, er
         error_advise(e, "it is a zombie that waits for its parent; `clarinet ps` lists the living");
         return ERROR_GONE;
     }
-    inspect_begin(&context, IPC_DEFAULT_TIMEOUT_MS);
-    found = inspect_process(&context, &stat, process);
-    inspect_end(&context);
+    while (!(found = look_at(&stat, process)) && (starting = is_starting(process_id)) &&
+           os_monotonic_ns() < end && procfs_read_stat(process_id, &stat))
+        os_sleep_ms(START_PAUSE_MS);
+    if (!found && starting) {
+        error_set(e, ERROR_BUSY,
+                  "process %d (%s) is just starting: no .NET runtime is up in it yet", process_id,
+                  stat.name);
+        error_advise(e, "try again in a moment; `clarinet ps` lists it then");
+        return ERROR_BUSY;
+    }
     if (!found) {
         error_set(e, ERROR_UNSUPPORTED, "process %d (%s) is not a .NET process", process_id,
                   stat.name);
@@ -117,7 +153,7 @@ static bool has_name(const diagnostics_process *process, const char *text)
 
     snprintf(name, sizeof name, "%s", text);
     length = strlen(name);
-    if (text_ends_with(name, ".dll"))
+    if (length > 4 && text_equal_ignoring_case(name + length - 4, ".dll"))
         name[length - 4] = '\0';
     return text_equal_ignoring_case(process->name, name) ||
            text_equal_ignoring_case(process->entry_assembly, name);

@@ -44,6 +44,7 @@ GATE_EXPORT int32_t DllCanUnloadNow(void);
 static struct {
     void *library;
     can_unload_now *can_unload;
+    bool initialized; /* its Initialize was seen to succeed */
 } gate;
 
 static void report(const char *kind, const char *text)
@@ -83,9 +84,11 @@ static void report_result(const char *kind, int32_t result)
     report(kind, text);
 }
 
-static void on_initialize_failed(int32_t result)
+static void on_initialize(int32_t result)
 {
-    report_result("initialize", result);
+    gate.initialized = result >= 0;
+    if (result < 0)
+        report_result("initialize", result);
 }
 
 int32_t DllGetClassObject(const void *clsid, const void *iid, void **out)
@@ -122,7 +125,7 @@ int32_t DllGetClassObject(const void *clsid, const void *iid, void **out)
         report_result("failed", result);
         return result < 0 ? result : RESULT_NO_SUCH_CLASS;
     }
-    watch_factory(out, on_initialize_failed);
+    watch_factory(out, on_initialize);
     report("loaded", path);
     return result;
 }
@@ -133,7 +136,8 @@ int32_t DllCanUnloadNow(void)
 }
 
 /* The finalizer thread is made after profilers were initialized: without it, this is not the end of
- * the program but a profiler that was thrown out again. */
+ * the program but a profiler that was thrown out again. Runtimes before 5.0 do not name it: there
+ * only what Initialize returned tells. */
 static bool has_finalizer_thread(void)
 {
     DIR *folder = opendir("/proc/self/task");
@@ -161,7 +165,7 @@ static bool has_finalizer_thread(void)
 
 __attribute__((destructor)) static void gate_close(void)
 {
-    if (gate.library == NULL || has_finalizer_thread())
+    if (gate.library == NULL || gate.initialized || has_finalizer_thread())
         return;
     report("unloaded", "");
     dlclose(gate.library);

@@ -41,7 +41,7 @@ static const version VERSIONS[] = {
 static struct {
     ClrClassFactory ours;
     ClrClassFactory *real;
-    void (*failed)(int32_t result);
+    void (*returned)(int32_t result);
     const struct ICorProfilerCallback11_vtbl *table; /* the object's own */
     union {
         struct ICorProfilerCallback11_vtbl methods;
@@ -55,8 +55,7 @@ static HRESULT CLR_CALL initialize(ICorProfilerCallback11 *self, clr_unknown *un
 
     self->vtbl = watch.table;
     result = self->vtbl->Initialize(self, unknown);
-    if (result < 0)
-        watch.failed(result);
+    watch.returned(result);
     return result;
 }
 
@@ -140,12 +139,12 @@ static HRESULT CLR_CALL lock(ClrClassFactory *self, BOOL locked)
     return watch.real->vtbl->LockServer(watch.real, locked);
 }
 
-void watch_factory(void **factory, void (*failed)(int32_t result))
+void watch_factory(void **factory, void (*returned)(int32_t result))
 {
     static const struct ClrClassFactory_vtbl TABLE = {query, add, release, create, lock};
 
     watch.ours.vtbl = &TABLE;
     watch.real = *factory;
-    watch.failed = failed;
+    watch.returned = returned;
     *factory = &watch.ours;
 }

@@ -1,6 +1,7 @@
 /*
  * attach: see attach.h. A resident agent is tried first. One that is just leaving refuses both the
- * connection and the next attach for a moment, so the whole is tried again for a few seconds.
+ * connection and the next attach for a moment, so the whole is tried again for a few seconds. One
+ * that serves as many sessions as it can hangs up: loading it again would only fail in the target.
  */
 #include "session/attach.h"
 
@@ -13,10 +14,10 @@
 #include "diagnostics/procfs.h"
 #include "session/place.h"
 
-enum { PATIENCE_MS = 8000, PAUSE_MS = 40, ATTACH_TIMEOUT_MS = 10000 };
+enum { PATIENCE_MS = 8000, PAUSE_MS = 40, PAUSE_FULL_MS = 100, ATTACH_TIMEOUT_MS = 10000 };
 
 static int connect_to(const diagnostics_process *process, place *p, const uint8_t *token,
-                      session_link *l, control_welcome *welcome, error *e)
+                      session_link *l, control_welcome *welcome, bool *hung_up, error *e)
 {
     int descriptor;
     int code = place_connect(p, process->process_id, &descriptor, e);
@@ -25,23 +26,26 @@ static int connect_to(const diagnostics_process *process, place *p, const uint8_
         return code;
     link_init(l, descriptor);
     code = link_greet(l, token, welcome, e);
+    *hung_up = code == ERROR_GONE;
     if (code != 0)
         link_close(l);
     return code;
 }
 
+/* *hung_up: an agent listens, and closed the connection without a word. */
 static int use_resident(const diagnostics_process *process, session_link *l,
-                        control_welcome *welcome, error *e)
+                        control_welcome *welcome, bool *hung_up, error *e)
 {
     uint8_t token[CONTROL_TOKEN_SIZE];
     place p;
     int code = place_find(process, &p, e);
 
+    *hung_up = false;
     if (code != 0)
         return code;
     code = place_read_token(&p, token, e);
     if (code == 0)
-        code = connect_to(process, &p, token, l, welcome, e);
+        code = connect_to(process, &p, token, l, welcome, hung_up, e);
     place_close(&p);
     return code;
 }
@@ -53,6 +57,7 @@ static int load(const diagnostics_process *process, const char *library, bool ma
     char path[PLACE_PATH + 80];
     buffer data = BUFFER_EMPTY;
     GUID clsid;
+    bool hung_up;
     place p;
     int code = place_make(process, library, &p, e);
 
@@ -73,7 +78,7 @@ static int load(const diagnostics_process *process, const char *library, bool ma
         code = diagnostics_attach_profiler(&process->address, &clsid, path, data.data, data.length,
                                            ATTACH_TIMEOUT_MS, e);
     if (code == 0)
-        code = connect_to(process, &p, token, l, welcome, e);
+        code = connect_to(process, &p, token, l, welcome, &hung_up, e);
     buffer_free(&data);
     place_close(&p);
     return code;
@@ -95,6 +100,14 @@ static bool may_pass(int code)
            code == ERROR_BUSY;
 }
 
+static int tell_full(const diagnostics_process *process, error *e)
+{
+    error_set(e, ERROR_BUSY,
+              "the agent in process %d takes no further session: it serves %d at once",
+              process->process_id, CONTROL_MOST_SESSIONS);
+    return error_advise(e, "wait until one of the others has ended"), ERROR_BUSY;
+}
+
 int attach_open(const diagnostics_process *process, const char *library, bool main_place,
                 session_link *l, control_welcome *welcome, bool *unloadable, error *e)
 {
@@ -104,26 +117,27 @@ int attach_open(const diagnostics_process *process, const char *library, bool ma
     *unloadable = false;
     for (;;) {
         error resident;
+        bool full;
 
-        code = use_resident(process, l, welcome, &resident);
+        code = use_resident(process, l, welcome, &full, &resident);
         if (code == ERROR_UNSUPPORTED) {
             *e = resident;
             return code;
         }
         if (code == 0)
             break;
-        code = load(process, library, main_place, l, welcome, e);
+        code = full ? tell_full(process, e) : load(process, library, main_place, l, welcome, e);
         if (code == 0)
             break;
         if (attach_has_ended(process))
             return error_set(e, ERROR_GONE, "process %d ended while clarinet attached to it",
                              process->process_id);
         if (!may_pass(code) || os_monotonic_ns() >= end) {
-            *unloadable = code == ERROR_PERMISSION || code == ERROR_IO || code == ERROR_RUNTIME ||
-                          code == ERROR_UNSUPPORTED;
+            *unloadable = full || code == ERROR_PERMISSION || code == ERROR_IO ||
+                          code == ERROR_RUNTIME || code == ERROR_UNSUPPORTED;
             return code;
         }
-        os_sleep_ms(PAUSE_MS);
+        os_sleep_ms(full ? PAUSE_FULL_MS : PAUSE_MS);
     }
     if (main_place && (welcome->flags & CONTROL_IN_MAIN_PLACE) == 0) {
         link_close(l);

@@ -99,6 +99,7 @@ def test_old_runtime_can_be_launched(old_runtime, profilers, launch, sample_comm
     command = sample_command("OldTimer", "--seconds", 1, runtime=old_runtime)
     done, seen = launch(profilers["good"], command)
     assert done.code == 0 and len(seen) == 1, done
+    assert "without the profiler" not in done.err, done
 
 
 def test_relative_library_and_variables(newest_runtime, profilers, launch, compile_c, tmp_path):

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -246,7 +247,53 @@ static void processes_that_are_none_have_their_own_words(void **state)
     assert_int_equal(diagnostics_find_process_id((int)child, &process, &e), ERROR_NOT_FOUND);
 }
 
-int main(void)
+/* A copy of this program, called as the host of .NET is. */
+static void make_host(const char *path)
+{
+    int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    int to = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+    char bytes[65536];
+    ssize_t n;
+
+    assert_true(from >= 0 && to >= 0);
+    while ((n = read(from, bytes, sizeof bytes)) > 0)
+        assert_int_equal(write(to, bytes, (size_t)n), n);
+    close(from);
+    close(to);
+}
+
+static void host_without_a_runtime_is_said_to_start(void **state)
+{
+    char folder[] = "/tmp/clarinet-test-XXXXXX";
+    char path[64];
+    diagnostics_process process;
+    error e = {0};
+    pid_t child;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/dotnet", folder);
+    make_host(path);
+    child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execl(path, path, "wait", (char *)NULL);
+        _exit(1);
+    }
+    /* until it is what it will be, it is a copy of this process */
+    for (int i = 0;
+         i < 4000 && diagnostics_find_process_id((int)child, &process, &e) == ERROR_UNSUPPORTED;
+         i++)
+        os_sleep_ms(5);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    unlink(path);
+    rmdir(folder);
+    assert_int_equal(e.code, ERROR_BUSY);
+    assert_non_null(strstr(e.message, "(dotnet) is just starting"));
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stat_line_with_any_name_is_parsed),
@@ -260,7 +307,12 @@ int main(void)
         cmocka_unit_test(versions_are_read_from_paths_and_modules),
         cmocka_unit_test(maps_tell_runtime_and_profilers),
         cmocka_unit_test(processes_that_are_none_have_their_own_words),
+        cmocka_unit_test(host_without_a_runtime_is_said_to_start),
     };
 
+    if (argc == 2 && strcmp(argv[1], "wait") == 0) {
+        pause();
+        return 0;
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
