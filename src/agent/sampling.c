@@ -119,11 +119,19 @@ void sampling_close(agent *a, sampling_kind kind)
     }
 }
 
-void sampling_destroy(agent *a)
+void sampling_forget(agent *a)
 {
     if (a->sampling == NULL || has_users(a->sampling))
         return;
     sampling_walker_free(a->sampling->walker);
+    a->sampling->walker = NULL; /* the next one to sample makes it */
+}
+
+void sampling_destroy(agent *a)
+{
+    if (a->sampling == NULL || has_users(a->sampling))
+        return;
+    sampling_forget(a);
     memory_free(a->sampling);
     a->sampling = NULL;
 }

@@ -281,6 +281,8 @@ const sampling_settings *sampling_settings_of(agent *a, sampling_kind kind);
 /* Takes every capture out of the ring and writes rows; looks after threads. */
 void sampling_drain(agent *a, bool last);
 unsigned sampling_longest_wait_ms(agent *a);
+/* Forgets what code is called, when the names are reset. Only while nobody samples. */
+void sampling_forget(agent *a);
 /* Frees what the own thread holds; signals are off. */
 void sampling_destroy(agent *a);
 /* What a person should know about how it samples here; "" = nothing. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/sampling.h"
 #include "base/os.h"
 
 enum {
@@ -202,10 +203,18 @@ static bool is_over(const agent *a, bool had_client)
            os_monotonic_ns() - a->alone_since_ns >= (uint64_t)AGENT_ALONE_MS * 1000000;
 }
 
+/* Nobody is connected: names take no memory, and what they name may go without our notice. */
+static void forget_names(agent *a)
+{
+    sampling_forget(a);
+    names_reset(&a->names);
+    atomic_fetch_add(&a->unloads, 1);
+}
+
 /* True when the runtime will let go; this thread must then end at once. */
 static bool let_go(agent *a)
 {
-    names_reset(&a->names);
+    forget_names(a);
     agent_apply_mask(a, NULL);
     endpoint_close(a);
     atomic_store(&a->phase, AGENT_DETACHING);
@@ -270,6 +279,10 @@ static void *run(void *argument)
                 return NULL;
             had_client = false;
             endpoint_open_own(a, NULL);
+        }
+        if (a->stays && had_client && client_count(a) == 0) {
+            forget_names(a);
+            had_client = false;
         }
         if (atomic_load(&a->started) != 0)
             lock_wake(&a->started, INT32_MAX);

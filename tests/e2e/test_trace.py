@@ -122,6 +122,25 @@ def test_a_second_session_starts_at_zero(sample, clarinet, runtime):
     assert patient.process.returncode == 0, patient
 
 
+def test_a_profile_after_a_trace_has_the_right_names(sample, clarinet):
+    """The agent stays where a method was traced, and forgets what it has named."""
+    with sample("CpuShares", "--threads", 2) as patient:
+        process = clarinet.start("trace", "--json", patient.pid, "CpuShares.Program::Slice")
+        wait_until_probed(process)
+        for file in ("during", "after"):
+            done = clarinet("record", "-p", "cpu", "-d", "1s", "-o", file, patient.pid)
+            assert done.code == 0, done
+            if process is not None:
+                process.send_signal(signal.SIGINT)
+                assert traced(process)["CpuShares.Program.Slice(int, string, int)"]["calls"] > 0
+                process = None
+    assert patient.process.returncode == 0, patient
+    for file in ("during", "after"):
+        stacks = clarinet("report", file, "-f", "collapsed").out.splitlines()
+        assert any("CpuShares.Program.Run;" in line and "CpuShares.Program.Fifty" in line
+                   for line in stacks), stacks
+
+
 def test_a_killed_tool_leaves_nothing_behind(sample, clarinet, runtime):
     with sample("Traceable") as patient:
         process = clarinet.start("trace", "--json", patient.pid, "Traceable.Shapes")
