@@ -34,7 +34,8 @@ static uint64_t cell(const model_column *column, size_t row, uint64_t missing)
 static bool add(exceptions_groups *groups, table_text *index, const exceptions_group *row)
 {
     /* What tells groups apart; the message of a place is left out by the caller. */
-    uint32_t key[5] = {row->type, row->message, row->stack, row->caught_in, row->fate};
+    uint32_t key[6] = {row->type,      row->message, row->stack,
+                       row->caught_in, row->fate,    row->only_counted};
     uint64_t *place = table_text_at(index, (const char *)key, sizeof key, 0);
     exceptions_group *group;
 
@@ -70,6 +71,7 @@ static bool add_row(exceptions *result, indexes *index, const exceptions_group *
 
     type.message = type.stack = type.caught_in = type.fate = type.inner = 0;
     place.message = 0;
+    message.only_counted = row->stack == 0 && row->message == 0;
     message.stack = message.caught_in = message.fate = message.inner = 0;
     if (!add(&result->types, &index->types, &type) ||
         !add(&result->places, &index->places, &place) ||

@@ -26,6 +26,7 @@ typedef struct {
     uint32_t fate;      /* EXCEPTIONS_… */
     uint32_t inner; /* string, a line for each inner exception; of a place: the first one seen */
     bool message_is_cut;
+    bool only_counted; /* of a message: whether they had one is not known */
     uint64_t count;
     uint64_t first; /* time, ns */
     uint64_t last;

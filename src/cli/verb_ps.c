@@ -25,6 +25,8 @@ static volatile sig_atomic_t interrupted;
 static int parse_options(int argc, char **argv, ps_options *options);
 static int show_once(const ps_options *options);
 static void print_table(const diagnostics_process_list *list, FILE *out);
+static size_t terminal_width(FILE *out);
+static void print_cut(const char *text, size_t room, FILE *out);
 static int print_json(const diagnostics_process_list *list, bool one_line, FILE *out);
 
 static void on_interrupt(int number)
@@ -80,6 +82,20 @@ static int parse_options(int argc, char **argv, ps_options *options)
     return 0;
 }
 
+/* On a screen that is drawn again and again the note must not wrap. */
+static void print_stale(const diagnostics_process_list *list, size_t width)
+{
+    buffer note = BUFFER_EMPTY;
+
+    buffer_format(&note,
+                  "%zu diagnostics socket%s left behind by processes that have ended, such as %s",
+                  list->stale_count, list->stale_count == 1 ? " was" : "s were", list->stale[0]);
+    putc('\n', stderr);
+    print_cut(buffer_text(&note), width == WIDTH_WITHOUT_TERMINAL ? SIZE_MAX : width, stderr);
+    putc('\n', stderr);
+    buffer_free(&note);
+}
+
 static int show_once(const ps_options *options)
 {
     diagnostics_process_list list;
@@ -93,9 +109,7 @@ static int show_once(const ps_options *options)
     else
         print_table(&list, stdout);
     if (list.stale_count > 0 && !options->json)
-        fprintf(stderr,
-                "\n%zu diagnostics socket%s left behind by processes that have ended, such as %s\n",
-                list.stale_count, list.stale_count == 1 ? " was" : "s were", list.stale[0]);
+        print_stale(&list, options->watch ? terminal_width(stderr) : WIDTH_WITHOUT_TERMINAL);
     diagnostics_process_list_free(&list);
     return code;
 }

@@ -160,6 +160,19 @@ static int parse(int argc, char **argv, request *q, error *e)
     return text_equal(q->file, "-") ? choose_stream(q, e) : 0;
 }
 
+/* An empty recording is no failure, but nobody should have to guess. */
+static void tell_nothing(const request *q, const session_result *result)
+{
+    catalogue_selection selection = q->selection;
+
+    if (result->through_port && catalogue_selected_by_name(&selection, "heap") != NULL)
+        fputs("  nothing came: the runtime sent no snapshot of the heap through its port in that "
+              "time\n",
+              stderr);
+    else
+        fputs("  nothing came: what was asked for did not happen in that time\n", stderr);
+}
+
 static void tell_result(const request *q, const session_result *result)
 {
     const session_progress *total = &result->total;
@@ -187,6 +200,8 @@ static void tell_result(const request *q, const session_result *result)
     if (total->lost != 0)
         fprintf(stderr, ", %s lost", grouped(total->lost, lost));
     fprintf(stderr, ", %s\n", sized(total->bytes, bytes));
+    if (total->rows == 0)
+        tell_nothing(q, result);
     if (total->not_recorded != 0)
         fprintf(stderr,
                 "%zu more process%s not recorded: at most 256 are recorded at once, and as "

@@ -233,8 +233,10 @@ int profiler_file_check(const char *path, uint16_t machine, profiler_file *file,
         error_advise(e, "check the path given with --profiler");
         return code;
     }
-    if (!S_ISREG(status.st_mode))
-        return error_set(e, ERROR_USAGE, "%s is not a file", path);
+    if (!S_ISREG(status.st_mode)) {
+        error_set(e, ERROR_NOT_FOUND, "the profiler library %s is not a file", path);
+        return error_advise(e, "check the path given with --profiler"), ERROR_NOT_FOUND;
+    }
     code = os_read_file(path, FILE_LIMIT, &bytes, e);
     if (code == 0) {
         profiler_file_parse(bytes.data, bytes.length, file);

@@ -49,8 +49,14 @@ static int fill(recording_file *file, size_t count, error *e)
         if (!buffer_reserve(&file->window, wish))
             return error_set(e, ERROR_MEMORY, "no memory for a chunk of the recording");
         n = read(file->descriptor, file->window.data + file->window.length, wish);
-        if (n < 0 && errno != EINTR)
-            return error_set_errno(e, ERROR_IO, errno, "cannot read the recording");
+        if (n < 0 && errno != EINTR) {
+            int reason = errno;
+
+            error_set_errno(e, ERROR_IO, reason, "cannot read the recording");
+            if (reason == EISDIR)
+                error_advise(e, "name a recording that lies in it, as NAME.clarinet");
+            return ERROR_IO;
+        }
         if (n == 0)
             file->at_end = true;
         if (n > 0)

@@ -5,7 +5,7 @@
 #include "analysis/exceptions.h"
 #include "report/section.h"
 
-enum { TOP_TYPES = 20, TOP_PLACES = 10, TOP_MESSAGES = 10, STACK_FRAMES = 12 };
+enum { TOP_TYPES = 20, TOP_PLACES = 10, TOP_MESSAGES = 10, STACK_FRAMES = 12, MESSAGE_BYTES = 160 };
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -34,6 +34,28 @@ static void put_types(const section *s, const exceptions *x)
     sink_char(s->out, '\n');
 }
 
+/* Long ones are shortened: a table has to be read. The JSON report has them whole. */
+static void put_message(const section *s, const exceptions_group *group)
+{
+    const char *text = model_text(s->m, group->message);
+    size_t length = strlen(text);
+    char shown[MESSAGE_BYTES + 4];
+
+    if (group->only_counted) {
+        sink_text(s->out, "(only counted, not known)");
+        return;
+    }
+    if (length <= MESSAGE_BYTES && !group->message_is_cut) {
+        markdown_cell(s->out, text);
+        return;
+    }
+    length = smaller(length, MESSAGE_BYTES);
+    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
+        length--; /* not inside a character */
+    snprintf(shown, sizeof shown, "%.*s…", (int)length, text);
+    markdown_cell(s->out, shown);
+}
+
 static void put_messages(const section *s, const exceptions *x)
 {
     sink_text(s->out, "### Messages\n\n| count | type | message |\n|---:|---|---|\n");
@@ -43,7 +65,7 @@ static void put_messages(const section *s, const exceptions *x)
         sink_format(s->out, "| %llu | ", (unsigned long long)message->count);
         markdown_cell(s->out, model_text(s->m, message->type));
         sink_text(s->out, " | ");
-        markdown_cell(s->out, model_text(s->m, message->message));
+        put_message(s, message);
         sink_text(s->out, " |\n");
     }
     sink_char(s->out, '\n');
@@ -197,6 +219,8 @@ static void json_groups(const section *s, json *j, const char *key, const except
             json_put_text(j, "message", model_text(s->m, group->message));
         if (messages && group->message_is_cut)
             json_put_bool(j, "message_cut", true);
+        if (messages && group->only_counted)
+            json_put_bool(j, "only_counted", true);
         if (stacks) {
             if (group->caught_in != 0)
                 json_put_text(j, "caught_in", method_name(s, group->caught_in));

@@ -190,6 +190,43 @@ static void exceptions_are_grouped(void **state)
     model_free(&m);
 }
 
+/* The first row was only counted, the second has no message, the third a long one. */
+static void messages_say_what_is_not_known_and_what_is_cut(void **state)
+{
+    const report_format *format = REPORT_FORMATS;
+    report_options options = {0};
+    const model_table *table;
+    const model_column *message;
+    char text[323] = "x"; /* the limit falls inside a character */
+    uint32_t string;
+    error e = {0};
+    sink out;
+    model m;
+
+    (void)state;
+    for (size_t i = 1; i + 1 < sizeof text; i += 3)
+        memcpy(text + i, "\xe2\x82\xac", 3);
+    load_small(&m, 0);
+    table = model_find_table(&m, &m.processes[0], "exceptions", NULL);
+    message = model_find_column(&m, table, "message");
+    assert_true(strings_add_text(&m.strings, text, &string));
+    message->u32[0] = message->u32[1] = 0;
+    message->u32[2] = string;
+    model_find_column(&m, table, "stack")->u32[0] = 0;
+    model_find_column(&m, table, "stack")->u32[1] = 1;
+    while (!text_equal(format->name, "md"))
+        format++;
+    sink_init(&out, -1);
+    assert_int_equal(report_write(&m, format, &options, &out, &e), 0);
+    assert_non_null(strstr(buffer_text(&out.pending), " | (only counted, not known) |\n"));
+    assert_non_null(strstr(buffer_text(&out.pending), " |  |\n"));
+    text[160 - (160 - 1) % 3] = '\0';
+    strcat(text, "\xe2\x80\xa6` |\n");
+    assert_non_null(strstr(buffer_text(&out.pending), text));
+    sink_free(&out);
+    model_free(&m);
+}
+
 static size_t allocations_left;
 
 static void *failing_resize(void *context, void *pointer, size_t size)
@@ -270,6 +307,7 @@ int main(void)
         cmocka_unit_test(rows_are_put_together_by_time_thread_and_stack),
         cmocka_unit_test(continuations_are_known_by_their_box),
         cmocka_unit_test(exceptions_are_grouped),
+        cmocka_unit_test(messages_say_what_is_not_known_and_what_is_cut),
         cmocka_unit_test(every_format_survives_every_failing_allocation),
         cmocka_unit_test(a_diff_survives_every_failing_allocation),
     };
