@@ -251,7 +251,7 @@ static void other_architecture_and_other_files_are_named(void **state)
     snprintf(text, sizeof text, "%s/text.so", folder);
     assert_int_equal(os_write_file(text, "MZ", 2, NULL), 0);
     assert_int_equal(profiler_file_check(text, own_machine(), &file, &e), ERROR_CORRUPT);
-    assert_int_equal(profiler_file_check(folder, own_machine(), &file, &e), ERROR_USAGE);
+    assert_int_equal(profiler_file_check(folder, own_machine(), &file, &e), ERROR_NOT_FOUND);
     assert_int_equal(profiler_file_check("/nonexistent.so", own_machine(), &file, &e),
                      ERROR_NOT_FOUND);
 }
