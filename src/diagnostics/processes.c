@@ -117,20 +117,24 @@ int diagnostics_find_process_id(int process_id, diagnostics_process *process, er
     bool found, starting = false;
 
     memset(process, 0, sizeof *process);
-    if (!procfs_read_stat(process_id, &stat)) {
-        error_set(e, ERROR_NOT_FOUND, "there is no process %d", process_id);
-        error_advise(e, "`clarinet ps` lists the .NET processes");
-        return ERROR_NOT_FOUND;
-    }
-    if (stat.state == 'Z') {
-        error_set(e, ERROR_GONE, "process %d (%s) has ended", process_id, stat.name);
-        error_advise(e, "it is a zombie that waits for its parent; `clarinet ps` lists the living");
-        return ERROR_GONE;
-    }
-    while (!(found = look_at(&stat, process)) && (starting = is_starting(process_id)) &&
-           os_monotonic_ns() < end && procfs_read_stat(process_id, &stat))
-        os_sleep_ms(START_PAUSE_MS);
-    if (!found && starting) {
+    do {
+        if (starting)
+            os_sleep_ms(START_PAUSE_MS);
+        if (!procfs_read_stat(process_id, &stat)) {
+            error_set(e, ERROR_NOT_FOUND, "there is no process %d", process_id);
+            error_advise(e, "`clarinet ps` lists the .NET processes");
+            return ERROR_NOT_FOUND;
+        }
+        if (stat.state == 'Z') {
+            error_set(e, ERROR_GONE, "process %d (%s) has ended", process_id, stat.name);
+            error_advise(
+                e, "it is a zombie that waits for its parent; `clarinet ps` lists the living");
+            return ERROR_GONE;
+        }
+        found = look_at(&stat, process);
+        starting = !found && is_starting(process_id);
+    } while (starting && os_monotonic_ns() < end);
+    if (starting) {
         error_set(e, ERROR_BUSY,
                   "process %d (%s) is just starting: no .NET runtime is up in it yet", process_id,
                   stat.name);
