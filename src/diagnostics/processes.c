@@ -136,8 +136,8 @@ int diagnostics_find_process_id(int process_id, diagnostics_process *process, er
     } while (starting && os_monotonic_ns() < end);
     if (starting) {
         error_set(e, ERROR_BUSY,
-                  "process %d (%s) is just starting: no .NET runtime is up in it yet", process_id,
-                  stat.name);
+                  "process %d (%s) is just starting or ending: no .NET runtime is up in it",
+                  process_id, stat.name);
         error_advise(e, "try again in a moment; `clarinet ps` lists it then");
         return ERROR_BUSY;
     }

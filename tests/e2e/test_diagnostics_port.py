@@ -240,7 +240,7 @@ def test_process_that_ends_during_attach(sample_command, start_program, port, pr
                 words.add(done.err.split("\n")[1] if done.code else "attached")
         assert patient.wait() == 0, patient
     known = (
-        r"attached|there is no process|is not a \.NET process|has ended|ended before it answered"
+        r"attached|there is no process|is not a \.NET process|starting or ending|has ended|ended before it answered"
         r"|already has the main place|has not started yet|diagnostics socket|nobody listens"
         r"|closed the diagnostics connection"
     )
