@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -24,6 +25,19 @@ int take_temporary(const char *verb, char *file, size_t room, error *e)
     }
     close(descriptor);
     return 0;
+}
+
+int take_select_heap(catalogue_selection *selection, const char *profilers, error *e)
+{
+    int code;
+
+    memset(selection, 0, sizeof *selection);
+    code = catalogue_add_list(selection, profilers, e);
+    if (code == 0)
+        code = catalogue_set(selection, "heap", "strings", "off", e);
+    if (code == 0)
+        code = catalogue_set(selection, "heap", "values", "on", e);
+    return code;
 }
 
 int take_look(session_options *session, const diagnostics_process *process, error *e)

@@ -19,6 +19,10 @@
  * The caller deletes it. */
 int take_temporary(const char *verb, char *file, size_t room, error *e);
 
+/* Profilers, `heap` among them, for a look at what holds what: with the values of fields, without
+ * the texts of strings. */
+int take_select_heap(catalogue_selection *selection, const char *profilers, error *e);
+
 /* Records a process as `session` says, with the agent that stands beside the tool. Trouble in the
  * middle of a session is an error here: half of a look shows nothing. session->library is set for
  * the time of the call. */

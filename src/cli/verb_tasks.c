@@ -134,14 +134,8 @@ static int take(const options *o, const char *file, bool is_kept, error *e)
 {
     static catalogue_selection selection;
     session_options session = {0};
-    int code;
+    int code = take_select_heap(&selection, "threads,heap", e);
 
-    memset(&selection, 0, sizeof selection);
-    code = catalogue_add_list(&selection, "threads,heap", e);
-    if (code == 0)
-        code = catalogue_set(&selection, "heap", "strings", "off", e);
-    if (code == 0)
-        code = catalogue_set(&selection, "heap", "values", "on", e);
     if (code != 0)
         return code;
     session.selection = &selection;

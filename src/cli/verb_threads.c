@@ -83,14 +83,8 @@ static int take_snapshot(const options *o, const diagnostics_process *process, c
 {
     static catalogue_selection selection;
     session_options session = {0};
-    int code;
+    int code = take_select_heap(&selection, "heap", e);
 
-    memset(&selection, 0, sizeof selection);
-    code = catalogue_add(&selection, "heap", e);
-    if (code == 0)
-        code = catalogue_set(&selection, "heap", "strings", "off", e);
-    if (code == 0)
-        code = catalogue_set(&selection, "heap", "values", "on", e);
     if (code != 0)
         return code;
     session.selection = &selection;

@@ -1,12 +1,14 @@
 /*
- * gc_events: numbers of the runtime's events about collections, which the agent meets in the
- * process and the tool in event files. Constant data; any thread.
+ * gc_events: what the runtime's events about collections hold. The agent meets them in the process,
+ * the tool in the runtime's event stream. No state but the caller's; any thread.
  */
 #ifndef CLARINET_CLR_GC_EVENTS_H
 #define CLARINET_CLR_GC_EVENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/reader.h"
 
 enum {
     GC_EVENT_START = 1,
@@ -20,7 +22,28 @@ enum {
     GC_EVENT_GLOBAL_HISTORY = 205,
     GC_MECHANISM_COMPACTION = 2, /* bit of GlobalMechanisms */
     GC_KIND_BACKGROUND = 1,
+    GC_SPACES = 5, /* three generations, large and pinned objects */
 };
+
+/* What one collection tells of the spaces that it collected, all heaps together. */
+typedef struct {
+    uint64_t before[GC_SPACES];
+    uint64_t after[GC_SPACES];
+    uint64_t free; /* room between objects */
+} gc_spaces;
+
+/* Sizes after the last collection that told. */
+typedef struct {
+    uint64_t sizes[GC_SPACES];
+    bool is_known[GC_SPACES];
+} gc_known_sizes;
+
+/* Adds one heap's part of a collection (GC_EVENT_HEAP_HISTORY of a 64-bit process); how many bytes
+ * it left. */
+uint64_t gc_spaces_add(gc_spaces *spaces, reader *r);
+/* What was allocated since the last collection, by how much the youngest generation and the large
+ * objects have grown; `known` is brought up to date. */
+uint64_t gc_spaces_allocated(gc_known_sizes *known, const gc_spaces *spaces);
 
 /* The program asked for it: GC.Collect in its three forms. */
 static inline bool gc_reason_is_induced(uint64_t reason)

@@ -7,16 +7,15 @@
 #include "diagnostics/gcdump.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
+#include "diagnostics/file_head.h"
 #include "diagnostics/heap_writer.h"
 #include "diagnostics/import_private.h"
 #include "diagnostics/type_text.h"
@@ -575,15 +574,7 @@ int gcdump_import(const void *bytes, size_t length, const char *name, uint64_t t
 
 bool gcdump_is_file(const char *path)
 {
-    char head[sizeof MAGIC - 1];
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t got;
-
-    if (descriptor < 0)
-        return false;
-    got = pread(descriptor, head, sizeof head, 0);
-    close(descriptor);
-    return got == (ssize_t)sizeof head && memcmp(head, MAGIC, sizeof head) == 0;
+    return file_head_is(path, MAGIC, sizeof MAGIC - 1);
 }
 
 int gcdump_import_file(const char *path, buffer *out, char *note, size_t note_size, error *e)

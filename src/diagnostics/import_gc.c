@@ -11,15 +11,14 @@
 #include "diagnostics/import_private.h"
 #include "recording/tables.h"
 
-enum { UNDER_WAY = 4, MOST_BYTES = 544, SPACES = 5, LARGE_SPACE = 3 };
+enum { UNDER_WAY = 4, MOST_BYTES = 544 };
 
 enum { TABLES_COLLECTIONS(TABLES_CELL) COLUMNS };
 
 typedef struct {
     bool is_used;
     bool has_ended;
-    uint64_t before[SPACES]; /* sizes of what was collected, all heaps together */
-    uint64_t after[SPACES];
+    gc_spaces spaces;
     uint64_t cells[COLUMNS];
 } collection;
 
@@ -32,9 +31,8 @@ typedef struct {
     uint64_t suspend_end;
     uint64_t suspend_thread;
     uint32_t suspend_reason;
-    uint32_t asked_stack;   /* of who asked for a collection last */
-    uint64_t sizes[SPACES]; /* after the last collection that told */
-    bool are_sizes_known[SPACES];
+    uint32_t asked_stack; /* of who asked for a collection last */
+    gc_known_sizes sizes;
 } state;
 
 void import_take_gc(event_import *i, const import_kept *event, const uint8_t *bytes)
@@ -130,49 +128,15 @@ static void on_history(state *s, reader *r)
     s->newest->cells[MEMORY_LOAD] = reader_u32(r);
 }
 
-/* One heap's part of a collection: of each generation that was collected its size before and after,
- * and how much of it is free room between objects. */
+/* One heap's part of a collection. */
 static void on_heap_history(state *s, size_t pointer_size, reader *r)
 {
-    enum { WORDS = 6, REST_OF_SPACE = 4 };
     collection *c = s->newest;
-    uint32_t count;
 
-    if (pointer_size != 8)
-        return; /* not seen */
-    reader_skip(r, 2 + WORDS * 8 + 6 * 4 + 8);
-    count = reader_u32(r);
-    for (uint32_t k = 0; c != NULL && k < count && k < SPACES; k++) {
-        uint64_t before = reader_u64(r);
-        uint64_t after;
-        uint64_t room;
-
-        reader_skip(r, 2 * 8); /* free room before */
-        after = reader_u64(r);
-        room = reader_u64(r);
-        room += reader_u64(r);
-        reader_skip(r, REST_OF_SPACE * 8);
-        if (reader_failed(r))
-            return;
-        c->before[k] += before;
-        c->after[k] += after;
-        c->cells[COLLECTED] += after;
-        c->cells[FREE] += room;
-    }
-}
-
-/* What was allocated since the last collection: by how much the youngest generation and the large
- * objects have grown. */
-static void put_allocated(state *s, collection *c)
-{
-    for (size_t k = 0; k < SPACES; k++) {
-        if (c->before[k] == 0 && c->after[k] == 0)
-            continue; /* not collected */
-        if ((k == 0 || k >= LARGE_SPACE) && s->are_sizes_known[k] && c->before[k] > s->sizes[k])
-            c->cells[ALLOCATED] += c->before[k] - s->sizes[k];
-        s->sizes[k] = c->after[k];
-        s->are_sizes_known[k] = true;
-    }
+    if (c == NULL || pointer_size != 8)
+        return;
+    c->cells[COLLECTED] += gc_spaces_add(&c->spaces, r);
+    c->cells[FREE] = c->spaces.free;
 }
 
 static void write_ended(state *s)
@@ -182,7 +146,7 @@ static void write_ended(state *s)
 
         if (!c->is_used || !c->has_ended)
             continue;
-        put_allocated(s, c);
+        c->cells[ALLOCATED] = gc_spaces_allocated(&s->sizes, &c->spaces);
         import_put_row(s->i, IMPORT_COLLECTIONS, c->cells);
         c->is_used = false;
         if (s->newest == c)

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "diagnostics/file_head.h"
 #include "diagnostics/import_private.h"
 #include "recording/tables.h"
 
@@ -208,16 +209,7 @@ int import_finish(event_import *i, buffer *out, error *e)
 
 bool import_is_event_file(const char *path)
 {
-    char head[sizeof MAGIC - 1];
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t got;
-
-    if (descriptor < 0)
-        return false;
-    /* pread: what cannot be read twice, a pipe, is no file of events */
-    got = pread(descriptor, head, sizeof head, 0);
-    close(descriptor);
-    return got == (ssize_t)sizeof head && memcmp(head, MAGIC, sizeof head) == 0;
+    return file_head_is(path, MAGIC, sizeof MAGIC - 1);
 }
 
 /* Reads to the end or to where the stream is broken: *broken then says how. */

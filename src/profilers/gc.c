@@ -22,8 +22,6 @@ enum {
     LOSS_RING = 0,
     LOSS_PARTS = 1,
     MOST_BYTES = 544, /* the parts of a heap's history */
-    SPACES = 5,       /* three generations, large and pinned objects */
-    LARGE_SPACE = 3,
     MOST_FRAMES = 64,
     UNDER_WAY = 4, /* one blocking and one background collection, and those not yet written */
     PENDING = 16,
@@ -53,8 +51,7 @@ typedef struct {
     bool is_used;
     bool has_ended;
     bool has_stats;
-    uint64_t before[SPACES]; /* sizes of what was collected, all heaps together */
-    uint64_t after[SPACES];
+    gc_spaces spaces;
     uint64_t cells[COLUMNS];
 } collection;
 
@@ -72,8 +69,7 @@ typedef struct {
     uint64_t suspend_end;
     asked pending[PENDING]; /* collections asked for and not begun, oldest first */
     size_t pending_count;
-    uint64_t sizes[SPACES]; /* after the last collection that told */
-    bool are_sizes_known[SPACES];
+    gc_known_sizes sizes;
 } state;
 
 static state *state_of(agent *a)
@@ -265,49 +261,15 @@ static void on_history(state *s, reader *r)
     s->newest->cells[MEMORY_LOAD] = reader_u32(r);
 }
 
-/* One heap's part of a collection: of each generation that was collected its size before and after,
- * and how much of it is free room between objects. */
+/* One heap's part of a collection. */
 static void on_heap_history(state *s, reader *r)
 {
-    enum { HEAD = 2 + 6 * 8 + 6 * 4 + 8, REST_OF_SPACE = 4 * 8 };
     collection *c = s->newest;
-    uint32_t count;
 
-    reader_skip(r, HEAD);
-    count = reader_u32(r);
     if (c == NULL || !c->is_used)
         return;
-    for (uint32_t i = 0; i < count && i < SPACES; i++) {
-        uint64_t before = reader_u64(r);
-        uint64_t after;
-        uint64_t room;
-
-        reader_skip(r, 2 * 8); /* free room before */
-        after = reader_u64(r);
-        room = reader_u64(r);
-        room += reader_u64(r);
-        reader_skip(r, REST_OF_SPACE);
-        if (reader_failed(r))
-            return;
-        c->before[i] += before;
-        c->after[i] += after;
-        c->cells[COLLECTED] += after;
-        c->cells[FREE] += room;
-    }
-}
-
-/* What was allocated since the last collection: by how much the youngest generation and the large
- * objects have grown. */
-static void put_allocated(state *s, collection *c)
-{
-    for (size_t i = 0; i < SPACES; i++) {
-        if (c->before[i] == 0 && c->after[i] == 0)
-            continue; /* not collected */
-        if ((i == 0 || i >= LARGE_SPACE) && s->are_sizes_known[i] && c->before[i] > s->sizes[i])
-            c->cells[ALLOCATED] += c->before[i] - s->sizes[i];
-        s->sizes[i] = c->after[i];
-        s->are_sizes_known[i] = true;
-    }
+    c->cells[COLLECTED] += gc_spaces_add(&c->spaces, r);
+    c->cells[FREE] = c->spaces.free;
 }
 
 /* The threads run again: the pause belongs to what started inside, else to the background one. */
@@ -335,7 +297,7 @@ static void write_finished(agent *a, state *s, bool last)
 
         if (!c->is_used || !c->has_ended || (!last && (s->is_suspended || !c->has_stats)))
             continue;
-        put_allocated(s, c);
+        c->cells[ALLOCATED] = gc_spaces_allocated(&s->sizes, &c->spaces);
         agent_row(a, SELF, 0, c->cells);
         if (s->newest == c)
             s->newest = NULL;

@@ -19,6 +19,7 @@
 #include "agent/waits.h"
 #include "base/memory.h"
 #include "base/os.h"
+#include "recording/tables.h"
 
 enum {
     SELF = ENGINE_INDEX_threads,
@@ -35,38 +36,9 @@ enum {
     STATE_MONITOR_WAIT = 2,
 };
 
-enum {
-    TIME,
-    THREAD,
-    MANAGED_ID,
-    STACK,
-    CPU,
-    WAITS_FOR,
-    OBJECT,
-    OBJECT_TYPE,
-    OWNER,
-    WAITERS,
-    WAITED,
-    LOOK,
-    NATIVE,
-    COLUMNS
-};
+enum { TABLES_THREADS(TABLES_CELL) COLUMNS };
 
-static const recording_column THREAD_COLUMNS[COLUMNS] = {
-    [TIME] = {RECORDING_TIME, "time", ""},
-    [THREAD] = {RECORDING_THREAD_ID, "thread", ""},
-    [MANAGED_ID] = {RECORDING_U64, "managed_id", ""},
-    [STACK] = {RECORDING_STACK_ID, "stack", ""},
-    [CPU] = {RECORDING_DURATION, "cpu", ""},
-    [WAITS_FOR] = {RECORDING_U64, "waits_for", ""},
-    [OBJECT] = {RECORDING_U64, "object", ""},
-    [OBJECT_TYPE] = {RECORDING_STRING_ID, "object_type", ""},
-    [OWNER] = {RECORDING_U64, "owner", ""},
-    [WAITERS] = {RECORDING_U64, "waiters", ""},
-    [WAITED] = {RECORDING_DURATION, "waited", ""},
-    [LOOK] = {RECORDING_U64, "look", ""},
-    [NATIVE] = {RECORDING_U64, "native", ""},
-};
+static const recording_column THREAD_COLUMNS[COLUMNS] = {TABLES_THREADS(TABLES_COLUMN)};
 /* What waits.h copied: objects, their fields, and which thread has to do with which. */
 static const recording_column OBJECT_COLUMNS[] = {
     {RECORDING_U64, "look", ""},
@@ -83,13 +55,8 @@ static const recording_column LINK_COLUMNS[] = {
     {RECORDING_U64, "look", ""},   {RECORDING_THREAD_ID, "thread", ""}, {RECORDING_U64, "role", ""},
     {RECORDING_U64, "object", ""}, {RECORDING_STRING_ID, "type", ""},
 };
-enum { LOOK_TIME, LOOK_NUMBER, LOOK_SUSPENSION, LOOK_THREADS, LOOK_COLUMNS };
-static const recording_column LOOKS_COLUMNS[LOOK_COLUMNS] = {
-    [LOOK_TIME] = {RECORDING_TIME, "time", ""},
-    [LOOK_NUMBER] = {RECORDING_U64, "look", ""},
-    [LOOK_SUSPENSION] = {RECORDING_DURATION, "suspension", ""},
-    [LOOK_THREADS] = {RECORDING_U64, "threads", ""},
-};
+enum { TABLES_LOOKS(TABLES_CELL) LOOK_COLUMNS };
+static const recording_column LOOKS_COLUMNS[LOOK_COLUMNS] = {TABLES_LOOKS(TABLES_COLUMN)};
 static const recording_table TABLES[] = {
     {"threads", "threads", THREAD_COLUMNS, COLUMNS},
     {"looks", "threads", LOOKS_COLUMNS, LOOK_COLUMNS},

@@ -1,6 +1,7 @@
 /*
  * tables: the columns of the tables that more than one writer fills: the profilers in the target,
- * and the import of the runtime's event stream outside of it. docs/recording.md says what they
+ * and outside of it the import of the runtime's event stream and the looks
+ * from outside. docs/recording.md says what they
  * mean. Columns are only ever added, at the end.
  *
  * A list is used twice by who writes rows, for the places of the cells and for the definition:
@@ -144,5 +145,26 @@
 #define TABLES_HEAP_FUNCTIONS(X)                                                                   \
     X(FUNCTION, RECORDING_U64, "function", "")                                                     \
     X(METHOD, RECORDING_METHOD_ID, "method", "")
+
+#define TABLES_THREADS(X)                                                                          \
+    X(TIME, RECORDING_TIME, "time", "")                                                            \
+    X(THREAD, RECORDING_THREAD_ID, "thread", "")                                                   \
+    X(MANAGED_ID, RECORDING_U64, "managed_id", "")                                                 \
+    X(STACK, RECORDING_STACK_ID, "stack", "")                                                      \
+    X(CPU, RECORDING_DURATION, "cpu", "")                                                          \
+    X(WAITS_FOR, RECORDING_U64, "waits_for", "")                                                   \
+    X(OBJECT, RECORDING_U64, "object", "")                                                         \
+    X(OBJECT_TYPE, RECORDING_STRING_ID, "object_type", "")                                         \
+    X(OWNER, RECORDING_U64, "owner", "")                                                           \
+    X(WAITERS, RECORDING_U64, "waiters", "")                                                       \
+    X(WAITED, RECORDING_DURATION, "waited", "")                                                    \
+    X(LOOK, RECORDING_U64, "look", "")                                                             \
+    X(NATIVE, RECORDING_U64, "native", "")
+
+#define TABLES_LOOKS(X)                                                                            \
+    X(LOOK_TIME, RECORDING_TIME, "time", "")                                                       \
+    X(LOOK_NUMBER, RECORDING_U64, "look", "")                                                      \
+    X(LOOK_SUSPENSION, RECORDING_DURATION, "suspension", "")                                       \
+    X(LOOK_THREADS, RECORDING_U64, "threads", "")
 
 #endif

@@ -6,27 +6,16 @@
 #include <sys/syscall.h>
 
 #include "base/os.h"
+#include "recording/tables.h"
 #include "session/outside.h"
 #include "session/symbolize.h"
 
-enum { TABLE_THREADS = 1, TABLE_LOOKS = 2, THREAD_COLUMNS = 13, LOOK_COLUMNS = 4 };
+enum { TABLE_THREADS = 1, TABLE_LOOKS = 2 };
+enum { TABLES_THREADS(TABLES_CELL) THREAD_COLUMNS };
+enum { TABLES_LOOKS(TABLES_CELL) LOOK_COLUMNS };
 
-/* The tables of the profiler `threads`. */
-static const recording_column THREADS[THREAD_COLUMNS] = {
-    {RECORDING_TIME, "time", ""},       {RECORDING_THREAD_ID, "thread", ""},
-    {RECORDING_U64, "managed_id", ""},  {RECORDING_STACK_ID, "stack", ""},
-    {RECORDING_DURATION, "cpu", ""},    {RECORDING_U64, "waits_for", ""},
-    {RECORDING_U64, "object", ""},      {RECORDING_STRING_ID, "object_type", ""},
-    {RECORDING_U64, "owner", ""},       {RECORDING_U64, "waiters", ""},
-    {RECORDING_DURATION, "waited", ""}, {RECORDING_U64, "look", ""},
-    {RECORDING_U64, "native", ""},
-};
-static const recording_column LOOKS[LOOK_COLUMNS] = {
-    {RECORDING_TIME, "time", ""},
-    {RECORDING_U64, "look", ""},
-    {RECORDING_DURATION, "suspension", ""},
-    {RECORDING_U64, "threads", ""},
-};
+static const recording_column THREADS[THREAD_COLUMNS] = {TABLES_THREADS(TABLES_COLUMN)};
+static const recording_column LOOKS[LOOK_COLUMNS] = {TABLES_LOOKS(TABLES_COLUMN)};
 static const recording_table TABLES[] = {
     {"threads", "threads", THREADS, THREAD_COLUMNS},
     {"looks", "threads", LOOKS, LOOK_COLUMNS},
@@ -109,11 +98,11 @@ void outside_sheet_add(outside_sheet *s, const outside_row *row)
 
     record.name = outside_string(s->walker, row->name);
     recording_put_thread(&s->threads, &record);
-    cells[1] = (uint64_t)row->id;
-    cells[3] = row->stack;
-    cells[4] = row->cpu_ns;
-    cells[5] = state_of_call(row->call);
-    cells[11] = 1;
+    cells[THREAD] = (uint64_t)row->id;
+    cells[STACK] = row->stack;
+    cells[CPU] = row->cpu_ns;
+    cells[WAITS_FOR] = state_of_call(row->call);
+    cells[LOOK] = 1;
     recording_rows_put_row(&s->table, cells);
     s->seen++;
 }

@@ -12,20 +12,14 @@
 
 #include "analysis/zombies.h"
 #include "recording/encode.h"
+#include "recording/tables.h"
 #include "recording/writer.h"
 
 enum { LOOKS = 8, MS = 1000000, JOB = 1, WORKER = 2, TIMER = 3, LOGGER = 4, INPUT = 5 };
 
-static const recording_column THREAD_COLUMNS[] = {
-    {RECORDING_TIME, "time", ""},       {RECORDING_THREAD_ID, "thread", ""},
-    {RECORDING_U64, "managed_id", ""},  {RECORDING_STACK_ID, "stack", ""},
-    {RECORDING_DURATION, "cpu", ""},    {RECORDING_U64, "waits_for", ""},
-    {RECORDING_U64, "object", ""},      {RECORDING_STRING_ID, "object_type", ""},
-    {RECORDING_U64, "owner", ""},       {RECORDING_U64, "waiters", ""},
-    {RECORDING_DURATION, "waited", ""}, {RECORDING_U64, "look", ""},
-    {RECORDING_U64, "native", ""},
-};
-static const recording_table THREADS = {"threads", "threads", THREAD_COLUMNS, 13};
+static const recording_column THREAD_COLUMNS[] = {TABLES_THREADS(TABLES_COLUMN)};
+static const recording_table THREADS = {"threads", "threads", THREAD_COLUMNS,
+                                        sizeof THREAD_COLUMNS / sizeof *THREAD_COLUMNS};
 static const recording_column LOOK_COLUMNS[] = {{RECORDING_TIME, "time", ""},
                                                 {RECORDING_U64, "look", ""}};
 static const recording_table LOOKS_TABLE = {"looks", "threads", LOOK_COLUMNS, 2};
