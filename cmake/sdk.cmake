@@ -1,6 +1,7 @@
 # The SDK: include/clarinet and libclarinet_sdk.a, for people who write a CLR profiler in C. The
-# library is src/clr, src/cil and the portable part of src/base, linked into one object in which only the
-# public names (clr_…, CLR_…) are left global; position-independent, hidden, no OS calls.
+# library is src/clr (but for what our own profilers read out of events), src/cil and the portable
+# part of src/base, linked into one object in which only the public names (clr_…, CLR_…) are left
+# global; position-independent, hidden, no OS calls.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -9,7 +10,9 @@ list(TRANSFORM sdk_base PREPEND ${PROJECT_SOURCE_DIR}/src/base/)
 list(TRANSFORM sdk_base APPEND .c)
 set(sdk_cil ${cil_sources})
 list(FILTER sdk_cil EXCLUDE REGEX "/pattern[.]c$")
-add_library(clarinet_sdk_objects OBJECT ${clr_sources} ${sdk_cil} ${sdk_base})
+set(sdk_clr ${clr_sources})
+list(FILTER sdk_clr EXCLUDE REGEX "/[a-z]+_events[.]c$")
+add_library(clarinet_sdk_objects OBJECT ${sdk_clr} ${sdk_cil} ${sdk_base})
 target_link_libraries(clarinet_sdk_objects PRIVATE clarinet_warnings)
 target_compile_options(clarinet_sdk_objects PRIVATE -fPIC -fvisibility=hidden -ffunction-sections
                        -fdata-sections)
