@@ -93,12 +93,16 @@ def bench(version, dotnet, program, scratch):
     return statistics.median(row["p99"] for row in rows[PROFILERS]) <= max(bare)
 
 
+def build_load(scratch):
+    program = f"{scratch}/load"
+    subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", program, ROOT / "bench/load.c"], check=True)
+    return program
+
+
 def main():
     good = True
     with tempfile.TemporaryDirectory() as scratch:
-        program = f"{scratch}/load"
-        subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", program, ROOT / "bench/load.c"],
-                       check=True)
+        program = build_load(scratch)
         for version, dotnet in chosen_runtimes():
             good &= bench(version, dotnet, program, scratch)
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")

@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from aspnet import load, start_service
+from aspnet import build_load, load, start_service
 from attach import start
 from ps import chosen_runtimes, peer
 from report import run
@@ -144,9 +144,7 @@ def open_large(version, dotnet, scratch):
 def main():
     good = True
     with tempfile.TemporaryDirectory() as scratch:
-        program = f"{scratch}/load"
-        subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", program, ROOT / "bench/load.c"],
-                       check=True)
+        program = build_load(scratch)
         for version, dotnet in chosen_runtimes():
             if sys.argv[1:] == ["open"]:
                 good &= open_large(version, dotnet, scratch)

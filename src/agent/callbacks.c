@@ -211,13 +211,10 @@ static void on_module_unload_started(void *context, ModuleID module)
     agent *a = context;
 
     (void)module;
-    /* what was thrown in it is named while it can be */
-    if (agent_is_active(a, ENGINE_INDEX_exceptions) && ring_fill(&a->events) != 0)
-        agent_hurry(a, AGENT_UNLOAD_MS);
-    atomic_fetch_add(&a->unloads, 1);
     for (unsigned i = 0; i < ENGINE_COUNT; i++)
         if (ENGINES[i]->on_module_unloading != NULL && agent_is_active(a, i))
             ENGINES[i]->on_module_unloading(a);
+    atomic_fetch_add(&a->unloads, 1);
 }
 
 static void on_dynamic_method_unloaded(void *context, FunctionID function)

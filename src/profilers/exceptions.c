@@ -500,6 +500,9 @@ static void on_filter_leave(agent *a)
 
 static void on_module_unloading(agent *a)
 {
+    /* what was thrown in it is named while it can be */
+    if (ring_fill(&a->events) != 0)
+        agent_hurry(a, AGENT_UNLOAD_MS);
     exception_classes_forget(&exceptions_state_of(a)->classes);
 }
 

@@ -53,7 +53,7 @@ int http_parse_address(const char *text, const char *port, const char *path, htt
     size_t host;
 
     if (text_starts_with(text, "https://")) {
-        error_set(e, ERROR_UNSUPPORTED, "https is not supported: spans are sent in the clear");
+        error_set(e, ERROR_UNSUPPORTED, "https is not supported: what is sent goes in the clear");
         return error_advise(e, "send them to a collector on this machine, by http, and let it "
                                "pass them on by https");
     }
