@@ -88,7 +88,7 @@ bool inspect_process(inspect_context *context, const procfs_stat *stat,
     inspect_findings f = {.temporary_folder = "/tmp"};
 
     memset(process, 0, sizeof *process);
-    if (stat->threads < 2 || stat->state == 'Z')
+    if (stat->threads < 2 || stat->state == 'Z' || stat->ending)
         return false;
     process->process_id = stat->process_id;
     process->start_ticks = stat->start_ticks;
@@ -104,7 +104,9 @@ bool inspect_process(inspect_context *context, const procfs_stat *stat,
     process->temporary_folder = memory_copy_text(f.temporary_folder);
     if (f.has_socket && stat->state != 'T' && stat->state != 't')
         ask_process(context, process, &f);
-    if (f.failure.code == ERROR_GONE) {
+    /* what ends in the middle of the look has no environment: that is not a lack of rights */
+    if (f.failure.code == ERROR_GONE ||
+        (!f.permitted && !procfs_is_alive(stat->process_id, stat->start_ticks))) {
         diagnostics_process_free(process);
         return false;
     }

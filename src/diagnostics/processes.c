@@ -132,6 +132,11 @@ int diagnostics_find_process_id(int process_id, diagnostics_process *process, er
             return ERROR_GONE;
         }
         found = look_at(&stat, process);
+        if (!found && !procfs_is_alive(process_id, stat.start_ticks)) {
+            error_set(e, ERROR_GONE, "process %d (%s) has ended", process_id, stat.name);
+            error_advise(e, "`clarinet ps` lists the living");
+            return ERROR_GONE;
+        }
         starting = !found && is_starting(process_id);
     } while (starting && os_monotonic_ns() < end);
     if (starting) {

@@ -31,6 +31,7 @@ static long read_small(const char *path, char *bytes, size_t room)
 /* pid (name) state ppid … : the name may hold anything, also ") (". */
 bool procfs_parse_stat(const char *text, size_t length, procfs_stat *stat)
 {
+    enum { EXITING = 4 }; /* the kernel's flag of a task that is on its way out */
     const char *open = memchr(text, '(', length);
     const char *close = memrchr(text, ')', length);
     char rest[768];
@@ -54,6 +55,8 @@ bool procfs_parse_stat(const char *text, size_t length, procfs_stat *stat)
     for (position = rest; (word = strtok_r(position, " \n", &saved)) != NULL; position = NULL) {
         if (field == 3)
             stat->state = word[0];
+        else if (field == 9)
+            stat->ending = (strtoul(word, NULL, 10) & EXITING) != 0;
         else if (field == 20)
             stat->threads = atoi(word);
         else if (field == 22)
@@ -71,6 +74,14 @@ bool procfs_read_stat(int process_id, procfs_stat *stat)
     snprintf(path, sizeof path, "/proc/%d/stat", process_id);
     n = read_small(path, text, sizeof text);
     return n > 0 && procfs_parse_stat(text, (size_t)n, stat);
+}
+
+bool procfs_is_alive(int process_id, uint64_t start_ticks)
+{
+    procfs_stat stat;
+
+    return procfs_read_stat(process_id, &stat) && stat.state != 'Z' && stat.state != 'X' &&
+           !stat.ending && stat.start_ticks == start_ticks;
 }
 
 int procfs_read(int process_id, const char *name, size_t limit, buffer *out)

@@ -13,7 +13,8 @@
 
 typedef struct {
     int process_id;
-    char state; /* R, S, D, T (stopped), t (traced), Z (zombie) … */
+    char state;  /* R, S, D, T (stopped), t (traced), Z (zombie) … */
+    bool ending; /* its memory is gone, or goes: nothing below /proc/PID can be trusted */
     int threads;
     uint64_t start_ticks; /* since boot, in clock ticks: also a part of the socket's name */
     char name[64];        /* at most 15 bytes of the program's name */
@@ -22,6 +23,8 @@ typedef struct {
 /* Whole text of a stat file; false when it is not one. */
 bool procfs_parse_stat(const char *text, size_t length, procfs_stat *stat);
 bool procfs_read_stat(int process_id, procfs_stat *stat);
+/* Whether the process of that number and that start still lives. */
+bool procfs_is_alive(int process_id, uint64_t start_ticks);
 
 /* Replaces *out by /proc/PID/NAME; 0 or -errno. At most `limit` bytes are kept. */
 int procfs_read(int process_id, const char *name, size_t limit, buffer *out);

@@ -86,11 +86,7 @@ static int load(const diagnostics_process *process, const char *library, bool ma
 
 bool attach_has_ended(const diagnostics_process *process)
 {
-    procfs_stat stat;
-
-    return process->process_id != 0 &&
-           (!procfs_read_stat(process->process_id, &stat) ||
-            stat.start_ticks != process->start_ticks || stat.state == 'Z' || stat.state == 'X');
+    return process->process_id != 0 && !procfs_is_alive(process->process_id, process->start_ticks);
 }
 
 /* Failures that a leaving agent causes and that pass. */

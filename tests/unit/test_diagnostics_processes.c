@@ -34,9 +34,21 @@ static void stat_line_with_any_name_is_parsed(void **state)
     assert_string_equal(stat.name, "a) b (c");
     assert_int_equal(stat.state, 'S');
     assert_int_equal(stat.threads, 9);
+    assert_false(stat.ending);
     assert_int_equal(stat.start_ticks, 124011);
     for (size_t cut = 0; cut < (size_t)(strstr(TEXT, " 124011") - TEXT); cut++)
         assert_false(procfs_parse_stat(TEXT, cut, &stat));
+}
+
+static void a_task_on_its_way_out_is_ending(void **state)
+{
+    static const char TEXT[] = "4711 (dotnet) R 1 4711 4711 0 -1 4194564 3 0 0 0 12 5 0 0 20 0 9 0 "
+                               "124011 0 0 18446744073709551615\n";
+    procfs_stat stat;
+
+    (void)state;
+    assert_true(procfs_parse_stat(TEXT, sizeof TEXT - 1, &stat));
+    assert_true(stat.ending);
 }
 
 static void own_stat_is_read(void **state)
@@ -297,6 +309,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stat_line_with_any_name_is_parsed),
+        cmocka_unit_test(a_task_on_its_way_out_is_ending),
         cmocka_unit_test(own_stat_is_read),
         cmocka_unit_test(innermost_pid_is_taken),
         cmocka_unit_test(variables_are_found_whole),
