@@ -5,7 +5,7 @@
  * bool) Methods: Shop.Orders.Place, Shop.Cache<string>.Get<int>, and for what the compiler makes of
  * a source method that method itself: Shop.Orders.PlaceAsync for the MoveNext of its state machine,
  * Shop.Orders.Run.lambda for a lambda in Run, Program.Main.Local for a local function. Parameters
- * are apart, without namespaces: (int, ref string, List<Order>).
+ * are apart, without namespaces: (int, out string, List<Order>).
  *
  * The first part is pure text and knows no runtime; the second asks one. All append; nothing keeps
  * state or locks. Names come from foreign assemblies: any bytes are accepted.
@@ -48,6 +48,9 @@ typedef struct {
     size_t type_argument_count;
     const char *const *method_arguments;
     size_t method_argument_count;
+    /* How C# marks the by-ref parameter `number` (from 1): "out", "in", "ref readonly"; NULL when
+     * its row does not say it. May itself be NULL: then only what the signature requires counts. */
+    const char *(*by_reference)(void *context, uint32_t number);
 } clr_signature_names;
 /* A type signature at `*position`; moves on. 0 when the bytes are broken (out keeps what was read).
  */

@@ -140,6 +140,7 @@ namespace Countable
             int count = 1;
             int result = 0;
             byte[] bytes = { 1, 2, 3 };
+            (int, bool) pair = (1, true);
 
             [MethodImpl(MethodImplOptions.NoInlining)]
             int Local(int value)
@@ -159,7 +160,8 @@ namespace Countable
             result += new Box<string>.Inner<int>().Mix<bool>("", 1, true, new List<string>[1], ref count, new int?[1, 1]);
             result += new Box<int>().SlowAsync<(int, string)>((1, "a")).GetAwaiter().GetResult();
             result += asynchronous().GetAwaiter().GetResult();
-            result += Sum(ref bytes[0], new[] { new[] { 1 } }, (1, true));
+            result += Sum(ref bytes[0], new[] { new[] { 1 } }, pair);
+            result += Marks(out string text, in pair, ref count) + text.Length;
             result += (int)Work.Add(3, 4_000_000_000L) / 1_000_000_000;
             result += (int)Work.Scale(2.5, 4f) + Work.Join("left ", "right").Length;
             result += Work.Big(new Guid(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), 1, 2, 3, 4, 5, 6, 7, 8.0) == Guid.Empty ? 1 : 0;
@@ -189,6 +191,14 @@ namespace Countable
         private static int Sum(ref byte first, int[][] jagged, (int, bool) pair)
         {
             return first + jagged[0][0] + pair.Item1;
+        }
+
+        // By-refs as C# tells them apart.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static int Marks(out string text, in (int, bool) pair, ref readonly int count)
+        {
+            text = "out";
+            return pair.Item1 + count;
         }
     }
 }

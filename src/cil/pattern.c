@@ -57,6 +57,30 @@ static int cut(char *text, cil_pattern *p, error *e)
     return 0;
 }
 
+/*
+ * A blank inside of () at `end` goes away. `ref`, `out`, `in` and `ref readonly` in front of it
+ * all become ref: they are one thing to the runtime, which has no overloads by them. Returns the
+ * new end; the text never gets longer than it was with the blank.
+ */
+static char *end_word(const char *begin, char *end)
+{
+    static const char *const MARKS[] = {"in", "out", "ref", "refreadonly"};
+    const char *word = end;
+
+    while (word > begin && strchr("(,<", word[-1]) == NULL)
+        word--;
+    for (size_t n = 0; n < sizeof MARKS / sizeof *MARKS; n++) {
+        size_t length = strlen(MARKS[n]);
+
+        if ((size_t)(end - word) == length && memcmp(word, MARKS[n], length) == 0) {
+            end -= length;
+            memcpy(end, "ref", 3);
+            return end + 3;
+        }
+    }
+    return end;
+}
+
 /* Blanks inside of () go away, other blanks part the patterns. */
 static size_t split(char *text, char **parts, size_t limit)
 {
@@ -73,8 +97,10 @@ static size_t split(char *text, char **parts, size_t limit)
             depth++;
         if (c == ')')
             depth--;
-        if (blank && depth > 0)
+        if (blank && depth > 0) {
+            out = end_word(begin, out);
             continue;
+        }
         if (c != '\0' && !blank) {
             *out++ = c;
             continue;
@@ -209,15 +235,21 @@ bool cil_patterns_match(const cil_patterns *p, const cil_pattern_subject *subjec
 
 void cil_pattern_plain_parameters(buffer *text)
 {
-    size_t length = 0;
+    char *begin = (char *)text->data;
+    char *out = begin;
 
     if (text->data == NULL || buffer_failed(text))
         return;
-    for (size_t n = 0; n < text->length; n++)
-        if (strchr(" ()", text->data[n]) == NULL)
-            text->data[length++] = text->data[n];
-    text->data[length] = 0;
-    text->length = length;
+    for (size_t n = 0; n < text->length; n++) {
+        bool outermost = n == 0 ? begin[n] == '(' : n + 1 == text->length && begin[n] == ')';
+
+        if (begin[n] == ' ')
+            out = end_word(begin, out);
+        else if (!outermost) /* inner ones are those of tuples */
+            *out++ = begin[n];
+    }
+    *out = 0;
+    text->length = (size_t)(out - begin);
 }
 
 bool cil_pattern_attribute(const char *pattern, const char *type_name)

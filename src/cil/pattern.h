@@ -4,7 +4,8 @@
  *   Shop.Orders::Place*              type and method; * and ? anywhere
  *   Shop.Orders.Place                the same; the last part may also be part of the type's name
  *   [Shop.Core]Shop.*::Get*          only in that assembly
- *   Shop.Orders::Place(int, string)  only the overload with these parameters
+ *   Shop.Orders::Place(int, string)  only the overload with these parameters; ref, out and in
+ *                                    are one, as for the runtime
  *   @Route, @Microsoft.*.RouteAttribute   methods with that attribute
  *   !*::get_*                        not these, whatever else says so
  *
@@ -55,7 +56,7 @@ typedef struct {
 bool cil_patterns_may_match(const cil_patterns *p, const char *assembly, const char *type);
 bool cil_patterns_match(const cil_patterns *p, const cil_pattern_subject *subject);
 
-/* Makes "int,string" of "(int, string)". */
+/* Makes "int,refstring" of "(int, out string)": ref, out and in are one. */
 void cil_pattern_plain_parameters(buffer *text);
 
 /* Does a name of an attribute's type match: @Route means Route, RouteAttribute, with or without

@@ -145,6 +145,49 @@ static void append_path_or_token(void *context, mdToken token, clr_text *out)
         buffer_format(out, "token_%08x", (unsigned)token);
 }
 
+/* Whose signature is being written. */
+typedef struct {
+    IMetaDataImport2 *import;
+    mdMethodDef method;
+} signature_owner;
+
+static void append_path_of(void *context, mdToken token, clr_text *out)
+{
+    const signature_owner *owner = context;
+
+    append_path_or_token(owner->import, token, out);
+}
+
+static bool has_attribute(IMetaDataImport2 *import, mdToken token, const WCHAR *name)
+{
+    const void *data;
+    uint32_t size;
+
+    return clr_import_get_custom_attribute_by_name(import, token, name, &data, &size) == S_OK;
+}
+
+static const char *mark_of(void *context, uint32_t number)
+{
+    const signature_owner *owner = context;
+    mdParamDef parameter;
+    uint32_t flags;
+
+    if (clr_import_get_param_for_method_index(owner->import, owner->method, number, &parameter) !=
+            S_OK ||
+        !CLR_OK(clr_import_get_param_props(owner->import, parameter, NULL, NULL, NULL, 0, NULL,
+                                           &flags, NULL, NULL, NULL)))
+        return NULL;
+    if ((flags & (pdIn | pdOut)) == pdOut)
+        return "out";
+    if (has_attribute(owner->import, parameter,
+                      u"System.Runtime.CompilerServices.RequiresLocationAttribute"))
+        return "ref readonly";
+    if (has_attribute(owner->import, parameter,
+                      u"System.Runtime.CompilerServices.IsReadOnlyAttribute"))
+        return "in";
+    return NULL;
+}
+
 HRESULT clr_append_type_token(IMetaDataImport2 *import, mdToken type, clr_text *out, unsigned style)
 {
     clr_signature_names names = {.append_path = append_path_or_token, .context = import};
@@ -197,8 +240,10 @@ static HRESULT append_method(IMetaDataImport2 *import, mdMethodDef token, argume
         name, text_equal(buffer_text(&path), "<Module>") ? "" : buffer_text(&path), of_type->items,
         of_type->count, buffer_text(&method_name), of_method->items, of_method->count);
     if (parameters != NULL) {
-        clr_signature_names names = {append_path_or_token, import,           of_type->items,
-                                     of_type->count,       of_method->items, of_method->count};
+        signature_owner owner = {import, token};
+        clr_signature_names names = {append_path_of, &owner,           of_type->items,
+                                     of_type->count, of_method->items, of_method->count,
+                                     mark_of};
 
         if (!clr_signature_append_parameters(parameters, method.signature, method.signature_size,
                                              &names, CLR_NAME_SHORT))

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/reader.h"
+#include "base/text.h"
 #include "clarinet/names.h"
 
 enum { MOST_DEPTH = 32, MOST_ARGUMENTS = 32, MOST_PARAMETERS = 1024 };
@@ -16,6 +17,8 @@ typedef struct {
     const clr_signature_names *names;
     unsigned style;
     int depth;
+    uint32_t parameter; /* whose outermost type comes next, from 1; 0 = none */
+    const char *marked; /* how a modifier says that the next by-ref is written; NULL = not */
 } decoder;
 
 static const char *const PRIMITIVES[] = {
@@ -129,6 +132,36 @@ static bool append_array(decoder *d, clr_text *out)
     return true;
 }
 
+/* A required modifier: those that make a by-ref `in` or `out`. */
+static void take_modifier(decoder *d)
+{
+    mdToken token = take_token(&d->bytes);
+    buffer path = BUFFER_EMPTY;
+
+    if (reader_failed(&d->bytes) || d->marked != NULL)
+        return;
+    d->names->append_path(d->names->context, token, &path);
+    if (text_equal(buffer_text(&path), "System.Runtime.InteropServices.InAttribute"))
+        d->marked = "in";
+    else if (text_equal(buffer_text(&path), "System.Runtime.InteropServices.OutAttribute"))
+        d->marked = "out";
+    buffer_free(&path);
+}
+
+/* What the parameter's own row says goes before what its signature requires. */
+static void append_mark(decoder *d, clr_text *out)
+{
+    const char *mark = NULL;
+
+    if (d->parameter != 0 && d->names->by_reference != NULL)
+        mark = d->names->by_reference(d->names->context, d->parameter);
+    if (mark == NULL)
+        mark = d->marked == NULL ? "ref" : d->marked;
+    buffer_format(out, "%s ", mark);
+    d->parameter = 0;
+    d->marked = NULL;
+}
+
 /* delegate*<int, void>: parameters, then the result. */
 static bool append_function_pointer(decoder *d, clr_text *out)
 {
@@ -143,8 +176,11 @@ static bool append_function_pointer(decoder *d, clr_text *out)
     if (reader_failed(&d->bytes) || count > MOST_PARAMETERS)
         return false;
     buffer_append_text(out, "delegate*<");
+    d->parameter = 0;
+    d->marked = "ref"; /* whatever a modifier says: a result is never `in` */
     good = append_type(d, &result);
     for (uint32_t i = 0; i < count && good; i++) {
+        d->marked = NULL;
         good = append_type(d, out);
         buffer_append_text(out, ", ");
     }
@@ -166,7 +202,7 @@ static bool append_composed(decoder *d, clr_text *out, uint32_t element)
         buffer_append_char(out, '*');
         return true;
     case ELEMENT_TYPE_BYREF:
-        buffer_append_text(out, "ref ");
+        append_mark(d, out);
         return append_type(d, out);
     case ELEMENT_TYPE_SZARRAY:
         if (!append_type(d, out))
@@ -180,6 +216,8 @@ static bool append_composed(decoder *d, clr_text *out, uint32_t element)
     case ELEMENT_TYPE_FNPTR:
         return append_function_pointer(d, out);
     case ELEMENT_TYPE_CMOD_REQD:
+        take_modifier(d);
+        return append_type(d, out);
     case ELEMENT_TYPE_CMOD_OPT:
         take_number(&d->bytes);
         return append_type(d, out);
@@ -231,7 +269,7 @@ static bool append_type(decoder *d, clr_text *out)
 int clr_signature_append_type(clr_text *out, const uint8_t **position, const uint8_t *end,
                               const clr_signature_names *names, unsigned style)
 {
-    decoder d = {reader_of(*position, (size_t)(end - *position)), names, style, 0};
+    decoder d = {reader_of(*position, (size_t)(end - *position)), names, style, 0, 0, NULL};
     bool good = append_type(&d, out);
 
     *position = d.bytes.position;
@@ -241,7 +279,7 @@ int clr_signature_append_type(clr_text *out, const uint8_t **position, const uin
 int clr_signature_append_parameters(clr_text *out, const uint8_t *signature, size_t size,
                                     const clr_signature_names *names, unsigned style)
 {
-    decoder d = {reader_of(signature, size), names, style, 0};
+    decoder d = {reader_of(signature, size), names, style, 0, 0, NULL};
     uint32_t convention = reader_u8(&d.bytes);
     buffer result = BUFFER_EMPTY;
     uint32_t count;
@@ -258,6 +296,8 @@ int clr_signature_append_parameters(clr_text *out, const uint8_t *signature, siz
     for (uint32_t i = 0; i < count && good; i++) {
         if (i > 0)
             buffer_append_text(out, ", ");
+        d.parameter = i + 1;
+        d.marked = NULL;
         good = append_type(&d, out);
     }
     buffer_append_char(out, ')');

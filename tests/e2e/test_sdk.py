@@ -176,6 +176,7 @@ Countable.Names.All.lambda()
 Countable.Names.Items(int)
 Countable.Names.Items()
 Countable.Names.Sum(ref byte, int[][], (int, bool))
+Countable.Names.Marks(out string, in (int, bool), ref readonly int)
 Countable.Work.Big(Guid, int, int, int, int, int, int, int, double)
 Countable.Names.<>c..ctor()
 type Countable.Box<T>

@@ -143,14 +143,15 @@ static void test_types(void **state)
     }
 }
 
-/* Token 1 of a table is List, 2 is Order, 3 is a nested generic. */
+/* Token 1 of a table is List, 2 is Order, 3 is a nested generic, 4 a modifier. */
 static void append_path(void *context, mdToken token, clr_text *out)
 {
     static const char *const PATHS[] = {"?", "System.Collections.Generic.List`1", "Shop.Order",
-                                        "Shop.Map`1+Entry`1"};
+                                        "Shop.Map`1+Entry`1",
+                                        "System.Runtime.InteropServices.InAttribute"};
 
     (void)context;
-    clr_text_append(out, CLR_TOKEN_ROW(token) < 4 ? PATHS[CLR_TOKEN_ROW(token)] : "?");
+    clr_text_append(out, CLR_TOKEN_ROW(token) < 5 ? PATHS[CLR_TOKEN_ROW(token)] : "?");
 }
 
 #define BYTES(...) {__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__})
@@ -190,7 +191,7 @@ static void test_parameters(void **state)
 {
     static const char *const TYPE_ARGUMENTS[] = {"TKey"};
     static const char *const METHOD_ARGUMENTS[] = {"TValue"};
-    clr_signature_names names = {append_path, NULL, TYPE_ARGUMENTS, 1, METHOD_ARGUMENTS, 1};
+    clr_signature_names names = {append_path, NULL, TYPE_ARGUMENTS, 1, METHOD_ARGUMENTS, 1, NULL};
 
     (void)state;
     for (size_t i = 0; i < sizeof PARAMETERS / sizeof *PARAMETERS; i++) {
@@ -201,6 +202,44 @@ static void test_parameters(void **state)
         assert_int_equal(good, PARAMETERS[i].expected != NULL);
         if (good)
             assert_string_equal(buffer_text(&out), PARAMETERS[i].expected);
+        buffer_free(&out);
+    }
+}
+
+static const char *by_reference(void *context, uint32_t number)
+{
+    static const char *const MARKS[] = {NULL, "out", NULL, "ref readonly"};
+
+    (void)context;
+    return number < 4 ? MARKS[number] : "in";
+}
+
+/* What the rows of parameters say goes before the signature's modifiers; only by-refs ask, and not
+ * those inside of a function pointer. */
+static void test_marks(void **state)
+{
+    static const struct {
+        uint8_t bytes[20];
+        size_t size;
+        const char *expected;
+    } MARKED[] = {
+        {BYTES(0, 4, 1, 0x10, 8, 0x10, 8, 0x10, 8, 0x10, 8),
+         "(out int, ref int, ref readonly int, in int)"},
+        {BYTES(0, 2, 1, 8, 0x1f, 0x11, 0x10, 0x0e), "(int, in string)"},
+        {BYTES(0, 3, 1, 8, 8, 0x1f, 0x11, 0x10, 0x0e), "(int, int, ref readonly string)"},
+        {BYTES(0, 1, 1, 0x1b, 0, 1, 1, 0x1f, 0x11, 0x10, 8), "(delegate*<in int, void>)"},
+        {BYTES(0, 1, 1, 0x1b, 0, 1, 1, 0x10, 8), "(delegate*<ref int, void>)"},
+        {BYTES(0, 1, 1, 0x1b, 0, 0, 0x1f, 0x11, 0x10, 8), "(delegate*<ref int>)"},
+    };
+    clr_signature_names names = {.append_path = append_path, .by_reference = by_reference};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof MARKED / sizeof *MARKED; i++) {
+        buffer out = BUFFER_EMPTY;
+
+        assert_true(clr_signature_append_parameters(&out, MARKED[i].bytes, MARKED[i].size, &names,
+                                                    CLR_NAME_SHORT));
+        assert_string_equal(buffer_text(&out), MARKED[i].expected);
         buffer_free(&out);
     }
 }
@@ -271,9 +310,10 @@ static void test_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_methods),           cmocka_unit_test(test_types),
-        cmocka_unit_test(test_parameters),        cmocka_unit_test(test_cut_signatures),
-        cmocka_unit_test(test_results_and_guids), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_methods),        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_parameters),     cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_cut_signatures), cmocka_unit_test(test_results_and_guids),
+        cmocka_unit_test(test_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
