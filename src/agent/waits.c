@@ -16,6 +16,7 @@ enum {
     MOST_CLASSES = 64, /* of a thread that waits in the runtime */
     THREAD_BYTES = 0x800,
     FUTEX = 202,
+    BATCH = 256, /* words that are asked for in one call */
     /* of a method table */
     TABLE_BASE_SIZE = 4,
     TABLE_PARENT = 16,
@@ -77,6 +78,74 @@ static uintptr_t read_word(waits *w, uintptr_t address)
     uintptr_t word = 0;
 
     return read_memory(w, address, &word, sizeof word) ? word : 0;
+}
+
+/* Addresses of one kind lie alike in their pages: the upper part of the address counts too. */
+static size_t spread(uintptr_t address)
+{
+    return (size_t)((address >> 3) * 0x9e3779b97f4a7c15u >> 40);
+}
+
+static waits_head *head_of(waits *w, uintptr_t address)
+{
+    return &w->heads[spread(address) % WAITS_HEADS];
+}
+
+static uintptr_t *stranger_of(waits *w, uintptr_t address)
+{
+    return &w->strangers[spread(address) % WAITS_STRANGERS];
+}
+
+static bool is_address(uintptr_t word)
+{
+    return word >= 4096 && (word & 7) == 0 && word >> 47 == 0;
+}
+
+/* Asks the kernel for the words at all these addresses. It stops at one that cannot be read; that
+ * one is passed over. */
+static void read_batch(waits *w, const struct iovec *there, size_t count)
+{
+    uintptr_t words[BATCH] = {0};
+    size_t done = 0;
+
+    while (done < count) {
+        struct iovec here = {words + done, (count - done) * sizeof *words};
+        ssize_t got = process_vm_readv(w->process.process, &here, 1, there + done, count - done, 0);
+
+        done += (got < 0 ? 0 : (size_t)got / sizeof *words) + 1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        waits_head *head = head_of(w, (uintptr_t)there[i].iov_base);
+
+        if (head->address == (uintptr_t)there[i].iov_base)
+            head->word = words[i];
+    }
+}
+
+/* The words at those of `addresses` that may be objects, many in one call: a call of its own for
+ * each is most of the time of a look. */
+static void read_heads(waits *w, const uintptr_t *addresses, size_t count, const uintptr_t stack[2])
+{
+    struct iovec there[BATCH];
+    uint64_t known;
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uintptr_t at = addresses[i];
+        waits_head *head = head_of(w, at);
+
+        if (!is_address(at) || (at >= stack[0] && at < stack[1]) || head->address == at ||
+            *stranger_of(w, at) == at || table_u64_get(&w->known, at, &known))
+            continue;
+        *head = (waits_head){at, 0};
+        there[n++] = (struct iovec){(void *)at, sizeof at};
+        if (n == BATCH) {
+            read_batch(w, there, n);
+            n = 0;
+        }
+    }
+    if (n != 0)
+        read_batch(w, there, n);
 }
 
 /* ---- before the suspension ---- */
@@ -228,16 +297,18 @@ static unsigned take_object(waits *w, uintptr_t address, unsigned depth, unsigne
 {
     waits_object o = {.address = address, .depth = (uint8_t)depth};
     uint8_t bytes[MOST_BYTES];
-    uintptr_t *stranger = &w->strangers[(address >> 3) % WAITS_STRANGERS];
+    uintptr_t *stranger = stranger_of(w, address);
     uint64_t known;
 
     if (*stranger == address) /* return addresses are the same on many stacks */
         return TYPE_NONE;
-    if (address < 4096 || (address & 7) != 0 || address >> 47 != 0)
+    if (!is_address(address))
         return TYPE_NONE;
     if (table_u64_get(&w->known, address, &known))
         return object_at(w, known - 1)->type;
-    o.class_id = read_word(w, address) & ~(uintptr_t)7;
+    o.class_id =
+        head_of(w, address)->address == address ? head_of(w, address)->word : read_word(w, address);
+    o.class_id &= ~(uintptr_t)7;
     o.type = (uint8_t)type_of_class(w, o.class_id, false);
     if (o.type == TYPE_NONE)
         *stranger = address;
@@ -266,19 +337,21 @@ static bool is_followed(unsigned type)
 
 static void follow(waits *w, size_t from)
 {
+    static const uintptr_t NO_STACK[2] = {0, 0};
+
     for (size_t i = from; i < waits_object_count(w) && i < from + MOST_OF_A_THREAD; i++) {
         waits_object o = *object_at(w, i);
+        uintptr_t words[MOST_BYTES / sizeof(uintptr_t)];
+        uint32_t length = o.type == TYPE_THREAD && o.length > 64 ? 64 : o.length;
+        size_t count = length < 8 ? 0 : length / 8 - 1;
 
         if (!is_followed(o.type) || o.depth >= DEEPEST)
             continue;
-        for (uint32_t k = 8; k + 8 <= o.length; k += 8) {
-            uintptr_t word;
-
-            memcpy(&word, w->bytes.data + o.at + k, sizeof word);
-            if (o.type != TYPE_THREAD || (word != 0 && k < 64))
-                take_object(w, word, o.depth + 1u,
-                            o.type == TYPE_LIST ? ANY : ANY & ~(1u << TYPE_ARRAY));
-        }
+        memcpy(words, w->bytes.data + o.at + 8, count * sizeof *words);
+        read_heads(w, words, count, NO_STACK);
+        for (size_t k = 0; k < count; k++)
+            take_object(w, words[k], o.depth + 1u,
+                        o.type == TYPE_LIST ? ANY : ANY & ~(1u << TYPE_ARRAY));
     }
 }
 
@@ -330,7 +403,7 @@ static void take_classes(waits *w, uint32_t os_thread, const uintptr_t *words, s
     size_t classes = 0;
 
     for (size_t i = 0; i < count && classes < MOST_CLASSES; i++) {
-        uintptr_t *stranger = &w->strangers[(words[i] >> 3) % WAITS_STRANGERS];
+        uintptr_t *stranger = stranger_of(w, words[i]);
         size_t k = 0;
 
         while (k < classes && found[k] != words[i])
@@ -350,6 +423,7 @@ static void take_classes(waits *w, uint32_t os_thread, const uintptr_t *words, s
 static void take_words(waits *w, uint32_t os_thread, const uintptr_t *words, size_t count,
                        unsigned wished, uint32_t role, const uintptr_t stack[2])
 {
+    read_heads(w, words, count, stack);
     for (size_t i = 0; i < count; i++) {
         /* words that lead into the stack itself lead to no object */
         unsigned type = words[i] >= stack[0] && words[i] < stack[1]
@@ -371,38 +445,37 @@ static size_t copy_stack(waits *w, uintptr_t from, uintptr_t to, uintptr_t *word
     return length != 0 && read_memory(w, from, words, length) ? length / sizeof *words : 0;
 }
 
-static void scan(waits *w, uint32_t os_thread, native_stack_spot spot, const waits_frame *frames,
-                 size_t depth, size_t count, unsigned wished)
+static void scan(waits *w, const waits_thread *t, native_stack_spot spot, size_t depth,
+                 unsigned wished)
 {
     uintptr_t words[SCANNED / sizeof(uintptr_t)];
-    uintptr_t from = spot.stack & ~(uintptr_t)7;
-    uintptr_t to = frames[depth < count ? depth : count - 1].stack_pointer;
-    uintptr_t stack[2];
+    const waits_frame *frames = t->frames;
+    uintptr_t last = frames[t->count - 1].stack_pointer;
+    uintptr_t to = depth < t->count ? frames[depth].stack_pointer : last;
+    uintptr_t stack[2] = {spot.stack & ~(uintptr_t)7, t->stack_end > last ? t->stack_end : last};
     size_t n;
 
-    if (from == 0 || from > frames[0].stack_pointer)
-        from = frames[0].stack_pointer;
-    stack[0] = from;
-    stack[1] = frames[count - 1].stack_pointer;
+    if (stack[0] == 0 || stack[0] > frames[0].stack_pointer)
+        stack[0] = frames[0].stack_pointer;
     if (wished == 0 && spot.call != FUTEX)
         return;
-    n = copy_stack(w, from, to, words);
+    n = copy_stack(w, stack[0], to, words);
     if (wished == 0) {
-        take_classes(w, os_thread, words, n, stack);
+        take_classes(w, t->os_thread, words, n, stack);
         return;
     }
-    take_words(w, os_thread, words, n, wished, WAITS_LINK_WAITS, stack);
+    take_words(w, t->os_thread, words, n, wished, WAITS_LINK_WAITS, stack);
     for (size_t i = 0; i < depth; i++)
-        take_words(w, os_thread, frames[i].registers, WAITS_REGISTERS, wished, WAITS_LINK_WAITS,
+        take_words(w, t->os_thread, frames[i].registers, WAITS_REGISTERS, wished, WAITS_LINK_WAITS,
                    stack);
     wished &= 1u << TYPE_SEMAPHORE | 1u << TYPE_HANDLE;
     if (wished == 0)
         return;
     /* no owner is kept in these: what the callers have at hand tells who may be it */
-    n = copy_stack(w, to, frames[count - 1].stack_pointer, words);
-    take_words(w, os_thread, words, n, wished, WAITS_LINK_REFERS, stack);
-    for (size_t i = depth; i < count; i++)
-        take_words(w, os_thread, frames[i].registers, WAITS_REGISTERS, wished, WAITS_LINK_REFERS,
+    n = copy_stack(w, to, last, words);
+    take_words(w, t->os_thread, words, n, wished, WAITS_LINK_REFERS, stack);
+    for (size_t i = depth; i < t->count; i++)
+        take_words(w, t->os_thread, frames[i].registers, WAITS_REGISTERS, wished, WAITS_LINK_REFERS,
                    stack);
 }
 
@@ -437,8 +510,7 @@ static void take_self(waits *w, ThreadID thread, uint32_t os_thread)
         link_to(w, os_thread, WAITS_LINK_SELF, object);
 }
 
-void waits_look(waits *w, ThreadID thread, uint32_t os_thread, native_stack_spot spot,
-                const waits_frame *frames, size_t count)
+void waits_look(waits *w, const waits_thread *t, native_stack_spot *spot)
 {
     size_t before = waits_object_count(w);
     size_t depth;
@@ -446,12 +518,14 @@ void waits_look(waits *w, ThreadID thread, uint32_t os_thread, native_stack_spot
 
     if (w->core == 0)
         return;
-    take_self(w, thread, os_thread);
-    if (count == 0 || frames[0].stack_pointer == 0)
-        return;
-    wished = wished_types(w, frames, count, &depth);
-    if ((wished & 1u << TYPE_IDLE) == 0 || (wished & ((1u << TYPE_IDLE) - 1)) != 0)
-        scan(w, os_thread, spot, frames, depth, count, wished);
+    take_self(w, t->id, t->os_thread);
+    if (t->count != 0 && t->frames[0].stack_pointer != 0) {
+        wished = wished_types(w, t->frames, t->count, &depth);
+        if (wished == 0 ? !t->waits_for_monitor : (wished & ((1u << TYPE_IDLE) - 1)) != 0) {
+            *spot = native_stack_place(t->os_thread);
+            scan(w, t, *spot, depth, wished);
+        }
+    }
     follow(w, before);
 }
 
@@ -504,6 +578,7 @@ static void forget(waits *w)
     buffer_clear(&w->links);
     buffer_clear(&w->bytes);
     memset(w->strangers, 0, sizeof w->strangers);
+    memset(w->heads, 0, sizeof w->heads);
 }
 
 void waits_begin(waits *w, const clr_info *info)

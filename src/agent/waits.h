@@ -32,7 +32,8 @@ enum {
     WAITS_TYPES = 16,    /* that are known by name */
     WAITS_LAYOUTS = 48,  /* fields of one class */
     WAITS_JOIN_METHODS = 8,
-    WAITS_STRANGERS = 2048,
+    WAITS_STRANGERS = 8192,
+    WAITS_HEADS = 4096,
 };
 
 /* How a thread and an object belong together; numbers of the recording. */
@@ -67,6 +68,22 @@ typedef struct {
     uintptr_t object;
 } waits_link;
 
+/* The first word at an address; 0 = it cannot be read. */
+typedef struct {
+    uintptr_t address;
+    uintptr_t word;
+} waits_head;
+
+/* A thread that stands still. */
+typedef struct {
+    ThreadID id;
+    uint32_t os_thread;
+    bool waits_for_monitor;
+    uintptr_t stack_end; /* the stack pointer of its outermost frame */
+    waits_frame frames[WAITS_FRAMES];
+    size_t count;
+} waits_thread;
+
 typedef struct {
     const clr_info *info;
     ModuleID core;        /* 0 = not found: nothing can be told */
@@ -87,14 +104,15 @@ typedef struct {
     table_u64 known;                      /* objects by address, to index + 1 */
     uintptr_t strangers[WAITS_STRANGERS]; /* words that are no object of ours; with bit 0,
                                            * no class */
-    buffer objects;                       /* of waits_object */
-    buffer links;                         /* of waits_link */
+    waits_head heads[WAITS_HEADS];
+    buffer objects; /* of waits_object */
+    buffer links;   /* of waits_link */
     buffer bytes;
 } waits;
 
 void waits_begin(waits *w, const clr_info *info);
-void waits_look(waits *w, ThreadID thread, uint32_t os_thread, native_stack_spot spot,
-                const waits_frame *frames, size_t count);
+/* `spot` is where the thread stood before the suspension; asked for again where it counts. */
+void waits_look(waits *w, const waits_thread *t, native_stack_spot *spot);
 /* What belongs to all threads, after each was looked at. */
 void waits_look_at_statics(waits *w, ThreadID thread, uint32_t os_thread);
 void waits_free(waits *w);

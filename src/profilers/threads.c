@@ -84,8 +84,16 @@ typedef struct {
 } seen_thread;
 
 typedef struct {
+    uint32_t os_thread;
+    native_stack_spot spot;
+} placed;
+
+typedef struct {
     seen_thread *threads;
     monitors_thread *ids;
+    placed *places;
+    size_t place_count;
+    const clr_info *info;
     size_t count;
     size_t capacity;
     uint64_t looks;
@@ -100,13 +108,61 @@ typedef struct {
 /* A stack while it is walked. */
 typedef struct {
     seen_thread *thread;
-    size_t count; /* of innermost frames */
-    waits_frame innermost[WAITS_FRAMES];
+    waits_thread still;
 } walked;
 
 static state *state_of(agent *a)
 {
     return a->engines[SELF].state;
+}
+
+/* ---- before ---- */
+
+static int place_thread(void *context, uintptr_t id)
+{
+    state *s = context;
+    uint32_t os_thread = 0;
+
+    if (s->place_count == s->capacity)
+        return 0;
+    if (clr_info_get_thread_info(s->info, id, &os_thread) == S_OK && os_thread != 0)
+        s->places[s->place_count++] = (placed){os_thread, native_stack_place(os_thread)};
+    return 1;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    uint32_t x = ((const placed *)a)->os_thread;
+    uint32_t y = ((const placed *)b)->os_thread;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Where each thread stands: the kernel takes its time to say so, so it is asked while the program
+ * runs, and again for those where it counts. */
+static void place_threads(agent *a, state *s)
+{
+    s->info = &a->info;
+    s->place_count = 0;
+    clr_each_thread(&a->info, place_thread, s);
+    qsort(s->places, s->place_count, sizeof *s->places, compare_places);
+}
+
+static native_stack_spot spot_of(const state *s, uint32_t os_thread)
+{
+    size_t low = 0, high = s->place_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (s->places[middle].os_thread < os_thread)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < s->place_count && s->places[low].os_thread == os_thread)
+        return s->places[low].spot;
+    return (native_stack_spot){0, 0, -1};
 }
 
 /* ---- while the runtime stands still ---- */
@@ -125,19 +181,21 @@ static int list_thread(void *context, uintptr_t id)
 
 /* The registers that keep their value through calls, and the stack pointer, in the runtime's
  * picture of a frame. */
-static void keep_frame(walked *w, FunctionID function, const uint8_t *context, uint32_t size)
+static void keep_frame(waits_thread *t, FunctionID function, const uint8_t *context, uint32_t size)
 {
     static const uint16_t PLACES[WAITS_REGISTERS] = {0x90, 0xa0, 0xd8, 0xe0, 0xe8, 0xf0};
     enum { STACK_POINTER = 0x98, NEEDED = 0xf8 };
-    waits_frame *frame = &w->innermost[w->count++];
+    bool is_innermost = t->count < WAITS_FRAMES;
+    waits_frame frame = {.function = function};
 
-    memset(frame, 0, sizeof *frame);
-    frame->function = function;
-    if (context == NULL || size < NEEDED)
-        return;
-    memcpy(&frame->stack_pointer, context + STACK_POINTER, sizeof frame->stack_pointer);
-    for (size_t i = 0; i < WAITS_REGISTERS; i++)
-        memcpy(&frame->registers[i], context + PLACES[i], sizeof frame->registers[i]);
+    if (context != NULL && size >= NEEDED) {
+        memcpy(&t->stack_end, context + STACK_POINTER, sizeof t->stack_end);
+        frame.stack_pointer = t->stack_end;
+        for (size_t i = 0; i < WAITS_REGISTERS && is_innermost; i++)
+            memcpy(&frame.registers[i], context + PLACES[i], sizeof frame.registers[i]);
+    }
+    if (is_innermost)
+        t->frames[t->count++] = frame;
 }
 
 static HRESULT CLR_CALL take_frame(FunctionID function, uintptr_t ip, COR_PRF_FRAME_INFO frame,
@@ -153,10 +211,27 @@ static HRESULT CLR_CALL take_frame(FunctionID function, uintptr_t ip, COR_PRF_FR
         t->cut = true;
         return S_FALSE;
     }
-    if (w->count < WAITS_FRAMES)
-        keep_frame(w, function, context, context_size);
+    keep_frame(&w->still, function, context, context_size);
     t->addresses[t->frames++] = ip;
     return S_OK;
+}
+
+static void look_at_thread(agent *a, state *s, seen_thread *t, bool has_monitors)
+{
+    walked w;
+
+    w.thread = t;
+    w.still.id = t->id;
+    w.still.os_thread = t->os_thread;
+    w.still.stack_end = 0;
+    w.still.count = 0;
+    clr_info_do_stack_snapshot(&a->info, t->id, take_frame, COR_PRF_SNAPSHOT_REGISTER_CONTEXT, &w,
+                               NULL, 0);
+    if (has_monitors)
+        monitors_look(&s->monitors, t->id, &t->wait);
+    w.still.waits_for_monitor = t->wait.is_waiting;
+    waits_look(&s->waits, &w.still, &t->spot);
+    t->is_seen = true;
 }
 
 static void look_at_threads(agent *a, state *s, uint64_t begin)
@@ -169,24 +244,16 @@ static void look_at_threads(agent *a, state *s, uint64_t begin)
         seen_thread *t = &s->threads[i];
 
         clr_info_get_thread_info(&a->info, t->id, &t->os_thread);
-        t->spot = native_stack_place(t->os_thread);
+        t->spot = spot_of(s, t->os_thread);
         s->ids[i] = (monitors_thread){t->id, t->spot.stack};
     }
     has_monitors = monitors_open(&s->monitors, &a->info, s->ids, s->count);
     for (size_t i = 0; i < s->count; i++) {
-        seen_thread *t = &s->threads[i];
-        walked w = {.thread = t};
-
         if (os_monotonic_ns() - begin > LONGEST_SUSPENSION_NS) {
             agent_lose(a, SELF, LOSS_TIME, s->count - i);
             break;
         }
-        clr_info_do_stack_snapshot(&a->info, t->id, take_frame, COR_PRF_SNAPSHOT_REGISTER_CONTEXT,
-                                   &w, NULL, 0);
-        if (has_monitors)
-            monitors_look(&s->monitors, t->id, &t->wait);
-        waits_look(&s->waits, t->id, t->os_thread, t->spot, w.innermost, w.count);
-        t->is_seen = true;
+        look_at_thread(a, s, &s->threads[i], has_monitors);
     }
     for (size_t i = 0; i < s->count && s->threads[i].is_seen; i++)
         waits_look_at_statics(&s->waits, s->threads[i].id, s->threads[i].os_thread);
@@ -319,6 +386,7 @@ static bool make_room(agent *a, state *s)
     size_t count = SPARE;
     seen_thread *threads;
     monitors_thread *ids;
+    placed *places;
 
     clr_each_thread(&a->info, count_thread, &count);
     if (count <= s->capacity)
@@ -329,7 +397,10 @@ static bool make_room(agent *a, state *s)
     ids = memory_resize(s->ids, count * sizeof *ids);
     if (ids != NULL)
         s->ids = ids;
-    if (threads == NULL || ids == NULL) {
+    places = memory_resize(s->places, count * sizeof *places);
+    if (places != NULL)
+        s->places = places;
+    if (threads == NULL || ids == NULL || places == NULL) {
         agent_lose(a, SELF, LOSS_MEMORY, count);
         return false;
     }
@@ -348,6 +419,7 @@ static void take_look(agent *a, state *s)
     if (!s->has_code)
         sampling_code_init(&s->code, a);
     s->has_code = true;
+    place_threads(a, s);
     if (!suspend(a)) {
         agent_lose(a, SELF, LOSS_BUSY, 1);
         return;
@@ -398,6 +470,7 @@ static void stop(agent *a)
 
     memory_free(s->threads);
     memory_free(s->ids);
+    memory_free(s->places);
     waits_free(&s->waits);
     if (s->has_code)
         sampling_code_free(&s->code);
