@@ -5,7 +5,8 @@
 // Options: --rounds N (0 = until the end), --seconds S, --count 1 prints the measured waiting time,
 // --gc 1 lets a third thread force collections all the time, --storm T lets T threads fight for one
 // lock object, which is replaced by a new one now and then, as fast as they can. --modern 1: the
-// ledger is guarded by a System.Threading.Lock where the runtime has it (.NET 9 and later).
+// ledger is guarded by a System.Threading.Lock where the runtime has it (.NET 9 and later). --convoy 1:
+// as many contended enters as there can be (Convoy.cs).
 using System;
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
@@ -47,7 +48,12 @@ namespace TwoLocks
             patient.Ready();
             if (forced)
                 collector.Start();
-            if (storm > 0)
+            if (patient.Number("convoy", 0) != 0)
+            {
+                Convoy.Run(patient);
+                fought = Convoy.Entered;
+            }
+            else if (storm > 0)
             {
                 fought = Storm.Run(patient, storm);
             }
