@@ -1,4 +1,5 @@
-/* sampling: what the profilers cpu and wall share, on the agent's own thread. See sampling.h. */
+/* sampling: what the profilers cpu, wall and contention share, on the agent's own thread. See
+ * sampling.h. */
 #include "agent/sampling.h"
 
 #include <stdio.h>
@@ -26,7 +27,8 @@ struct sampling {
     char note[256];
 };
 
-static const unsigned ENGINE_OF[SAMPLING_KINDS] = {ENGINE_INDEX_cpu, ENGINE_INDEX_wall};
+static const unsigned ENGINE_OF[SAMPLING_KINDS] = {ENGINE_INDEX_cpu, ENGINE_INDEX_wall,
+                                                   ENGINE_INDEX_contention};
 
 const recording_column SAMPLING_COLUMNS[SAMPLING_COLUMN_COUNT] = {TABLES_SAMPLES(TABLES_COLUMN)};
 
@@ -38,7 +40,8 @@ const char *const SAMPLING_LOSS_NAMES[SAMPLING_LOSSES] = {
 
 static bool has_users(const struct sampling *s)
 {
-    return s != NULL && (s->users[SAMPLING_CPU] || s->users[SAMPLING_WALL]);
+    return s != NULL &&
+           (s->users[SAMPLING_CPU] || s->users[SAMPLING_WALL] || s->users[SAMPLING_HOLDER]);
 }
 
 /* Slots outlive sessions; the ids in them do not. */
@@ -49,7 +52,8 @@ static void forget_ids(void)
 
         if (atomic_load(&sampling_state.owners[i]) == 0)
             continue;
-        t->start_frame = t->cpu_stack = t->last_stack = 0;
+        t->start_frame = t->cpu_stack = t->last_stack = t->held_stack = 0;
+        atomic_store(&t->held_clock_ns, 0);
         t->sampled_ns = 0;
         atomic_store(&t->born, false);
         atomic_store(&t->collecting, 0);
@@ -139,6 +143,12 @@ void sampling_destroy(agent *a)
 const sampling_settings *sampling_settings_of(agent *a, sampling_kind kind)
 {
     return &a->sampling->settings[kind];
+}
+
+void sampling_configure_holders(agent *a, unsigned max_depth)
+{
+    a->sampling->settings[SAMPLING_HOLDER] =
+        (sampling_settings){.max_depth = max_depth, .async = true};
 }
 
 void sampling_configure(agent *a, sampling_kind kind, unsigned engine_index)
@@ -273,6 +283,8 @@ static void count_end(agent *a, sampling_kind kind, const sampling_capture *c, s
         reason = SAMPLING_BROKEN_COPY;
     else
         reason = SAMPLING_BROKEN_CHAIN;
+    if (kind == SAMPLING_HOLDER)
+        reason = SAMPLING_LOST_HOLDER;
     agent_lose(a, ENGINE_OF[kind], reason, c->weight);
 }
 
@@ -286,7 +298,7 @@ static void put_cpu_row(agent *a, uint64_t time, int thread, uint32_t stack, uin
 static void take_capture(agent *a, const sampling_capture *c)
 {
     struct sampling *s = a->sampling;
-    sampling_kind kind = c->kind == SAMPLING_WALL ? SAMPLING_WALL : SAMPLING_CPU;
+    sampling_kind kind = c->kind < SAMPLING_KINDS ? (sampling_kind)c->kind : SAMPLING_CPU;
     const sampling_settings *settings = &s->settings[kind];
     sampling_thread *t = &sampling_state.threads[c->slot % SAMPLING_THREADS];
     sampling_result result;
@@ -298,6 +310,10 @@ static void take_capture(agent *a, const sampling_capture *c)
     count_end(a, kind, c, result.end);
     if (kind == SAMPLING_WALL) {
         wall_take(a, c, &result);
+        return;
+    }
+    if (kind == SAMPLING_HOLDER) {
+        contention_take_holder(a, c, result.stack);
         return;
     }
     /* The first sample of a thread that we saw start stands for all it burned so far. */
@@ -364,7 +380,8 @@ static void move_losses(agent *a)
             uint64_t *before = &a->sampling->lost_before[k][i];
 
             if (now != *before)
-                agent_lose(a, ENGINE_OF[k], i, now - *before);
+                agent_lose(a, ENGINE_OF[k], k == SAMPLING_HOLDER ? SAMPLING_LOST_HOLDER : i,
+                           now - *before);
             *before = now;
         }
     }

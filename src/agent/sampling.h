@@ -1,5 +1,6 @@
 /*
- * sampling: stacks of running threads, taken by signals; what the profilers cpu and wall share.
+ * sampling: stacks of running threads, taken by signals; what the profilers cpu and wall share, and
+ * contention for the holders of locks.
  *
  * The way of a sample: a timer or the sampler thread sends a signal; the handler copies the
  * registers and the top of the stack into a ring, one system call, and returns. The agent's own
@@ -38,8 +39,8 @@ enum {
     SAMPLING_MAX_DEPTH = 4096,
 };
 
-/* Who asked for a sample. */
-typedef enum { SAMPLING_CPU, SAMPLING_WALL, SAMPLING_KINDS } sampling_kind;
+/* Who asked for a sample; the last: contention, of the thread that holds a lock. */
+typedef enum { SAMPLING_CPU, SAMPLING_WALL, SAMPLING_HOLDER, SAMPLING_KINDS } sampling_kind;
 
 /* A thread that may be signalled. The handler finds it through the signal's value. */
 typedef struct {
@@ -81,6 +82,11 @@ typedef struct {
     atomic_uint_fast64_t idle_ns;      /* idle time since, not yet in a row */
     atomic_uint_fast64_t idle_from_ns; /* when that began */
     atomic_uint_fast64_t clock_ns;     /* its CPU clock when the last signal had been handled */
+    /* As the holder of a lock. */
+    atomic_uint_fast64_t asked_ns;      /* when a waiter last asked for its stack */
+    atomic_uint_fast64_t held_clock_ns; /* its CPU clock when that had been taken */
+    uint32_t held_stack;                /* own thread: the stack … */
+    uint64_t held_ns;                   /* … and when it was seen */
     /* Sampler only. */
     uint64_t visited_ns;    /* when last looked at */
     uint64_t next_ns;       /* when to look again */
@@ -171,6 +177,9 @@ int sampling_arm(error *e);
 bool sampling_disarm(void);
 /* Sends the signal to one thread; false when it is gone. */
 bool sampling_send(sampling_thread *t, sampling_kind kind);
+/* For a thread that waits for this one: has its stack taken, unless somebody asked a moment ago.
+ * True: it has stood still since its stack was last taken, and is left alone. */
+bool sampling_ask_holder(int os_thread);
 /* Whether the handler is still ours; the program may have installed another one. */
 bool sampling_is_installed(void);
 /* Copies memory that may end anywhere: the bytes that were there. */
@@ -275,6 +284,8 @@ void sampling_walk_start(sampling_walker *w);
 /* The handler, the ring, the list of threads: made by the first kind, gone with the last. */
 int sampling_open(agent *a, sampling_kind kind, error *e);
 void sampling_close(agent *a, sampling_kind kind);
+/* What is taken of holders. */
+void sampling_configure_holders(agent *a, unsigned max_depth);
 /* Works out the settings of all sessions that run this engine: the finest wins. */
 void sampling_configure(agent *a, sampling_kind kind, unsigned engine_index);
 const sampling_settings *sampling_settings_of(agent *a, sampling_kind kind);
@@ -299,6 +310,13 @@ void sampling_on_collection_started(agent *a);
 void sampling_on_collection_finished(agent *a);
 /* sampling_types.c: a class has been loaded. */
 void sampling_on_class_loading(agent *a);
+
+/* ---- profilers/contention.c ---- */
+
+/* Its loss for all that goes wrong with a holder's stack. */
+enum { SAMPLING_LOST_HOLDER = 5 };
+/* The stack of a thread that holds a lock; own thread. */
+void contention_take_holder(agent *a, const sampling_capture *c, uint32_t stack);
 
 /* ---- profilers/wall.c ---- */
 

@@ -45,9 +45,10 @@ SIGNAL_SAFE static sampling_thread *find_slot(const siginfo_t *info, sampling_ki
 
     if (info->si_code != FROM_TIMER && info->si_code != FROM_QUEUE)
         return NULL;
-    *kind = (value & 1) != 0 ? SAMPLING_WALL : SAMPLING_CPU;
-    value &= ~(uintptr_t)1;
-    if (value < first || value >= first + sizeof sampling_state.threads ||
+    *kind = (sampling_kind)(value & 3);
+    value &= ~(uintptr_t)3;
+    if (*kind >= SAMPLING_KINDS || value < first ||
+        value >= first + sizeof sampling_state.threads ||
         (value - first) % sizeof(sampling_thread) != 0)
         return NULL;
     t = &sampling_state.threads[(value - first) / sizeof(sampling_thread)];
@@ -295,6 +296,9 @@ SIGNAL_SAFE static void on_signal(int number, siginfo_t *info, void *context)
                                   memory_order_relaxed);
             atomic_store_explicit(&t->waiting, false, memory_order_release);
         }
+        if (kind == SAMPLING_HOLDER)
+            atomic_store_explicit(&t->held_clock_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID),
+                                  memory_order_relaxed);
         if (count != 0)
             count_time(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start, count);
         atomic_fetch_add_explicit(&sampling_state.handler_calls, 1, memory_order_relaxed);
@@ -423,7 +427,29 @@ bool sampling_send(sampling_thread *t, sampling_kind kind)
     info.code = FROM_QUEUE;
     info.process = sampling_state.process;
     info.user = getuid();
-    info.value = (void *)((uintptr_t)t | (kind == SAMPLING_WALL ? 1u : 0u));
+    info.value = (void *)((uintptr_t)t | (uintptr_t)kind);
     return syscall(SYS_rt_tgsigqueueinfo, sampling_state.process, atomic_load(&t->thread),
                    sampling_state.number, &info) == 0;
+}
+
+/* A thread that stands still is not woken again, as with wall: its last stack is still the one. */
+bool sampling_ask_holder(int os_thread)
+{
+    enum { APART_NS = 10000000, MOVED_NS = 40000 };
+    sampling_thread *t = os_thread > 0 ? sampling_thread_at(os_thread, SAMPLING_MEET) : NULL;
+    uint64_t now = os_monotonic_ns(), before, clock, seen;
+
+    if (t == NULL)
+        return false;
+    before = atomic_load(&t->asked_ns);
+    if (now - before < APART_NS || !atomic_compare_exchange_strong(&t->asked_ns, &before, now))
+        return false;
+    atomic_store(&t->managed, true); /* who else holds a lock */
+    clock = sampling_thread_clock(os_thread);
+    seen = atomic_load(&t->held_clock_ns);
+    if (seen != 0 && clock <= seen + MOVED_NS)
+        return true;
+    if (clock != 0)
+        sampling_send(t, SAMPLING_HOLDER);
+    return false;
 }

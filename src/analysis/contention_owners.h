@@ -1,7 +1,8 @@
 /*
  * contention_owners: what the threads that held locks did meanwhile: for each wait whose owner is
- * known, the stack of that thread that the sampler (wall, else cpu) saw while the wait lasted. A
- * stack from before or after is not taken: then the lock may have been somebody else's.
+ * known, the stack of that thread that was seen while the wait lasted: asked for by contention
+ * itself (`holders`), or by the sampler of wall, else of cpu. A stack from before or after is not
+ * taken: then the lock may have been somebody else's.
  */
 #ifndef CLARINET_ANALYSIS_CONTENTION_OWNERS_H
 #define CLARINET_ANALYSIS_CONTENTION_OWNERS_H
@@ -19,7 +20,7 @@ typedef struct {
 typedef struct {
     contention_owner_sample *items; /* by thread, then by `seen` */
     size_t count;
-    bool is_sampled; /* wall or cpu was recorded */
+    bool is_sampled; /* such stacks were recorded */
 } contention_owners;
 
 /* False when there is no memory. */

@@ -108,6 +108,8 @@ static const catalogue_parameter CONTENTION[] = {
     {"depth", CATALOGUE_NUMBER, "64", 1, 512, NULL, "frames kept of each stack, from the wait up"},
     {"waits", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
      "also waits for events, semaphores and other handles, and Monitor.Wait (.NET 9 and later)"},
+    {"holders", CATALOGUE_BOOLEAN, "true", 0, 1, NULL,
+     "also stacks of the threads that hold the locks, by a signal, at most 100 a second of each"},
     END_OF_PARAMETERS,
 };
 
@@ -177,7 +179,7 @@ const catalogue_profiler CATALOGUE[] = {
      "the program stands still for about 20 us a thread",
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, THREADS},
     {"contention", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a10",
-     "waits for locks: who waited, for whom, how long, type of the lock, stack",
+     "waits for locks: who waited, for whom, how long, type of the lock, stacks of both",
      "nothing while no thread waits; 1 to 3 us per wait, taken while it waits",
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, CONTENTION},
     {"heap", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a06",

@@ -14,12 +14,16 @@
  * call that lets collections happen: nothing of the object is read then. The two are told apart by
  * the lock's id, which is an address for a monitor and a small handle for a Lock.
  *
+ * The thread that holds the lock is asked for its stack by the sampler's signal when a wait with a
+ * stack begins. Who stood still since the last time is not woken; its row says how long it stood.
+ *
  * Thread rules: engine.h. What callbacks share is atomic; the rest belongs to the own thread.
  */
 #include <pthread.h>
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/sampling.h"
 #include "agent/snapshot.h"
 #include "agent/tally.h"
 #include "base/memory.h"
@@ -33,8 +37,10 @@ enum {
     LOSS_TYPES,
     LOSS_BEGAN_BEFORE,
     LOSS_NO_STACK,
+    LOSS_HOLDER = SAMPLING_LOST_HOLDER,
     RECORD_START = 0,
     RECORD_STOP = 1,
+    RECORD_STOOD = 2,
     EVENT_CONTENTION_START = 81,
     EVENT_CONTENTION_STOP = 91,
     EVENT_WAIT_START = 301,
@@ -55,15 +61,21 @@ enum {
 };
 
 enum { TABLES_WAITS(TABLES_CELL) COLUMNS };
+enum { TABLES_HOLDERS(TABLES_CELL) HOLDER_COLUMNS };
 
 static const recording_column WAIT_COLUMNS[COLUMNS] = {TABLES_WAITS(TABLES_COLUMN)};
-static const recording_table TABLES[] = {{"waits", "contention", WAIT_COLUMNS, COLUMNS}};
+static const recording_column HOLDERS[HOLDER_COLUMNS] = {TABLES_HOLDERS(TABLES_COLUMN)};
+static const recording_table TABLES[] = {
+    {"waits", "contention", WAIT_COLUMNS, COLUMNS},
+    {"holders", "contention", HOLDERS, HOLDER_COLUMNS},
+};
 static const char *const LOSSES[] = {
     "ring full",
     "wait not timed: more than 2048 threads waited at once",
     "wait not counted: more than 1024 lock types",
     "wait not counted: it began before the recording",
     "stack not available",
+    "stack of a holder not taken, or incomplete",
 };
 static const events_wish WISHES[] = {
     {EVENTS_RUNTIME, EVENTS_KEYWORD_CONTENTION, 4, NULL},
@@ -89,6 +101,12 @@ typedef struct {
     uintptr_t subject;
 } wait_stop;
 
+/* A holder that has not moved since its stack was taken. */
+typedef struct {
+    uint64_t time;
+    uint32_t thread;
+} stood;
+
 /* A thread that waits now. Only that thread writes what is behind the key. */
 typedef struct {
     _Atomic uintptr_t key;         /* thread | family; 0 = free */
@@ -109,6 +127,7 @@ typedef struct {
     tally counted;
     atomic_uint depth;
     atomic_bool waits;
+    atomic_bool holders;
     atomic_uint_fast64_t sequence;
     place places[PLACES];
     /* own thread */
@@ -175,6 +194,19 @@ static void record_start(agent *a, state *s, place *p, uint32_t owner)
                  sizeof *record + record->frames * sizeof(uintptr_t));
 }
 
+static void ask_holder(agent *a, uint32_t owner)
+{
+    stood *record;
+
+    if (!sampling_ask_holder((int)owner))
+        return;
+    record = agent_reserve(a, SELF, sizeof *record);
+    if (record == NULL)
+        return;
+    *record = (stood){os_monotonic_ns(), owner};
+    agent_commit(a, SELF, record, sizeof *record, RECORD_STOOD, sizeof *record);
+}
+
 static void begin(agent *a, state *s, unsigned family, uintptr_t subject, uint32_t owner)
 {
     uintptr_t thread = (uintptr_t)pthread_self();
@@ -187,8 +219,11 @@ static void begin(agent *a, state *s, unsigned family, uintptr_t subject, uint32
     atomic_store_explicit(&p->sequence, 0, memory_order_relaxed);
     p->subject = subject;
     p->time = os_monotonic_ns();
-    if (allowance_take(a, &s->allowed, thread ^ subject * 31))
-        record_start(a, s, p, owner);
+    if (!allowance_take(a, &s->allowed, thread ^ subject * 31))
+        return;
+    if (owner != 0 && atomic_load_explicit(&s->holders, memory_order_relaxed))
+        ask_holder(a, owner);
+    record_start(a, s, p, owner);
 }
 
 static void finish(agent *a, state *s, unsigned family, uint64_t duration)
@@ -377,9 +412,40 @@ static void take_stop(agent *a, state *s, const wait_stop *record)
     put_counted(a, record->subject, 0, record->duration); /* its start was written already */
 }
 
+static void put_holder(agent *a, uint64_t time, uint64_t since, int thread, uint32_t stack)
+{
+    uint64_t cells[HOLDER_COLUMNS] = {time, (uint64_t)thread, stack, time - since};
+
+    if (stack != 0 && time >= since)
+        agent_row(a, SELF, 1, cells);
+}
+
+void contention_take_holder(agent *a, const sampling_capture *c, uint32_t stack)
+{
+    sampling_thread *t = &sampling_state.threads[c->slot % SAMPLING_THREADS];
+
+    t->held_stack = stack;
+    t->held_ns = c->time_ns;
+    put_holder(a, c->time_ns, c->time_ns, c->thread, stack);
+}
+
+static void take_stood(agent *a, const stood *record)
+{
+    const sampling_thread *t;
+
+    sampling_drain(a, false); /* what was taken before */
+    t = sampling_thread_at((int)record->thread, SAMPLING_FIND);
+    if (t != NULL)
+        put_holder(a, record->time, t->held_ns, (int)record->thread, t->held_stack);
+}
+
 static void take_record(agent *a, unsigned kind, const void *payload, size_t length)
 {
     (void)length;
+    if (kind == RECORD_STOOD) {
+        take_stood(a, payload);
+        return;
+    }
     if (kind == RECORD_START)
         take_start(a, state_of(a), payload);
     else
@@ -395,6 +461,8 @@ static void drain(agent *a, bool last)
 
     if (!agent_enter_runtime(a))
         return;
+    if (atomic_load(&s->holders))
+        sampling_drain(a, last);
     for (unsigned i = 0; i < TALLY_KEYS; i++)
         if (tally_take(&s->counted, i, &key, &count, &sum))
             put_counted(a, key - 1, count, sum);
@@ -424,6 +492,23 @@ static int start(agent *a, error *e)
     return 0;
 }
 
+/* Without the signal, locks are recorded without their holders' stacks. */
+static void configure_holders(agent *a, state *s, bool wanted, uint64_t depth)
+{
+    error e;
+
+    if (wanted && !atomic_load(&s->holders)) {
+        if (sampling_open(a, SAMPLING_HOLDER, &e) != 0)
+            agent_lose(a, SELF, LOSS_HOLDER, 1);
+        else
+            atomic_store(&s->holders, true);
+    } else if (!wanted && atomic_exchange(&s->holders, false)) {
+        sampling_close(a, SAMPLING_HOLDER);
+    }
+    if (atomic_load(&s->holders))
+        sampling_configure_holders(a, (unsigned)depth);
+}
+
 static void configure(agent *a)
 {
     state *s = state_of(a);
@@ -431,6 +516,7 @@ static void configure(agent *a)
     uint64_t stacks = 1;
     uint64_t depth = 1;
     bool waits = false;
+    bool holders = false;
     size_t position = 0;
 
     while ((user = agent_user(a, SELF, &position)) != NULL) {
@@ -440,10 +526,17 @@ static void configure(agent *a)
         stacks = wanted > stacks ? wanted : stacks;
         depth = frames > depth ? frames : depth;
         waits = waits || catalogue_number(user, "waits") != 0;
+        holders = holders || catalogue_number(user, "holders") != 0;
     }
     allowance_set(&s->allowed, stacks);
     atomic_store(&s->depth, (unsigned)depth);
     atomic_store(&s->waits, waits);
+    configure_holders(a, s, holders, depth);
+}
+
+static bool has_table(const catalogue_selected *user, size_t table)
+{
+    return table == 0 || catalogue_number(user, "holders") != 0;
 }
 
 static size_t count_wishes(agent *a)
@@ -467,10 +560,12 @@ static const char *note(agent *a)
 static void stop(agent *a)
 {
     state_of(a)->open_count = 0;
+    configure_holders(a, state_of(a), false, 0);
 }
 
 static void destroy(agent *a)
 {
+    sampling_destroy(a);
     memory_free(state_of(a)->open);
     memory_free(state_of(a));
     a->engines[SELF].state = NULL;
@@ -484,7 +579,8 @@ const engine ENGINE_contention = {
     .wish_count = sizeof WISHES / sizeof *WISHES,
     .count_wishes = count_wishes,
     .tables = TABLES,
-    .table_count = 1,
+    .table_count = sizeof TABLES / sizeof *TABLES,
+    .has_table = has_table,
     .losses = LOSSES,
     .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,

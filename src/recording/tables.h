@@ -51,6 +51,12 @@
     X(FLAGS, RECORDING_U64, "flags", "")                                                           \
     X(COUNT, RECORDING_U64, "count", "")
 
+#define TABLES_HOLDERS(X)                                                                          \
+    X(HOLDER_TIME, RECORDING_TIME, "time", "")                                                     \
+    X(HOLDER_THREAD, RECORDING_THREAD_ID, "thread", "")                                            \
+    X(HOLDER_STACK, RECORDING_STACK_ID, "stack", "")                                               \
+    X(HOLDER_STOOD, RECORDING_DURATION, "stood", "")
+
 #define TABLES_ALLOCATIONS(X)                                                                      \
     X(TIME, RECORDING_TIME, "time", "")                                                            \
     X(THREAD, RECORDING_THREAD_ID, "thread", "")                                                   \

@@ -16,6 +16,7 @@ const report_section REPORT_SECTIONS[] = {
     {"exceptions", NULL, section_exceptions_markdown, section_exceptions_json},
     {"collections", NULL, section_gc_markdown, section_gc_json},
     {"waits", NULL, section_contention_markdown, section_contention_json},
+    {"holders", NULL, section_nothing_markdown, section_rows_json},
     {"heap_types", NULL, section_heap_markdown, section_heap_json},
     {"heap_functions", NULL, section_nothing_markdown, section_nothing_json},
     {"heap_statics", NULL, section_nothing_markdown, section_nothing_json},

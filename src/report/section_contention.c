@@ -59,7 +59,10 @@ static void put_owners(const section *s, const contention *x)
 static void put_holding(const section *s, const contention *x)
 {
     if (x->owners.count != 0 && !x->is_sampled)
-        sink_text(s->out, "What they did meanwhile is shown when `wall` is recorded along.\n\n");
+        sink_text(
+            s->out,
+            "What they did meanwhile is shown with `contention.holders=true`, or when `wall` is "
+            "recorded along.\n\n");
     if (x->holding.count == 0)
         return;
     sink_format(s->out,

@@ -38,6 +38,14 @@ def check_lock(table, output, name, hold_ms):
     assert 0.99 * count * hold_ms * 1e6 < row["waited_ns"] <= 1.02 * ns, (row, ns)
 
 
+def check_holders(table, method):
+    """What the owner did meanwhile."""
+    for name in ("ledger", "stock"):
+        stacks = [[frame["name"] for frame in row["stack"]] for row in table["holding"]
+                  if (row["name"], row["type"]) == (name + "-owner", "TwoLocks." + name.capitalize())]
+        assert any("TwoLocks.Pair<T>." + method in stack for stack in stacks), table["holding"]
+
+
 def test_two_locks_of_known_hold_times(runtime, sample_command, clarinet):
     # long enough for the threads' names to be read while they live
     command = sample_command("TwoLocks", "--rounds", 40, "--stock", 10, "--count", 1)
@@ -53,7 +61,9 @@ def test_two_locks_of_known_hold_times(runtime, sample_command, clarinet):
         frames = [frame for frame in place["stack"] if frame["name"] == ENTER]
         if place["type"].startswith("TwoLocks."):
             assert len(frames) == 1 and frames[0]["line"] > 0, place
-    assert not process_of(clarinet)["loss"]
+    losses = [row for row in process_of(clarinet)["loss"] if "of a holder" not in row["reason"]]
+    assert not losses, losses
+    check_holders(table, "Hold")
 
 
 def test_the_program_says_the_same_with_and_without(runtime, sample_command, clarinet):
@@ -72,11 +82,7 @@ def test_a_running_process_is_recorded(runtime, sample, clarinet):
     assert patient.process.returncode == 0, patient
     table = waits(clarinet)
     rows = by_type(table)
-    # what the owner did meanwhile
-    for name in ("ledger", "stock"):
-        stacks = [[frame["name"] for frame in row["stack"]] for row in table["holding"]
-                  if (row["name"], row["type"]) == (name + "-owner", "TwoLocks." + name.capitalize())]
-        assert any("TwoLocks.Pair<T>.KeepWaiting" in stack for stack in stacks), table["holding"]
+    check_holders(table, "KeepWaiting")
     assert "### What the holders did" in clarinet("report", "out.clarinet", "-f", "md").out
     for name in ("ledger", "stock"):
         assert 0 < rows[f"TwoLocks.{name.capitalize()}"]["count"] <= measured(patient.stdout, name)[0]
@@ -162,10 +168,13 @@ def test_a_wait_for_a_newer_lock_counts_once(runtime, sample_command, clarinet):
 
 def test_words_name_the_locks(newest_runtime, sample_command, clarinet):
     command = sample_command("TwoLocks", "--rounds", 30)
-    assert clarinet("record", "-p", "contention", "-o", "out.clarinet", "--", *command).code == 0
+    assert clarinet("record", "-p", "contention", "--set", "contention.holders=false", "-o",
+                    "out.clarinet", "--", *command).code == 0
     words = clarinet("report", "out.clarinet", "-f", "md").out
     assert "## Waits for locks" in words and "`TwoLocks.Ledger`" in words
     assert re.search(r"`ledger-owner \(\d+\)`", words)
+    assert "What they did meanwhile is shown with `contention.holders=true`" in words
+    assert "holders" not in [table["name"] for table in process_of(clarinet)["tables"]]
 
 
 def test_a_healthy_program_waits_for_nobody(runtime, sample_command, clarinet):
