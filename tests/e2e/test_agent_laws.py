@@ -17,7 +17,8 @@ import pytest
 
 from conftest import PATIENCE, has_ended, size_of, wait_until
 from program_memory import outside_the_heap
-from test_record import exceptions, is_recorded, own_threads, report, said, whole_rounds
+from exceptions_truth import exceptions, report, said, whole_rounds
+from test_record import is_recorded, own_threads
 
 PROTOCOL = 2  # docs/agent-protocol.md
 CLSID = bytes.fromhex("701ea2c1" "3b4e" "7d4b" "9f52" "0d5b6c2a7e11")
