@@ -48,7 +48,7 @@ if(agent_sources)
   set(agent_hot_sources ${agent_sources} ${profilers_sources} ${stackwalk_sources} ${base_sources}
       ${clr_sources} ${recording_format_sources})
   list(FILTER agent_hot_sources INCLUDE REGEX
-       "/(stackwalk/.*|clr/callback_table|agent/(arena|callbacks|compiled|events|heap_(quick|record|stream|strings|walk)|monitors|ring|sampling|snapshot|tally|thread)[a-z_]*|base/(buffer|table|memory)|recording/encode|profilers/(contention|exception|trace_(async|capture|clock|counters|exceptions|memory|spans|tree|values))[a-z_]*)\\.c$")
+       "/(stackwalk/.*|clr/callback_table|agent/(arena|callbacks|compiled|events|heap_(blocks|quick|record|stream|strings|walk)|monitors|ring|sampling|snapshot|tally|thread)[a-z_]*|base/(buffer|table|memory)|recording/encode|profilers/(contention|exception|trace_(async|capture|clock|counters|exceptions|memory|spans|tree|values))[a-z_]*)\\.c$")
   set_source_files_properties(${agent_hot_sources} PROPERTIES
     COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo,Release>:-O2>")
 endif()
@@ -70,7 +70,7 @@ if(agent_sources)
   set_source_files_properties(${agent_cold_sources} PROPERTIES COMPILE_OPTIONS "-Os")
   set(agent_walked_sources ${agent_sources} ${profilers_sources} ${clr_sources} ${base_sources})
   list(FILTER agent_walked_sources INCLUDE REGEX
-       "/(agent/(agent|arena|callbacks|events|heap_(quick|record|stream|strings|walk)|lifecycle|native_stack|ring|sampling(_signal|_fault|_types)?|snapshot|tally|thread)|profilers/[a-z_]*|clr/(callback_table|eventpipe|profiler)|base/(buffer|table|memory))\\.c$")
+       "/(agent/(agent|arena|callbacks|events|heap_(blocks|quick|record|stream|strings|walk)|lifecycle|native_stack|ring|sampling(_signal|_fault|_types)?|snapshot|tally|thread)|profilers/[a-z_]*|clr/(callback_table|eventpipe|profiler)|base/(buffer|table|memory))\\.c$")
   list(FILTER agent_walked_sources EXCLUDE REGEX
        "/profilers/(allocations_live|exceptions_rows|threads[a-z_]*|trace_(classes|output|plan|registry|rewrite[a-z_]*|select|shape|spans_output|types|wanted))\\.c$")
   set_property(SOURCE ${agent_walked_sources} APPEND PROPERTY COMPILE_OPTIONS

@@ -164,16 +164,13 @@ static uint32_t number_of(heap_record *r, ClassID class_id)
     return (uint32_t)number;
 }
 
-uint64_t heap_record_size_of(heap_record *r, uint64_t address, ClassID class_id)
+/* Bytes of an object by its class, as the runtime counts them. */
+static uint64_t size_of(const heap_record_type *type, uint64_t address)
 {
-    uint32_t number = number_of(r, class_id);
-    const heap_record_type *type = &r->types[number];
-
-    if (r->failed)
-        return 0;
+    if (type->element == 0)
+        return type->base;
     return type->base +
-           (uint64_t)type->element *
-               (type->element == 0 ? 0 : *(const uint32_t *)(uintptr_t)(address + STRING_LENGTH));
+           (uint64_t)type->element * *(const uint32_t *)(uintptr_t)(address + STRING_LENGTH);
 }
 
 /* ---- shapes ---- */
@@ -182,8 +179,12 @@ static bool is_same(const heap_record *r, uint32_t number, uint32_t flags)
 {
     const heap_record_shape *shape = &r->shapes[number - 1];
 
-    return shape->type == r->number && shape->flags == flags && shape->count == r->count &&
-           (r->count == 0 || memcmp(r->places + shape->first, r->slots, r->count * 2) == 0);
+    if (shape->type != r->number || shape->flags != flags || shape->count != r->count)
+        return false;
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->places[shape->first + i] != r->slots[i])
+            return false;
+    return true;
 }
 
 /* A new shape of the object in hand; 0 when there is no room for it. */
@@ -554,16 +555,17 @@ static bool put_whole(heap_record *r)
     return true;
 }
 
-bool heap_record_put(heap_record *r, uint64_t address, uint64_t size, ClassID class_id,
-                     bool has_references)
+bool heap_record_put(heap_record *r, uint64_t address, ClassID class_id, bool has_references)
 {
     heap_record_type *type;
+    uint64_t size;
     uint8_t *at;
 
     r->number = number_of(r, class_id);
     if (r->failed)
         return false;
     type = &r->types[r->number];
+    size = size_of(type, address);
     if (type->size == 0)
         type->size = size;
     r->object = address;

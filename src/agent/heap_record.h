@@ -95,9 +95,6 @@ void heap_record_close(heap_record *r);
 /* A walk begins anew. */
 void heap_record_begin(heap_record *r);
 /* One object; false: given up. `has_references`: they are worth asking for. */
-bool heap_record_put(heap_record *r, uint64_t address, uint64_t size, ClassID class_id,
-                     bool has_references);
-/* Bytes of an object by its class, as the runtime counts them. */
-uint64_t heap_record_size_of(heap_record *r, uint64_t address, ClassID class_id);
+bool heap_record_put(heap_record *r, uint64_t address, ClassID class_id, bool has_references);
 
 #endif

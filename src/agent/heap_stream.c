@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "agent/lock.h"
-#include "base/memory.h"
 #include "base/os.h"
 #include "recording/encode.h"
 
@@ -13,73 +12,56 @@ enum { HEAD = RECORDING_CHUNK_HEADER_SIZE };
 bool heap_stream_open(heap_stream *s)
 {
     memset(s, 0, sizeof *s);
-    s->memory = memory_allocate((size_t)HEAP_STREAM_BLOCKS * HEAP_STREAM_BLOCK_SIZE);
-    return s->memory != NULL;
+    return heap_blocks_open(&s->blocks, HEAP_STREAM_BLOCK_SIZE);
 }
 
 void heap_stream_close(heap_stream *s)
 {
-    memory_free(s->memory);
-    s->memory = NULL;
+    heap_blocks_close(&s->blocks);
 }
 
 void heap_stream_abandon(heap_stream *s)
 {
     atomic_store(&s->abandoned, 1);
-    lock_wake(&s->taken, 1);
-}
-
-static uint8_t *block_at(const heap_stream *s, int number)
-{
-    return s->memory + (size_t)(number % HEAP_STREAM_BLOCKS) * HEAP_STREAM_BLOCK_SIZE;
+    lock_wake(&s->blocks.taken, 1);
 }
 
 /* ---- the writer ---- */
 
 /* Waits until a block is free; false: abandoned. */
-static bool wait_for_block(heap_stream *s, int written)
+static bool wait_for_block(heap_stream *s)
 {
-    uint64_t end = os_monotonic_ns() + (uint64_t)HEAP_STREAM_PATIENCE_MS * 1000000;
+    uint64_t end = 0;
 
     while (atomic_load(&s->abandoned) == 0) {
-        int taken = atomic_load(&s->taken);
-        struct timespec limit = {0, 50000000};
-
-        if (written - taken < HEAP_STREAM_BLOCKS)
+        if (heap_blocks_take(&s->blocks, &s->block))
             return true;
-        if (os_monotonic_ns() >= end) {
+        if (end == 0)
+            end = os_monotonic_ns() + (uint64_t)HEAP_STREAM_PATIENCE_MS * 1000000;
+        else if (os_monotonic_ns() >= end)
             atomic_store(&s->abandoned, 1);
-            return false;
-        }
-        lock_wait(&s->taken, taken, &limit);
     }
     return false;
 }
 
 void heap_stream_flush(heap_stream *s)
 {
-    int written = atomic_load_explicit(&s->written, memory_order_relaxed);
-
     if (s->at == NULL)
         return;
-    s->lengths[written % HEAP_STREAM_BLOCKS] = (size_t)(s->at - block_at(s, written));
+    s->lengths[s->block] = (size_t)(s->at - heap_blocks_at(&s->blocks, s->block));
     s->at = NULL;
-    atomic_store_explicit(&s->written, written + 1, memory_order_release);
-    lock_wake(&s->written, 1);
+    heap_blocks_hand_over(&s->blocks, s->block);
 }
 
 uint8_t *heap_stream_new_room(heap_stream *s, unsigned section, uint64_t attempt)
 {
-    int written;
-
     heap_stream_flush(s);
-    written = atomic_load_explicit(&s->written, memory_order_relaxed);
-    if (!wait_for_block(s, written))
+    if (!wait_for_block(s))
         return NULL;
     s->section = section;
     s->attempt = attempt;
-    s->at = block_at(s, written) + HEAD;
-    s->limit = block_at(s, written) + HEAP_STREAM_BLOCK_SIZE - 1;
+    s->at = heap_blocks_at(&s->blocks, s->block) + HEAD;
+    s->limit = heap_blocks_at(&s->blocks, s->block) + HEAP_STREAM_BLOCK_SIZE - 1;
     s->at = heap_stream_put_varint(s->at, section);
     s->at = heap_stream_put_varint(s->at, attempt);
     return s->at;
@@ -88,30 +70,24 @@ uint8_t *heap_stream_new_room(heap_stream *s, unsigned section, uint64_t attempt
 void heap_stream_finish(heap_stream *s)
 {
     heap_stream_flush(s);
-    atomic_store(&s->done, 1);
-    lock_wake(&s->written, 1);
+    heap_blocks_finish(&s->blocks);
 }
 
 /* ---- the reader ---- */
 
 const uint8_t *heap_stream_next(heap_stream *s, size_t *length)
 {
-    int taken = atomic_load_explicit(&s->taken, memory_order_relaxed);
-    struct timespec limit = {0, 20000000};
+    unsigned block;
     buffer chunk;
     size_t payload;
     uint8_t first;
 
-    if (atomic_load_explicit(&s->written, memory_order_acquire) == taken) {
-        if (atomic_load(&s->done) == 0)
-            lock_wait(&s->written, taken, &limit);
-        if (atomic_load_explicit(&s->written, memory_order_acquire) == taken)
-            return NULL;
-    }
-    payload = s->lengths[taken % HEAP_STREAM_BLOCKS] - HEAD;
+    if (!heap_blocks_next(&s->blocks, &block))
+        return NULL;
+    payload = s->lengths[block] - HEAD;
     /* the head in front of the payload that is there; a buffer closes itself with a zero */
-    first = block_at(s, taken)[HEAD];
-    buffer_fix(&chunk, block_at(s, taken), HEAP_STREAM_BLOCK_SIZE);
+    buffer_fix(&chunk, heap_blocks_at(&s->blocks, block), HEAP_STREAM_BLOCK_SIZE);
+    first = chunk.data[HEAD];
     recording_begin_chunk(&chunk, RECORDING_HEAP, 0);
     chunk.data[HEAD] = first;
     chunk.length += payload;
@@ -119,10 +95,4 @@ const uint8_t *heap_stream_next(heap_stream *s, size_t *length)
         return NULL;
     *length = chunk.length;
     return chunk.data;
-}
-
-void heap_stream_release(heap_stream *s)
-{
-    atomic_fetch_add_explicit(&s->taken, 1, memory_order_release);
-    lock_wake(&s->taken, 1);
 }

@@ -1,9 +1,9 @@
 /*
- * heap_stream: the way of a heap snapshot out of the target: a queue of 16 MB between the
- * thread that walks the heap (while the program stands still) and the agent's own thread, which
+ * heap_stream: the way of a heap snapshot out of the target: a queue of up to 16 MB between the
+ * thread that makes records (while the program stands still) and the agent's own thread, which
  * writes them to the session's socket as HEAP chunks. The graph is never kept.
  *
- * Invariant: a block belongs to one side at a time. The walking thread waits for a free block at
+ * Invariant: the writer waits for a free block at
  * most HEAP_STREAM_PATIENCE_MS; then, or when the socket is gone, the snapshot is abandoned and
  * everything that still comes is thrown away at once, so that the program goes on.
  *
@@ -12,27 +12,21 @@
 #ifndef CLARINET_AGENT_HEAP_STREAM_H
 #define CLARINET_AGENT_HEAP_STREAM_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "agent/heap_blocks.h"
 
 enum {
-    HEAP_STREAM_BLOCKS = 64,
     HEAP_STREAM_BLOCK_SIZE = 256 << 10,
     HEAP_STREAM_PATIENCE_MS = 5000,
 };
 
 typedef struct {
-    uint8_t *memory; /* all blocks */
-    size_t lengths[HEAP_STREAM_BLOCKS];
-    atomic_int written; /* blocks handed over so far */
-    atomic_int taken;   /* blocks given back so far */
-    atomic_int done;    /* no further block comes */
+    heap_blocks blocks;
+    size_t lengths[HEAP_BLOCKS];
     atomic_int abandoned;
     /* the writer's */
     uint8_t *at;    /* NULL = no block in hand */
     uint8_t *limit; /* of the block in hand */
+    unsigned block;
     unsigned section;
     uint64_t attempt;
 } heap_stream;
@@ -77,12 +71,6 @@ static inline uint64_t heap_stream_zigzag(int64_t value)
 
 /* The next block as a whole chunk, waiting a moment for it; NULL: none now. */
 const uint8_t *heap_stream_next(heap_stream *s, size_t *length);
-/* Gives that block back. */
-void heap_stream_release(heap_stream *s);
-static inline bool heap_stream_is_over(heap_stream *s)
-{
-    return atomic_load(&s->done) != 0 && atomic_load(&s->written) == atomic_load(&s->taken);
-}
 void heap_stream_abandon(heap_stream *s);
 
 #endif

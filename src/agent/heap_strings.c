@@ -32,22 +32,65 @@ void heap_strings_clear(heap_strings *s)
     s->is_full = false;
 }
 
-/* A word at a time: strings are most of what many heaps hold. */
+static inline uint64_t word_at(const uint8_t *at)
+{
+    uint64_t word;
+
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/* Two words into one. */
+static inline uint64_t mix(uint64_t first, uint64_t second)
+{
+    unsigned __int128 product =
+        (unsigned __int128)(first ^ 0x9e3779b97f4a7c15u) * (second ^ 0xff51afd7ed558ccdu);
+
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Up to 14 bytes, an even number of them. */
+static inline uint64_t hash_rest(uint64_t hash, const uint8_t *at, size_t left)
+{
+    uint64_t rest = 0;
+    uint32_t four;
+    uint16_t two;
+
+    if ((left & 8) != 0) {
+        hash = mix(hash, word_at(at));
+        at += 8;
+    }
+    if ((left & 4) != 0) {
+        memcpy(&four, at, sizeof four);
+        rest = four;
+        at += 4;
+    }
+    if ((left & 2) != 0) {
+        memcpy(&two, at, sizeof two);
+        rest = rest << 16 | two;
+    }
+    return mix(hash, rest);
+}
+
+/* Two rows of words at a time, which do not wait for each other: strings and small arrays are most
+ * of what many heaps hold. */
 static uint64_t hash_of(const uint16_t *text, uint32_t length)
 {
     const uint8_t *at = (const uint8_t *)text;
     size_t left = (size_t)length * 2;
-    uint64_t hash = 0x9e3779b97f4a7c15u ^ length;
-    uint64_t word;
+    uint64_t hash = length;
+    uint64_t other = 0;
 
-    for (; left >= 8; at += 8, left -= 8) {
-        memcpy(&word, at, 8);
-        hash = (hash ^ word) * 0xff51afd7ed558ccdu;
-        hash ^= hash >> 32;
+    for (; left >= 32; at += 32, left -= 32) {
+        hash = mix(hash ^ word_at(at), word_at(at + 8));
+        other = mix(other ^ word_at(at + 16), word_at(at + 24));
     }
-    word = 0;
-    memcpy(&word, at, left);
-    hash = table_hash_u64(hash ^ word);
+    if (left >= 16) {
+        hash = mix(hash ^ word_at(at), word_at(at + 8));
+        at += 16;
+        left -= 16;
+    }
+    hash = mix(hash_rest(hash, at, left), other);
     return hash == 0 ? 1 : hash;
 }
 

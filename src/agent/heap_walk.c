@@ -13,11 +13,17 @@ enum {
     NODES = 18,
     EDGES = 19,
     STATICS = 38,
+    RESTART = 7,     /* of the program */
+    FULL = 60000,    /* bytes: an event of objects is sent when it cannot hold more */
+    NODE_BYTES = 32, /* address, size, class, number of references */
+    AHEAD = 8,       /* objects whose memory is fetched before they are looked at */
     MOST_FUNCTIONS = 8192,
     MOST_SLOTS = 131072,
     NAME_BYTES = 240, /* of a static variable's name */
 };
 #define KEYWORD_HEAP_DUMP UINT64_C(0x100000)
+#define KEYWORD_GC        UINT64_C(0x1)
+#define HAS_REFERENCES    UINT64_C(1) /* beside an object's address */
 
 bool heap_walk_open(heap_walk *w, const clr_info *info, bool strings, bool values)
 {
@@ -25,43 +31,162 @@ bool heap_walk_open(heap_walk *w, const clr_info *info, bool strings, bool value
     w->info = info;
     table_u64_init(&w->functions);
     table_u64_init(&w->slots);
-    return heap_record_open(&w->record, info, strings, values);
+    return heap_relay_open(&w->relay) && heap_record_open(&w->record, info, strings, values);
 }
 
 void heap_walk_close(heap_walk *w)
 {
+    heap_relay_close(&w->relay);
     heap_record_close(&w->record);
     table_u64_free(&w->functions);
     table_u64_free(&w->slots);
 }
 
+/* ---- the thread that collects garbage ---- */
+
 /* The metadata of the runtime's own events has no name: u32 id, u16 0, u64 keywords, … */
-bool heap_walk_wants(uint32_t id, const uint8_t *metadata, uint32_t metadata_length)
+static bool is_of(uint64_t keyword, uint32_t id, const uint8_t *metadata, uint32_t metadata_length)
 {
     reader r = reader_of(metadata, metadata_length);
 
-    if (id != NODES && id != EDGES && id != ROOT_EDGES && id != DEPENDENT_EDGES && id != STATICS)
-        return false;
-    return reader_u32(&r) == id && reader_u16(&r) == 0 &&
-           (reader_u64(&r) & KEYWORD_HEAP_DUMP) != 0 && !reader_failed(&r);
+    return reader_u32(&r) == id && reader_u16(&r) == 0 && (reader_u64(&r) & keyword) != 0 &&
+           !reader_failed(&r);
 }
 
-static void take_nodes(heap_walk *w, reader *r)
+bool heap_walk_wants(uint32_t id, const uint8_t *metadata, uint32_t metadata_length)
 {
-    uint32_t index = reader_u32(r);
-    uint32_t count = reader_u32(r);
+    return (id == NODES || id == EDGES || id == ROOT_EDGES || id == DEPENDENT_EDGES ||
+            id == STATICS) &&
+           is_of(KEYWORD_HEAP_DUMP, id, metadata, metadata_length);
+}
 
+bool heap_walk_ends(uint32_t id, const uint8_t *metadata, uint32_t metadata_length)
+{
+    return id == RESTART && is_of(KEYWORD_GC, id, metadata, metadata_length);
+}
+
+/* The addresses of an event's objects, and whether they have references; the rest is in the objects
+ * themselves. */
+static size_t copy_nodes(uint8_t *slot, reader *r)
+{
+    const uint8_t *nodes;
+    uint32_t count;
+
+    reader_u32(r); /* number of the event in its walk */
+    count = reader_u32(r);
     reader_u16(r);
-    (void)index;
-    w->has_nodes = true;
-    for (uint32_t i = 0; i < count && !reader_failed(r); i++) {
-        uint64_t address = reader_u64(r);
-        uint64_t size = reader_u64(r);
-        uint64_t class_id = reader_u64(r);
-        uint64_t edges = reader_u64(r);
+    if (count > HEAP_RELAY_SIZE / sizeof(uint64_t))
+        count = HEAP_RELAY_SIZE / sizeof(uint64_t);
+    nodes = reader_bytes(r, (size_t)count * NODE_BYTES);
+    if (nodes == NULL)
+        return 0;
+    for (uint32_t i = 0; i < count; i++, nodes += NODE_BYTES) {
+        uint64_t address, references;
 
-        if (reader_failed(r) ||
-            !heap_record_put(&w->record, address, size, (ClassID)class_id, edges != 0))
+        memcpy(&address, nodes, sizeof address);
+        memcpy(&references, nodes + NODE_BYTES - sizeof references, sizeof references);
+        address |= references != 0 ? HAS_REFERENCES : 0;
+        memcpy(slot + (size_t)i * sizeof address, &address, sizeof address);
+    }
+    return (size_t)count * sizeof(uint64_t);
+}
+
+/* Whether a walk begins with the event: the first one, or one of its begin after objects. */
+static bool is_first(const heap_walk *w, uint32_t id, reader r)
+{
+    if (!w->is_walking)
+        return true;
+    return w->saw_nodes && (id == STATICS || (id == NODES && reader_u32(&r) == 0));
+}
+
+static void hand_over(heap_walk *w, uint32_t id, const uint8_t *data, uint32_t length)
+{
+    reader r = reader_of(data, length);
+    heap_relay_head head = {.id = id, .length = length, .begins = is_first(w, id, r)};
+    unsigned block;
+    uint8_t *slot = heap_relay_room(&w->relay, &block);
+
+    w->is_walking = true;
+    w->saw_nodes = id == NODES || (w->saw_nodes && !head.begins);
+    w->event_count++;
+    if (id == NODES)
+        head.length = copy_nodes(slot, &r);
+    else if (length <= HEAP_RELAY_SIZE)
+        memcpy(slot, data, length);
+    else
+        head.length = 0;
+    heap_relay_hand_over(&w->relay, block, head);
+    /* the last one, most likely; heap_walk_let_go comes in any case */
+    if (id == NODES && length < FULL)
+        heap_blocks_drain(&w->relay.blocks);
+}
+
+void heap_walk_take(heap_walk *w, uint32_t id, const uint8_t *data, uint32_t length)
+{
+    if (id == EDGES)
+        return;
+    lock_take(&w->guard);
+    if (w->is_walking || w->is_open)
+        hand_over(w, id, data, length);
+    lock_give(&w->guard);
+}
+
+void heap_walk_let_go(heap_walk *w)
+{
+    if (!atomic_load(&w->is_walking))
+        return;
+    lock_take(&w->guard);
+    if (w->is_walking)
+        heap_blocks_drain(&w->relay.blocks);
+    w->is_walking = false;
+    lock_give(&w->guard);
+}
+
+/* ---- the agent's own thread ---- */
+
+void heap_walk_set_open(heap_walk *w, bool is_open)
+{
+    lock_take(&w->guard);
+    w->is_open = is_open;
+    lock_give(&w->guard);
+}
+
+bool heap_walk_is_walking(heap_walk *w, uint64_t *event_count)
+{
+    bool is_walking;
+
+    lock_take(&w->guard);
+    is_walking = w->is_walking;
+    *event_count = w->event_count;
+    lock_give(&w->guard);
+    return is_walking;
+}
+
+void heap_walk_finish(heap_walk *w)
+{
+    lock_take(&w->guard);
+    w->is_open = w->is_walking = false;
+    heap_blocks_finish(&w->relay.blocks);
+    lock_give(&w->guard);
+}
+
+/* ---- the thread that writes records ---- */
+
+static void take_nodes(heap_walk *w, const uint8_t *slot, size_t length)
+{
+    const uint64_t *nodes = (const uint64_t *)(const void *)slot;
+    size_t count = length / sizeof *nodes;
+
+    w->has_nodes = true;
+    for (size_t i = 0; i < count && atomic_load(&w->record.stream.abandoned) == 0; i++) {
+        uint64_t address = nodes[i] & ~HAS_REFERENCES;
+        ClassID class_id = *(const uintptr_t *)address & ~(uintptr_t)7;
+
+        if (i + AHEAD < count) {
+            __builtin_prefetch((const void *)nodes[i + AHEAD]);
+            __builtin_prefetch((const void *)(nodes[i + AHEAD] + 64));
+        }
+        if (!heap_record_put(&w->record, address, class_id, (nodes[i] & HAS_REFERENCES) != 0))
             return;
     }
 }
@@ -178,26 +303,32 @@ static void begin_attempt(heap_walk *w)
     w->first_ns = os_monotonic_ns();
 }
 
-void heap_walk_take(heap_walk *w, uint32_t id, const uint8_t *data, uint32_t length)
+static void take_event(heap_walk *w, const heap_relay_head *head, const uint8_t *slot)
 {
-    reader r = reader_of(data, length);
-    reader head = r;
+    reader r = reader_of(slot, head->length);
 
-    if (id == EDGES || !atomic_load(&w->is_open) || atomic_load(&w->record.stream.abandoned) != 0)
-        return;
-    lock_take(&w->guard);
-    if (w->record.attempt == 0 || (id == STATICS && w->has_nodes) ||
-        (id == NODES && w->has_nodes && reader_u32(&head) == 0))
+    if (head->begins)
         begin_attempt(w);
-    w->event_count++;
-    if (id == NODES)
-        take_nodes(w, &r);
-    else if (id == ROOT_EDGES)
+    if (head->id == NODES)
+        take_nodes(w, slot, head->length);
+    else if (head->id == ROOT_EDGES)
         take_roots(w, &r);
-    else if (id == DEPENDENT_EDGES)
+    else if (head->id == DEPENDENT_EDGES)
         take_dependents(w, &r);
     else
         take_statics(w, &r);
     w->last_ns = os_monotonic_ns();
-    lock_give(&w->guard);
+}
+
+void heap_walk_run(heap_walk *w)
+{
+    heap_relay_head head;
+    const uint8_t *slot;
+
+    while ((slot = heap_relay_next(&w->relay, &head)) != NULL) {
+        if (atomic_load(&w->record.stream.abandoned) == 0)
+            take_event(w, &head, slot);
+        heap_blocks_release(&w->relay.blocks);
+    }
+    heap_stream_finish(&w->record.stream);
 }

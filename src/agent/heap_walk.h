@@ -1,19 +1,22 @@
 /*
  * heap_walk: from the runtime's heap-dump events to the records of a heap snapshot
- * (docs/recording.md). Every object that an event names is asked for its references, which the
- * runtime answers inside the event.
+ * (docs/recording.md). The thread that collects garbage only copies what an event says (heap_relay)
+ * and walks on; a thread of ours reads the objects and writes their records meanwhile, on another
+ * processor. Before the program runs again, the first waits for the second.
  *
  * One dump may hold several walks (another collection ran while it was armed): each one is whole,
  * the last one counts, and its records have a higher attempt number.
  *
- * Thread rules: heap_walk_take on whatever thread collects garbage, while the program stands still:
- * it waits for nothing but a free block of the stream. Everything else on the agent's own thread
- * while no dump is under way.
+ * Thread rules: heap_walk_take and heap_walk_let_go on whatever thread collects garbage, while the
+ * program stands still. heap_walk_run on a thread of its own that is none of the runtime's, and
+ * what is marked so belongs to it. Everything else on the agent's own thread while no dump is under
+ * way.
  */
 #ifndef CLARINET_AGENT_HEAP_WALK_H
 #define CLARINET_AGENT_HEAP_WALK_H
 
 #include "agent/heap_record.h"
+#include "agent/heap_relay.h"
 #include "agent/lock.h"
 #include "base/reader.h"
 #include "base/table.h"
@@ -21,16 +24,20 @@
 
 typedef struct {
     const clr_info *info;
-    heap_record record;
+    heap_relay relay;
     lock_word guard;
-    atomic_bool is_open; /* events are taken */
+    /* guarded */
+    bool is_open;           /* a walk that begins is taken */
+    atomic_bool is_walking; /* one is under way, and taken */
+    uint64_t event_count;   /* of all walks */
+    bool saw_nodes;         /* in that walk */
+    /* of the thread that writes records, while it runs */
+    heap_record record;
     table_u64 functions; /* that stack roots name */
     table_u64 slots;     /* addresses of static variables, to the slot of their root */
-    /* the walk under way */
     bool has_nodes;
     uint64_t roots;
-    uint64_t first_ns, last_ns; /* of its events */
-    uint64_t event_count;       /* of all attempts */
+    uint64_t first_ns, last_ns; /* of the walk's events */
 } heap_walk;
 
 /* `strings`, `values`: as heap_record_open has them. */
@@ -39,5 +46,20 @@ void heap_walk_close(heap_walk *w);
 /* Whether the event is one of a heap dump. */
 bool heap_walk_wants(uint32_t id, const uint8_t *metadata, uint32_t metadata_length);
 void heap_walk_take(heap_walk *w, uint32_t id, const uint8_t *data, uint32_t length);
+/* Whether the event says that the program is about to run again; it comes with the keyword of
+ * collections. */
+bool heap_walk_ends(uint32_t id, const uint8_t *metadata, uint32_t metadata_length);
+/* Before the program runs again: until no object is read any more. */
+void heap_walk_let_go(heap_walk *w);
+
+/* Makes records until heap_walk_finish, then ends the stream. */
+void heap_walk_run(heap_walk *w);
+
+/* Whether walks that begin are taken. One that is under way is taken to its end. */
+void heap_walk_set_open(heap_walk *w, bool is_open);
+/* Whether one is under way; *event_count tells whether it goes on. */
+bool heap_walk_is_walking(heap_walk *w, uint64_t *event_count);
+/* No event comes any more. */
+void heap_walk_finish(heap_walk *w);
 
 #endif

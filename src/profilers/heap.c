@@ -9,8 +9,8 @@
  * the record END says how it went.
  *
  * Thread rules: a thread of its own starts and stops the event session (which makes a managed
- * thread of its caller); the agent's own thread writes to the socket meanwhile and serves nobody
- * else.
+ * thread of its caller), a second one makes the records; the agent's own thread writes to the
+ * socket meanwhile and serves nobody else.
  */
 #include <errno.h>
 #include <poll.h>
@@ -38,12 +38,11 @@ enum {
     TABLE_FIELDS,
     TABLE_VALUES,
     TABLE_AWAITS,
-    QUIET_MS = 50,       /* without an event: a second walk is over */
-    LONGEST_QUIET = 100, /* times QUIET_MS */
-    EVENT_LEVEL = 5,
+    QUIET_MS = 5,
+    LONGEST_QUIET = 200, /* times QUIET_MS without an event: a walk does not go on */
+    EVENT_LEVEL = 4,
 };
-/* Heap dump and the collection that brings it. Not the GC keyword: its events would come to other
- * engines a second time. */
+/* Heap dump and the collection that brings it. */
 #define KEYWORDS UINT64_C(0x900000)
 
 typedef struct {
@@ -53,6 +52,7 @@ typedef struct {
     bool strings, values;
     bool quick, may_collect;
     bool collected; /* for a quick one, to be sure */
+    uint64_t keywords;
     HRESULT result;
     uint64_t session_ns; /* how long the runtime took to make the session, and the dump in it */
 } heap;
@@ -90,26 +90,21 @@ static const char *const LOSSES[] = {
 /* Another walk may still be under way on another thread: let it end. */
 static void wait_until_quiet(heap *h)
 {
-    uint64_t before;
+    uint64_t before = 0, count;
 
-    if (h->walk.record.attempt < 2)
-        return;
-    for (int i = 0; i < LONGEST_QUIET; i++) {
-        before = h->walk.event_count;
+    for (int quiet = 0; quiet < LONGEST_QUIET && heap_walk_is_walking(&h->walk, &count); quiet++) {
+        if (count != before)
+            quiet = 0;
+        before = count;
         os_sleep_ms(QUIET_MS);
-        lock_take(&h->walk.guard);
-        if (before == h->walk.event_count)
-            i = LONGEST_QUIET;
-        lock_give(&h->walk.guard);
     }
 }
 
 static bool take_object(void *context, uint64_t object, ClassID class_id)
 {
     heap *h = context;
-    heap_record *r = &h->walk.record;
 
-    return heap_record_put(r, object, heap_record_size_of(r, object, class_id), class_id, true);
+    return heap_record_put(&h->walk.record, object, class_id, true);
 }
 
 static void run_quick(heap *h)
@@ -128,7 +123,7 @@ static void *run_session(void *context)
 {
     heap *h = context;
     clr_eventpipe_source source = {
-        .name = "Microsoft-Windows-DotNETRuntime", .keywords = KEYWORDS, .level = EVENT_LEVEL};
+        .name = "Microsoft-Windows-DotNETRuntime", .keywords = h->keywords, .level = EVENT_LEVEL};
     EVENTPIPE_SESSION session;
     uint64_t start;
 
@@ -138,18 +133,23 @@ static void *run_session(void *context)
     }
     events_let_settle(h->agent);
     start = os_monotonic_ns();
-    atomic_store(&h->walk.is_open, true);
+    heap_walk_set_open(&h->walk, true);
     h->result = clr_eventpipe_start(&h->agent->info, &source, 1, &session);
     h->session_ns = os_monotonic_ns() - start;
+    heap_walk_set_open(&h->walk, false);
     if (h->result == S_OK) {
         wait_until_quiet(h);
-        atomic_store(&h->walk.is_open, false);
         clr_eventpipe_stop(&h->agent->info, session);
     }
-    atomic_store(&h->walk.is_open, false);
-    lock_take(&h->walk.guard);
-    heap_stream_finish(&h->walk.record.stream);
-    lock_give(&h->walk.guard);
+    heap_walk_finish(&h->walk);
+    return NULL;
+}
+
+static void *run_records(void *context)
+{
+    heap *h = context;
+
+    heap_walk_run(&h->walk);
     return NULL;
 }
 
@@ -196,7 +196,7 @@ static void pump(heap *h, client *c)
 {
     heap_stream *s = &h->walk.record.stream;
 
-    while (!heap_stream_is_over(s)) {
+    while (!heap_blocks_is_over(&s->blocks)) {
         size_t length;
         const uint8_t *chunk = heap_stream_next(s, &length);
 
@@ -207,7 +207,7 @@ static void pump(heap *h, client *c)
             /* half a chunk may be out: nothing sensible can follow it */
             shutdown(c->descriptor, SHUT_RDWR);
         }
-        heap_stream_release(s);
+        heap_blocks_release(&s->blocks);
     }
 }
 
@@ -339,36 +339,60 @@ static const char *trouble_of(heap *h, char *text)
     return "";
 }
 
-static bool run_aside(heap *h, pthread_t *thread)
+static bool run_aside(heap *h, void *(*work)(void *), pthread_t *thread)
 {
     sigset_t all, before;
     bool started;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    started = pthread_create(thread, NULL, run_session, h) == 0;
+    started = pthread_create(thread, NULL, work, h) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return started;
+}
+
+/* The end of a walk is told with the events of collections. Where another engine listens to them,
+ * they come to all of us; asked for here too they would come to it twice. */
+static uint64_t choose_keywords(const agent *a)
+{
+    bool is_told = a->pipe.is_running && a->pipe.levels[EVENTS_RUNTIME] >= EVENT_LEVEL &&
+                   (a->pipe.keywords[EVENTS_RUNTIME] & EVENTS_KEYWORD_GC) != 0;
+
+    return KEYWORDS | (is_told ? 0 : EVENTS_KEYWORD_GC);
+}
+
+/* Until the snapshot is out, or given up. */
+static void run(heap *h, client *c)
+{
+    pthread_t session, records;
+
+    if (!h->quick && !run_aside(h, run_records, &records))
+        return;
+    if (run_aside(h, run_session, &session)) {
+        pump(h, c);
+        pthread_join(session, NULL);
+    } else {
+        heap_walk_finish(&h->walk);
+    }
+    if (!h->quick)
+        pthread_join(records, NULL);
 }
 
 static void take_snapshot(agent *a, heap *h, client *c)
 {
     char text[CLR_HRESULT_TEXT];
     const char *trouble;
-    pthread_t thread;
 
     h->agent = a;
     h->result = E_FAIL;
     h->session_ns = 0;
     h->collected = false;
+    h->keywords = choose_keywords(a);
     if (!heap_walk_open(&h->walk, &a->info, h->strings, h->values)) {
         put_end(c, h, "the agent has no memory left");
         return;
     }
-    if (run_aside(h, &thread)) {
-        pump(h, c);
-        pthread_join(thread, NULL);
-    }
+    run(h, c);
     trouble = trouble_of(h, text);
     agent_lose(a, SELF, LOSS_REFERENCES, h->walk.record.bad_references);
     if (trouble[0] != '\0')
@@ -447,6 +471,8 @@ static bool on_raw_event(agent *a, uint32_t id, const uint8_t *metadata, uint32_
 {
     heap *h = a->engines[SELF].state;
 
+    if (h != NULL && heap_walk_ends(id, metadata, metadata_length))
+        heap_walk_let_go(&h->walk);
     if (h == NULL || !heap_walk_wants(id, metadata, metadata_length))
         return false;
     heap_walk_take(&h->walk, id, data, length);
