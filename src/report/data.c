@@ -212,6 +212,8 @@ static int put_process(const model *m, const model_process *p, const report_opti
         code = put_tables(m, p, &tree, options, &s, j, e);
         if (code == 0)
             code = put_heap(m, p, options->snapshot, j, e);
+        if (code == 0 && (options->profiler == NULL || text_equal(options->profiler, "threads")))
+            code = data_put_waits(m, p, &tree, j, e);
         data_put_strings(&s, j);
         json_end_object(j);
     }

@@ -29,6 +29,9 @@ int data_put_table(const model *m, const model_process *p, const model_table *ta
                    const calltree *tree, const report_options *options, data_strings *s, json *j,
                    error *e);
 
+/* "waits": the last look at the threads; nothing when there is none. */
+int data_put_waits(const model *m, const model_process *p, const calltree *tree, json *j, error *e);
+
 /* "sources": […]: text around the lines where most of the profile is. */
 int data_put_sources(const profile *p, const report_options *options, data_strings *s, json *j,
                      error *e);

@@ -44,6 +44,15 @@ export function hostileReport() {
         });
     });
     process.info.command_line = HOSTILE[2];
+    process.waits = {
+        thread_count: HOSTILE.length,
+        threads: HOSTILE.map((text, i) => ({
+            id: i + 1, managed: 0, name: text, role: text, state: text, stack: i, kind: text,
+            type: text, owner: i + 2, gone: i % 5 === 4, waited: 0,
+        })),
+        edges: HOSTILE.map((_, i) => ({ from: i, to: (i + 1) % HOSTILE.length, inferred: i % 2 === 0 })),
+        cycles: [{ suspected: false, members: HOSTILE.map((_, i) => i) }],
+    };
     const rows = [];
     const exceptions = [];
     HOSTILE.forEach((text, i) => {

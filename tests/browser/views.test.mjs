@@ -67,6 +67,61 @@ describe('views', () => {
             await shot(page, 'lines', { fullPage: true });
         }));
 
+    it('draws who waits for whom, with the deadlock as a ring', async () => {
+        const builder = shopProcess();
+        const at = (method) => builder.stack(['Shop.Program.Main|Shop', `${method}|Shop`]);
+        const thread = (id, name, more) => ({
+            id, managed: id, name, role: 'thread', state: 'waiting for a monitor', stack: 0,
+            kind: 'monitor', type: 'Shop.Stock', owner: 0, gone: false, waited: 2e6, ...more,
+        });
+        const waits = {
+            thread_count: 12,
+            threads: [
+                thread(1, 'in', { owner: 2, stack: at('Shop.Bookings.Receive') }),
+                thread(2, 'out', { owner: 1, type: 'Shop.Ledger', stack: at('Shop.Bookings.Ship') }),
+                ...[3, 4, 5, 6, 7].map((id) =>
+                    thread(id, `order-${id}`, { owner: 1, stack: at('Shop.Orders.Place') }),
+                ),
+                thread(8, '', { owner: 99, gone: true, type: '<img src=x>' }),
+                thread(9, 'idle', { state: 'sleeping', kind: '', type: '' }),
+            ],
+            edges: [
+                { from: 0, to: 1, inferred: false },
+                { from: 1, to: 0, inferred: false },
+                ...[2, 3, 4, 5, 6].map((from) => ({ from, to: 0, inferred: false })),
+                { from: 70, to: 0, inferred: false },
+            ],
+            cycles: [{ suspected: false, members: [0, 1] }],
+        };
+        files.waits = bench.file('waits', report([{ ...builder.build(), waits }]));
+        await on('waits', { hash: '#view=waits' }, async (page) => {
+            assert.match(await text(page, '.view-waits'), /12 threads.*One deadlock/);
+            assert.deepEqual(await page.locator('.wait-box.cycle .who').allTextContents(), [
+                'in (1)',
+                'out (2)',
+            ]);
+            const boxes = await page.locator('.wait-box .who').allTextContents();
+            assert.ok(boxes.includes('5 threads'), String(boxes));
+            assert.ok(boxes.includes('thread 99'), String(boxes));
+            assert.equal(await page.locator('.wait-edge.cycle').count(), 2);
+            assert.equal(await page.locator('.wait-edge').count(), 4);
+            const places = await page.locator('.wait-box rect').evaluateAll((list) =>
+                list.map((r) => r.getBoundingClientRect()).map((r) => [r.left, r.top, r.right, r.bottom]),
+            );
+            for (const a of places)
+                for (const b of places)
+                    assert.ok(
+                        a === b || a[2] <= b[0] || b[2] <= a[0] || a[3] <= b[1] || b[3] <= a[1],
+                        'boxes do not cover each other',
+                    );
+            await page.locator('.wait-box.cycle').nth(1).focus();
+            await page.keyboard.press('Enter');
+            assert.match(await text(page, '.wait-stack'), /out \(2\)[^]*Shop\.Bookings\.Ship/);
+            assert.equal((await rows(page, 'Threads and waits')).length, 9);
+            await shot(page, 'waits', { fullPage: true });
+        });
+    });
+
     it('chooses threads for all views', () =>
         on('shop', { hash: '#view=threads' }, async (page) => {
             await page.click('input[aria-label="Only main (4711)"]');

@@ -35,6 +35,25 @@ export function el(tag, options, ...children) {
     return node;
 }
 
+const SVG_ATTRIBUTES =
+    /^(aria-[a-z]+|role|id|tabindex|class|x|y|x1|y1|x2|y2|rx|width|height|d|viewBox|text-anchor|transform|orient|refX|refY|markerWidth|markerHeight|marker-end)$/;
+
+/** The same for drawings. @param {string} tag @param {Object<string, any>|null} [options]
+ *  @param {...any} children @returns {any} */
+export function svg(tag, options, ...children) {
+    const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
+    for (const [key, value] of Object.entries(options || {})) {
+        if (value === undefined || value === null || value === false) continue;
+        if (key === 'on')
+            for (const [event, f] of Object.entries(value)) node.addEventListener(event, f);
+        else if (key === 'data') Object.assign(node.dataset, value);
+        else if (SVG_ATTRIBUTES.test(key)) node.setAttribute(key, readable(String(value)));
+        else throw new Error(`svg: attribute ${key} is not allowed`);
+    }
+    append(node, children);
+    return node;
+}
+
 /** @param {Node} node @param {any[]} children */
 function append(node, children) {
     for (const child of children) {

@@ -19,6 +19,7 @@ import { MapView } from './view_map.js';
 import { TimeView } from './view_time.js';
 import { OtherView, otherTables } from './view_other.js';
 import { TraceView, hasTrace } from './view_trace.js';
+import { WaitsView } from './view_waits.js';
 import { ChangesView, LinesView, MethodsView, ThreadsView } from './view_tables.js';
 
 /** Views in the order of their tabs; `when` says whether the data has anything for it. */
@@ -52,6 +53,7 @@ const VIEWS = [
         make: ThreadsView,
         when: (a) => a.profile !== null && a.profile.thread !== null,
     },
+    { id: 'waits', title: 'Wait graph', make: WaitsView, when: (a) => a.process.waits !== null },
     {
         id: 'exceptions',
         title: 'Exceptions',
