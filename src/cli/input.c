@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "diagnostics/gcdump.h"
 #include "diagnostics/import.h"
+#include "diagnostics/pprof_file.h"
 
 typedef int importer(const char *path, buffer *out, char *note, size_t note_size, error *e);
 
@@ -34,5 +35,7 @@ int input_load(const char *path, model *m, error *e)
         return load_foreign(path, import_file, m, e);
     if (gcdump_is_file(path))
         return load_foreign(path, gcdump_import_file, m, e);
+    if (pprof_file_is(path))
+        return load_foreign(path, pprof_file_import, m, e);
     return model_load_path(path, 0, m, e);
 }

@@ -185,7 +185,9 @@ static bool is_recording(const char *target)
 {
     struct stat status;
 
-    return (strchr(target, '/') != NULL || text_ends_with(target, ".clarinet")) &&
+    return (strchr(target, '/') != NULL || text_ends_with(target, ".clarinet") ||
+            text_ends_with(target, ".nettrace") || text_ends_with(target, ".gcdump") ||
+            text_ends_with(target, ".pb.gz") || text_ends_with(target, ".pprof")) &&
            stat(target, &status) == 0 && S_ISREG(status.st_mode);
 }
 

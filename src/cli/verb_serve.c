@@ -58,6 +58,7 @@ static int parse_options(int argc, char **argv, request *q, error *e)
                                             {"no-web-ui", no_argument, NULL, 'w'},
                                             {"no-rest-api", no_argument, NULL, 'r'},
                                             {"open", no_argument, NULL, 'o'},
+                                            {"allow-commands", no_argument, NULL, 'c'},
                                             {"watch", required_argument, NULL, 'W'},
                                             {"every", required_argument, NULL, 'e'},
                                             {"for", required_argument, NULL, 'f'},
@@ -70,6 +71,7 @@ static int parse_options(int argc, char **argv, request *q, error *e)
 
     s->web_ui = !is_set("CLARINET_NO_WEB_UI");
     s->rest_api = !is_set("CLARINET_NO_REST_API");
+    s->commands = is_set("CLARINET_ALLOW_COMMANDS");
     opterr = 0;
     optind = 1;
     while ((option = getopt_long(argc, argv, "+p:", OPTIONS, NULL)) != -1) {
@@ -107,6 +109,9 @@ static int parse_options(int argc, char **argv, request *q, error *e)
             break;
         case 'o':
             q->opens = true;
+            break;
+        case 'c':
+            s->commands = true;
             break;
         case 'W':
             s->watch.name = optarg;

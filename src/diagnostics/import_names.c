@@ -24,7 +24,7 @@ enum {
     ID_SHIFT = 1,
 };
 
-static size_t begin_record(import_chunks *c, recording_kind kind)
+size_t import_begin_record(import_chunks *c, recording_kind kind)
 {
     if (c->is_open && recording_chunk_length(&c->out, c->chunk) > CHUNK) {
         recording_end_chunk(&c->out, c->chunk);
@@ -36,7 +36,7 @@ static size_t begin_record(import_chunks *c, recording_kind kind)
     return c->chunk;
 }
 
-static void write_chunks(import_names *n, import_chunks *c, buffer *out)
+void import_write_chunks(import_names *n, import_chunks *c, buffer *out)
 {
     if (c->is_open)
         recording_end_chunk(&c->out, c->chunk);
@@ -72,7 +72,7 @@ uint32_t import_string(import_names *n, const char *text, size_t length)
     }
     if (*id == 0) {
         *id = n->string_ids.count;
-        begin_record(&n->strings, RECORDING_STRING);
+        import_begin_record(&n->strings, RECORDING_STRING);
         recording_put_string(&n->strings.out, *id, text, length);
     }
     return (uint32_t)*id;
@@ -141,7 +141,7 @@ void import_take_module(import_names *n, reader payload)
     n->failed = !table_u64_put(&n->module_names, key, module.name) || n->failed;
     if (n->text.length == 0)
         module.kind = RECORDING_MODULE_NO_FILE;
-    begin_record(&n->modules, RECORDING_MODULE);
+    import_begin_record(&n->modules, RECORDING_MODULE);
     recording_put_module(&n->modules.out, &module);
 }
 
@@ -262,7 +262,7 @@ uint32_t import_take_method(import_names *n, reader payload)
             method.flags |= RECORDING_METHOD_DYNAMIC;
         else if ((flags & FLAG_COMPILED) == 0)
             method.flags |= RECORDING_METHOD_PRECOMPILED;
-        begin_record(&n->methods, RECORDING_METHOD);
+        import_begin_record(&n->methods, RECORDING_METHOD);
         recording_put_method(&n->methods.out, &method);
     }
     add_code(n, start, size, (uint32_t)method.id);
@@ -316,7 +316,7 @@ uint32_t import_stack(import_names *n, const uint8_t *stack, size_t count, size_
         }
         if (*id == 0) {
             *id = ++n->stack_count;
-            begin_record(&n->stacks, RECORDING_STACK);
+            import_begin_record(&n->stacks, RECORDING_STACK);
             recording_put_stack(&n->stacks.out, *id, node, frame);
             buffer_append_u32(&n->nodes, node);
             buffer_append_u32(&n->nodes, frame);
@@ -388,25 +388,25 @@ static void write_frames(import_names *n, uint32_t unknown, buffer *out)
         const import_code *code = code_at(n, n->addresses[i]);
         uint64_t place = code == NULL ? 0 : n->addresses[i] - code->start;
 
-        begin_record(&frames, RECORDING_FRAME);
+        import_begin_record(&frames, RECORDING_FRAME);
         if (code != NULL) /* what was called lies before where it goes on */
             recording_put_frame(&frames.out, i + 1, RECORDING_FRAME_MANAGED, code->method,
                                 il_at(n, code, place == 0 ? 0 : place - 1));
         else
             recording_put_frame(&frames.out, i + 1, RECORDING_FRAME_SYNTHETIC, unknown, 0);
     }
-    write_chunks(n, &frames, out);
+    import_write_chunks(n, &frames, out);
 }
 
 void import_write_names(import_names *n, buffer *out)
 {
     uint32_t unknown = import_string(n, "(unknown)", strlen("(unknown)"));
 
-    write_chunks(n, &n->strings, out);
-    write_chunks(n, &n->modules, out);
-    write_chunks(n, &n->methods, out);
+    import_write_chunks(n, &n->strings, out);
+    import_write_chunks(n, &n->modules, out);
+    import_write_chunks(n, &n->methods, out);
     write_frames(n, unknown, out);
-    write_chunks(n, &n->stacks, out);
+    import_write_chunks(n, &n->stacks, out);
 }
 
 void import_free_names(import_names *n)

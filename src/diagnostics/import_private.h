@@ -185,6 +185,9 @@ void import_put_row(event_import *i, import_table table, const uint64_t *cells);
 /* Text of an event, UTF-16 up to its zero, as UTF-8 into *out, which is emptied first. */
 void import_read_text(reader *r, buffer *out);
 uint32_t import_string(import_names *n, const char *text, size_t length);
+/* Room for one more record in chunks of this kind; all of them into *out at the end. */
+size_t import_begin_record(import_chunks *c, recording_kind kind);
+void import_write_chunks(import_names *n, import_chunks *c, buffer *out);
 /* Payloads of ModuleLoad and MethodLoadVerbose, and what the runtime tells of them at its end. */
 void import_take_module(import_names *n, reader payload);
 /* The second answers with our id of the method. */

@@ -104,7 +104,8 @@ static void get_openapi(exchange *x)
 
 static void get_version(exchange *x)
 {
-    answer_json(x, 200, json_pack("{s:s}", "version", CLARINET_VERSION));
+    answer_json(x, 200,
+                json_pack("{s:s, s:b}", "version", CLARINET_VERSION, "commands", x->a->commands));
 }
 
 static void get_processes(exchange *x)
@@ -139,6 +140,36 @@ static void get_sessions(exchange *x)
 
 /* ---- one session ---------------------------------------------------------------------------- */
 
+/* What came of beginning a session. */
+static void answer_started(exchange *x, int code, const char *id, const error *e)
+{
+    if (code == ERROR_LIMIT) {
+        reply_error(x->out, 429, e->message, e->advice);
+    } else if (code != 0) {
+        fail(x, e);
+    } else {
+        answer_session(x, 201, id);
+        snprintf(x->out->location, sizeof x->out->location, "/api/sessions/%s", id);
+    }
+}
+
+static void start_command(exchange *x, session_request *request)
+{
+    char id[SESSIONS_ID];
+    error e;
+    int code;
+
+    error_clear(&e);
+    if (!x->a->commands) {
+        reply_error(x->out, 403, "this server starts no programs",
+                    "begin it with --allow-commands, or attach to a process");
+        return;
+    }
+    code = sessions_start_command(x->a->kept, request->command, request->selection,
+                                  request->duration_ns, request->tags, id, &e);
+    answer_started(x, code, id, &e);
+}
+
 static void post_session(exchange *x)
 {
     session_request request;
@@ -157,6 +188,11 @@ static void post_session(exchange *x)
         fail(x, &e);
         return;
     }
+    if (request.command != NULL) {
+        start_command(x, &request);
+        request_free(&request);
+        return;
+    }
     code = diagnostics_find_process_id(request.process_id, &process, &e);
     if (code != 0) {
         reply_error(x->out, 404, e.message, e.advice);
@@ -166,14 +202,7 @@ static void post_session(exchange *x)
     } else {
         code = sessions_start(x->a->kept, &process, request.selection, request.duration_ns,
                               request.tags, id, &e);
-        if (code == ERROR_LIMIT)
-            reply_error(x->out, 429, e.message, e.advice);
-        else if (code != 0)
-            fail(x, &e);
-        else
-            answer_session(x, 201, id);
-        if (code == 0)
-            snprintf(x->out->location, sizeof x->out->location, "/api/sessions/%s", id);
+        answer_started(x, code, id, &e);
     }
     request_free(&request);
 }

@@ -18,6 +18,7 @@ typedef struct {
     const char *hosts;  /* names that the Host header may have, with commas; NULL = any */
     bool web_ui;
     bool rest_api; /* for others than the page */
+    bool commands; /* sessions may start a program */
 } api;
 
 /* Reads the rest of the request, answers; false when the connection is to be closed. */

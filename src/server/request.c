@@ -9,7 +9,14 @@
 #include "base/text.h"
 #include "session/low_cost.h"
 
-enum { STANDARD_SECONDS = 10, LONGEST_SECONDS = 86400, MAX_TAGS = 20, MAX_TAG = 64 };
+enum {
+    STANDARD_SECONDS = 10,
+    LONGEST_SECONDS = 86400,
+    MAX_TAGS = 20,
+    MAX_TAG = 64,
+    MAX_WORDS = 256,
+    MAX_WORD = 4096
+};
 
 static int wrong(error *e, const char *message, const char *advice)
 {
@@ -169,16 +176,37 @@ json_t *request_tags(json_t *value, error *e)
     return json_incref(value);
 }
 
-static int take(session_request *q, json_t *root, error *e)
+static int take_command(session_request *q, json_t *command, error *e)
 {
-    json_t *process = json_object_get(root, "processId");
-    json_t *profilers = json_object_get(root, "profilers");
-    const char *guid = json_string_value(json_object_get(root, "profilerGuid"));
-    uint64_t number = 0;
+    static const char ADVICE[] = "as in [\"dotnet\", \"Shop.dll\"]";
     size_t index;
     json_t *item;
-    int code = 0;
 
+    if (!json_is_array(command) || json_array_size(command) == 0 ||
+        json_array_size(command) > MAX_WORDS)
+        return wrong(e, "command is not an array of 1 to 256 texts", ADVICE);
+    json_array_foreach(command, index, item)
+    {
+        if (!json_is_string(item) || json_string_length(item) > MAX_WORD ||
+            strlen(json_string_value(item)) != json_string_length(item) ||
+            (index == 0 && json_string_length(item) == 0))
+            return wrong(e, "a word of the command is not a text of up to 4,096 bytes", ADVICE);
+    }
+    q->command = json_incref(command);
+    return 0;
+}
+
+/* The target: a process, or a command. */
+static int take_target(session_request *q, json_t *root, error *e)
+{
+    json_t *process = json_object_get(root, "processId");
+    json_t *command = json_object_get(root, "command");
+    uint64_t number = 0;
+
+    if (command != NULL && !json_is_null(command))
+        return process == NULL || json_is_null(process)
+                   ? take_command(q, command, e)
+                   : wrong(e, "there is a processId and a command", "name one of them");
     if (json_is_integer(process) && json_integer_value(process) > 0)
         number = (uint64_t)json_integer_value(process);
     else if (!json_is_string(process) || !text_to_u64(json_string_value(process), &number))
@@ -186,6 +214,19 @@ static int take(session_request *q, json_t *root, error *e)
     if (number == 0 || number > INT32_MAX)
         return wrong(e, "processId is missing or no PID", "GET /api/processes lists them");
     q->process_id = (int)number;
+    return 0;
+}
+
+static int take(session_request *q, json_t *root, error *e)
+{
+    json_t *profilers = json_object_get(root, "profilers");
+    const char *guid = json_string_value(json_object_get(root, "profilerGuid"));
+    size_t index;
+    json_t *item;
+    int code = take_target(q, root, e);
+
+    if (code != 0)
+        return code;
     if (guid != NULL)
         code = take_guid(q, root, guid, e);
     else if (profilers != NULL && !json_is_null(profilers) && !json_is_array(profilers))
@@ -196,7 +237,7 @@ static int take(session_request *q, json_t *root, error *e)
         code = take_duration(q, json_object_get(root, "duration"), e);
     if (code == 0 && q->selection->count == 0) { /* nothing chosen: a checkup */
         code = session_select_low_cost(q->selection, NULL, e);
-        if (code == 0)
+        if (code == 0 && q->command == NULL)
             code = session_pace_low_cost(q->selection, q->process_id, q->duration_ns, e);
     }
     if (code == 0) {
@@ -236,5 +277,6 @@ void request_free(session_request *request)
 {
     memory_free(request->selection);
     json_decref(request->tags);
+    json_decref(request->command);
     memset(request, 0, sizeof *request);
 }

@@ -1,6 +1,6 @@
 /*
  * request: what somebody asks for with POST /api/sessions, checked against the catalogue. Both
- * forms are understood: {processId, profilers: [{name, parameters}], duration, tags} and
+ * forms are understood: {processId or command, profilers: [{name, parameters}], duration, tags} and
  * {profilerGuid, processId, parameters: [{key, value}]}. Foreign bytes. No state.
  */
 #ifndef CLARINET_SERVER_REQUEST_H
@@ -13,6 +13,7 @@
 
 typedef struct {
     int process_id;
+    json_t *command; /* an array of texts, instead of a process; NULL = none */
     uint64_t duration_ns;
     catalogue_selection *selection;
     json_t *tags;

@@ -172,6 +172,7 @@ int server_open(const server_options *options, server **out, error *e)
     s->api.folder = options->folder;
     s->api.web_ui = options->web_ui;
     s->api.rest_api = options->rest_api;
+    s->api.commands = options->commands;
     s->api.here = machine_open();
     s->ending = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     code = s->api.here == NULL || s->ending < 0

@@ -26,6 +26,7 @@ typedef struct {
     const char *program; /* this program, for reports */
     bool web_ui;         /* pages */
     bool rest_api;       /* for others than the page */
+    bool commands;       /* sessions may start a program */
     uint64_t keep_bytes; /* of all sessions; 0 = no limit */
     uint64_t keep_ns;    /* age of a session; 0 = no limit */
     int stop;            /* readable = end */

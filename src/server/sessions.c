@@ -15,6 +15,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "server/child.h"
+#include "server/command.h"
 #include "server/sessions_private.h"
 #include "session/session.h"
 
@@ -95,6 +96,7 @@ void sessions_free_one(kept_session *x)
     if (x->has_process)
         diagnostics_process_free(&x->process);
     memory_free(x->selection);
+    json_decref(x->command);
     json_decref(x->profilers);
     json_decref(x->tags);
     json_decref(x->counts);
@@ -159,12 +161,9 @@ static void finish(sessions *s, kept_session *x, session_status status, const er
     pthread_mutex_unlock(&s->lock);
 }
 
-static void *run(void *context)
+/* Attaches, or starts the command. */
+static int record(sessions *s, kept_session *x, const char *file, session_result *result, error *e)
 {
-    kept_session *x = context;
-    sessions *s = x->owner;
-    char file[SESSIONS_PATH];
-    session_result result;
     session_options options = {
         .selection = x->selection,
         .library = s->library,
@@ -175,12 +174,35 @@ static void *run(void *context)
         .progress = on_progress,
         .context = x,
     };
+    command_options command = {
+        .program = s->program,
+        .words = x->command,
+        .selection = x->selection,
+        .file = file,
+        .duration_ns = x->duration_ns,
+        .stop = x->stop,
+        .progress = on_progress,
+        .context = x,
+    };
+
+    if (x->command == NULL)
+        return session_record_process(&options, &x->process, result, e);
+    memset(result, 0, sizeof *result);
+    return command_record(&command, &result->total, e);
+}
+
+static void *run(void *context)
+{
+    kept_session *x = context;
+    sessions *s = x->owner;
+    char file[SESSIONS_PATH];
+    session_result result;
     bool cancelled;
     error e;
 
     error_clear(&e);
     sessions_path(s, x->id, "recording.clarinet", file);
-    if (session_record_process(&options, &x->process, &result, &e) != 0) {
+    if (record(s, x, file, &result, &e) != 0) {
         finish(s, x, x->cancelled ? SESSION_CANCELLED : SESSION_FAILED, &e);
         return NULL;
     }
@@ -251,30 +273,24 @@ static kept_session *make(sessions *s, error *e)
     return x;
 }
 
-int sessions_start(sessions *s, diagnostics_process *process, catalogue_selection *selection,
-                   uint64_t duration_ns, json_t *tags, char id[SESSIONS_ID], error *e)
+static bool is_full(sessions *s, error *e)
 {
-    kept_session *x;
     size_t running;
 
     pthread_mutex_lock(&s->lock);
     running = s->running;
     pthread_mutex_unlock(&s->lock);
-    if (running >= MAX_RUNNING) {
-        diagnostics_process_free(process);
-        error_set(e, ERROR_LIMIT, "%d sessions run already", MAX_RUNNING);
-        return error_advise(e, "wait for one to end, or stop one");
-    }
-    x = make(s, e);
-    if (x == NULL) {
-        diagnostics_process_free(process);
-        return e->code;
-    }
-    x->process = *process;
-    x->has_process = true;
-    x->process_id = process->process_id;
-    x->name = memory_copy_text(process->name);
-    x->runtime = memory_copy_text(process->runtime_version);
+    if (running < MAX_RUNNING)
+        return false;
+    error_set(e, ERROR_LIMIT, "%d sessions run already", MAX_RUNNING);
+    error_advise(e, "wait for one to end, or stop one");
+    return true;
+}
+
+/* The rest of a new session, whose target is there already; frees it when it cannot begin. */
+static int start(sessions *s, kept_session *x, catalogue_selection *selection, uint64_t duration_ns,
+                 json_t *tags, char id[SESSIONS_ID], error *e)
+{
     x->duration_ns = duration_ns;
     x->selection = memory_allocate(sizeof *selection);
     x->profilers = sessions_describe_selection(selection);
@@ -292,6 +308,42 @@ int sessions_start(sessions *s, diagnostics_process *process, catalogue_selectio
     pthread_mutex_unlock(&s->lock);
     sessions_save(s, x);
     return start_thread(s, x, e);
+}
+
+int sessions_start(sessions *s, diagnostics_process *process, catalogue_selection *selection,
+                   uint64_t duration_ns, json_t *tags, char id[SESSIONS_ID], error *e)
+{
+    kept_session *x = is_full(s, e) ? NULL : make(s, e);
+
+    if (x == NULL) {
+        diagnostics_process_free(process);
+        return e->code;
+    }
+    x->process = *process;
+    x->has_process = true;
+    x->process_id = process->process_id;
+    x->name = memory_copy_text(process->name);
+    x->runtime = memory_copy_text(process->runtime_version);
+    return start(s, x, selection, duration_ns, tags, id, e);
+}
+
+int sessions_start_command(sessions *s, json_t *command, catalogue_selection *selection,
+                           uint64_t duration_ns, json_t *tags, char id[SESSIONS_ID], error *e)
+{
+    kept_session *x = is_full(s, e) ? NULL : make(s, e);
+    buffer name = BUFFER_EMPTY;
+    size_t i;
+    json_t *word;
+
+    if (x == NULL)
+        return e->code;
+    json_array_foreach(command, i, word) if (name.length + json_string_length(word) < 120)
+        buffer_format(&name, "%s%s", name.length == 0 ? "" : " ", json_string_value(word));
+    x->command = json_incref(command);
+    x->name = memory_copy_text(buffer_text(&name));
+    x->runtime = memory_copy_text("");
+    buffer_free(&name);
+    return start(s, x, selection, duration_ns, tags, id, e);
 }
 
 int sessions_add_file(sessions *s, const char *file, const char *name, char id[SESSIONS_ID],

@@ -39,6 +39,9 @@ void sessions_close(sessions *s);
 /* Begins a session; takes `process` over, whatever comes of it. */
 int sessions_start(sessions *s, diagnostics_process *process, catalogue_selection *selection,
                    uint64_t duration_ns, json_t *tags, char id[SESSIONS_ID], error *e);
+/* The same of a command, an array of texts: see command.h. */
+int sessions_start_command(sessions *s, json_t *command, catalogue_selection *selection,
+                           uint64_t duration_ns, json_t *tags, char id[SESSIONS_ID], error *e);
 /* A recording made elsewhere: `file` is moved in. */
 int sessions_add_file(sessions *s, const char *file, const char *name, char id[SESSIONS_ID],
                       error *e);

@@ -24,6 +24,7 @@ typedef struct kept_session {
     uint64_t duration_ns;
     diagnostics_process process;
     bool has_process;
+    json_t *command; /* words; NULL = a process was attached to */
     struct kept_session *next;
     unsigned holders; /* the list, its thread, whoever saves it */
     bool removed;     /* from the list, as far as anybody may see */

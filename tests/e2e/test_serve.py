@@ -11,6 +11,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -21,7 +22,7 @@ import zipfile
 import jsonschema
 import pytest
 
-from conftest import PATIENCE, ROOT, environment
+from conftest import PATIENCE, ROOT, environment, has_ended, wait_until
 from test_report import decode_pprof
 
 OPENAPI = json.loads((ROOT / "web/openapi.json").read_text())
@@ -321,6 +322,47 @@ def test_wrong_requests_have_their_reason(serve, sample, newest_runtime):
     assert server.end() == (0, "")
 
 
+# Keeps the sample's standard input open; ends with the signal that it gets.
+KEEPER = "import subprocess, sys; subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE).wait()"
+
+
+def test_a_session_of_a_command(serve, sample_command, tmp_path, newest_runtime):
+    """Only where it is allowed; the program belongs to the session and ends with it."""
+    mark = str(tmp_path / "mark")
+    command = [str(word) for word in sample_command("Busy")]
+    body = {"command": [sys.executable, "-c", KEEPER, *command, "--mark", mark], "duration": "1h",
+            "profilers": [{"name": "cpu", "parameters": {"interval": "5ms"}}]}
+    closed = serve(folder=tmp_path / "closed")
+    refused = closed.ask("POST", "/api/sessions", body)
+    assert refused.status == 403 and "--allow-commands" in refused.json["error"]["advice"], refused
+    assert closed.ask("GET", "/api/version").json["commands"] is False
+    server = serve("--allow-commands")
+    assert server.ask("GET", "/api/version").json["commands"] is True
+    for wrong in ([], "dotnet", [""], ["x", 1], ["a\0b"]):
+        assert server.ask("POST", "/api/sessions", {"command": wrong}).status == 400
+    assert server.ask("POST", "/api/sessions", {"command": ["x"], "processId": 1}).status == 400
+    missing = server.ask("POST", "/api/sessions", {"command": ["/no/such/program"]})
+    assert missing.status == 201, missing
+    failed = server.wait_for(missing.json["id"], "failed")
+    assert "/no/such/program" in failed["error"]["message"], failed
+    started = server.ask("POST", "/api/sessions", body)
+    assert started.status == 201 and started.json["processId"] is None, started
+    session = started.json["id"]
+    until = time.monotonic() + PATIENCE
+    while b"Busy" not in server.ask("GET", f"/api/sessions/{session}/report?format=collapsed").body:
+        now = server.ask("GET", f"/api/sessions/{session}").json
+        assert time.monotonic() < until and now["status"] not in ENDED, now
+        time.sleep(0.2)
+    pids = [p["pid"] for p in server.ask("GET", "/api/processes").json if mark in p["command_line"]]
+    assert len(pids) == 1
+    assert server.ask("POST", f"/api/sessions/{session}/stop").status == 202
+    ended = server.wait_for(session, "done")
+    assert ended["recording"] and ended["bytes"] > 0, ended
+    assert b"Busy" in server.ask("GET", f"/api/sessions/{session}/report?format=collapsed").body
+    wait_until(lambda: has_ended(pids[0]))
+    assert server.end() == (0, "")
+
+
 def test_who_may_ask(serve):
     server = serve()
     assert server.ask("GET", "/api/version", token=False).status == 401
@@ -416,6 +458,7 @@ def test_slow_clients_do_not_stop_it(serve):
 @pytest.mark.parametrize("name, words", [
     ("dotnet-trace-10.0.nettrace", b"Garbage collections"),
     ("leaky-10.0.gcdump", b"LeakyCache.Entry"),
+    ("worker.pb", b"main.hash"),
 ])
 def test_what_other_tools_made_is_taken(serve, name, words):
     server = serve()

@@ -68,6 +68,7 @@ function processRow(process, examine) {
 
 async function showProcesses() {
     const profilers = await ask('/api/profilers');
+    const { commands } = await ask('/api/version');
     const form = el('div');
     const table = el('div', { class: 'grid-scroll' });
     const examine = (process) => {
@@ -93,7 +94,23 @@ async function showProcesses() {
         );
         fill(trouble);
     };
-    fill(content, form, table);
+    fill(
+        content,
+        commands &&
+            el(
+                'div',
+                { class: 'controls' },
+                el('button', {
+                    class: 'plain',
+                    type: 'button',
+                    id: 'start-program',
+                    text: 'Start a program…',
+                    on: { click: () => examine(null) },
+                }),
+            ),
+        form,
+        table,
+    );
     return refresh;
 }
 
@@ -110,7 +127,7 @@ async function showSessions() {
     const upload = el('input', {
         type: 'file',
         id: 'upload',
-        accept: '.clarinet,.nettrace,.gcdump',
+        accept: '.clarinet,.nettrace,.gcdump,.pb,.gz,.pprof',
         on: {
             change: async () => {
                 const file = upload.files[0];
@@ -152,7 +169,7 @@ async function showSessions() {
             search,
             compare,
             el('span', { class: 'spring' }),
-            el('label', { for: 'upload', text: 'upload a recording, .nettrace or .gcdump' }),
+            el('label', { for: 'upload', text: 'upload a recording, .nettrace, .gcdump or pprof' }),
             upload,
         ),
         list,

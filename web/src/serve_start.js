@@ -59,12 +59,28 @@ function profilerChoice(profiler) {
     return { node, read };
 }
 
+/** A command line as its words; quotes keep blanks together. @param {string} text */
+export function wordsOf(text) {
+    const words = [];
+    for (const match of text.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g))
+        words.push(match[0].replace(/"([^"]*)"|'([^']*)'/g, (_, a, b) => (a === undefined ? b : a)));
+    return words;
+}
+
 /**
- * @param {any} process @param {any[]} profilers the catalogue
+ * @param {any} process null: a program is to be started
+ * @param {any[]} profilers the catalogue
  * @param {(session: any) => void} started @param {() => void} closed
  */
 export function startForm(process, profilers, started, closed) {
-    const choices = profilers.filter((p) => p.attach).map(profilerChoice);
+    const choices = profilers.filter((p) => process === null || p.attach).map(profilerChoice);
+    const command = el('input', {
+        type: 'text',
+        id: 'command',
+        placeholder: 'dotnet Shop.dll --port 8080',
+        spellcheck: 'false',
+        autocomplete: 'off',
+    });
     const chosen = el('div', { class: 'choices', hidden: true }, choices.map((c) => c.node));
     const preset = el(
         'select',
@@ -89,7 +105,9 @@ export function startForm(process, profilers, started, closed) {
                 await ask('/api/sessions', {
                     method: 'POST',
                     json: {
-                        processId: process.pid,
+                        ...(process === null
+                            ? { command: wordsOf(command.value) }
+                            : { processId: process.pid }),
                         profilers: wanted,
                         duration: duration.value,
                         tags: list.filter(Boolean),
@@ -105,7 +123,20 @@ export function startForm(process, profilers, started, closed) {
     return el(
         'fieldset',
         { class: 'start' },
-        el('legend', { text: `Examine ${process.name} (${process.pid})` }),
+        el('legend', {
+            text: process === null ? 'Start a program' : `Examine ${process.name} (${process.pid})`,
+        }),
+        process === null &&
+            el(
+                'div',
+                { class: 'controls' },
+                el('label', { for: 'command', text: 'command' }),
+                command,
+                el('span', {
+                    class: 'small muted',
+                    text: 'It runs as the user of this server, and ends with the session.',
+                }),
+            ),
         el(
             'div',
             { class: 'controls' },
