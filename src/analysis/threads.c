@@ -154,7 +154,7 @@ static threads_state state_by_kernel(threads_state by_names, uint64_t waits_for)
 
 typedef struct {
     const model_column *thread, *managed_id, *stack, *cpu, *waits_for, *object, *object_type,
-        *owner, *waiters, *waited, *look, *native;
+        *owner, *waiters, *waited, *look, *native, *native_state;
 } columns;
 
 /* A column whose cells are indexes of the model: only its type makes them so. */
@@ -180,6 +180,7 @@ static bool find_columns(const model *m, const model_table *t, columns *c)
     c->waited = model_find_column(m, t, "waited");
     c->look = model_find_column(m, t, "look");
     c->native = model_find_column(m, t, "native"); /* not in older recordings */
+    c->native_state = model_find_column(m, t, "native_state");
     return c->thread != NULL && c->managed_id != NULL && c->stack != NULL && c->cpu != NULL &&
            c->waits_for != NULL && c->object != NULL && c->object_type != NULL &&
            c->owner != NULL && c->waiters != NULL && c->waited != NULL && c->look != NULL;
@@ -199,6 +200,7 @@ static void read_entry(threads_view *v, const columns *c, size_t row, threads_en
     entry->stack = (uint32_t)model_cell(c->stack, row);
     entry->cpu_ns = model_cell(c->cpu, row);
     entry->native = c->native == NULL ? 0 : model_cell(c->native, row);
+    entry->native_state = c->native_state == NULL ? 0 : model_cell(c->native_state, row);
     entry->state = waits_for == WAITS_MONITOR        ? THREADS_MONITOR
                    : waits_for == WAITS_MONITOR_WAIT ? THREADS_MONITOR_WAIT
                                                      : state_by_names(v, entry->stack);
@@ -254,6 +256,48 @@ static bool add_monitors(threads_view *v)
     return true;
 }
 
+/* ---- background threads ---- */
+
+/* The runtime's bits for the state of a thread. They stand in the first word of its structure (9.0
+ * and later) or in the third (8.0): in the one where every thread has the bit that all have, and
+ * the finalizer is a background thread, as it always is. */
+enum { STATE_CAN_BE_JOINED = 0x20, STATE_BACKGROUND = 0x200 };
+
+static bool is_state_at(const threads_view *v, unsigned shift)
+{
+    bool has_finalizer = false;
+
+    for (size_t i = 0; i < v->count; i++) {
+        uint64_t state = v->entries[i].native_state >> shift;
+
+        if (v->entries[i].native == 0 || v->entries[i].native_state == 0)
+            continue;
+        if ((state & STATE_CAN_BE_JOINED) == 0)
+            return false;
+        if (text_starts_with(model_text(v->model, v->entries[i].name), ".NET Finalizer")) {
+            has_finalizer = true;
+            if ((state & STATE_BACKGROUND) == 0)
+                return false;
+        }
+    }
+    return has_finalizer;
+}
+
+static void read_background(threads_view *v)
+{
+    unsigned shift = is_state_at(v, 0) ? 0 : 32;
+
+    if (shift != 0 && !is_state_at(v, shift))
+        return;
+    for (size_t i = 0; i < v->count; i++) {
+        threads_entry *t = &v->entries[i];
+
+        if (t->native != 0 && t->native_state != 0)
+            t->background =
+                (t->native_state >> shift & STATE_BACKGROUND) != 0 ? THREADS_YES : THREADS_NO;
+    }
+}
+
 /* ---- public ---- */
 
 uint64_t threads_last_look(const model *m, const model_process *process)
@@ -303,6 +347,7 @@ int threads_make_look(const model *m, const model_process *process, uint64_t loo
         if (model_cell(c.look, row) == look)
             read_entry(view, &c, row, &view->entries[view->count++]);
     read_suspension(view, look);
+    read_background(view);
     if (model_info_value(m, process, "look_from") != NULL) {
         view->outside_reason = model_info_value(m, process, "look_reason");
         view->is_core = text_equal(model_info_value(m, process, "look_from"), "core");

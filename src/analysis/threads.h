@@ -42,12 +42,16 @@ typedef enum {
         THREADS_STATE_COUNT
 } threads_state;
 
+typedef enum { THREADS_UNKNOWN, THREADS_NO, THREADS_YES } threads_answer;
+
 typedef struct {
     uint64_t os_id;
     uint64_t managed_id;
-    uint64_t native; /* the runtime's address of it; 0 = it does not know the thread */
-    uint32_t name;   /* string; 0 = none */
-    uint32_t stack;  /* model index; 0 = no managed frame */
+    uint64_t native;       /* the runtime's address of it; 0 = it does not know the thread */
+    uint64_t native_state; /* the first and the third word of it; 0 = not known */
+    threads_answer background;
+    uint32_t name;  /* string; 0 = none */
+    uint32_t stack; /* model index; 0 = no managed frame */
     threads_state state;
     uint64_t cpu_ns;
     uint64_t object;      /* that it waits for; 0 = not known */

@@ -221,7 +221,8 @@ static void print_threads(FILE *out, const threads_view *v, const threads_show_o
         else
             fprintf(out, "%s: ", title(v, t, who, sizeof who));
         print_wait(out, v, t);
-        fprintf(out, "  (%s, CPU %.3f s)\n", threads_role(v, t), (double)t->cpu_ns / 1e9);
+        fprintf(out, "  (%s%s, CPU %.3f s)\n", threads_role(v, t),
+                t->background == THREADS_YES ? ", background" : "", (double)t->cpu_ns / 1e9);
         threads_show_stack(out, v, t->stack);
         fprintf(out, "\n");
     }
@@ -258,6 +259,8 @@ static void put_thread(json *j, const threads_view *v, const threads_show_option
     json_put_u64(j, "managed_id", t->managed_id);
     json_put_text(j, "name", model_text(v->model, t->name));
     json_put_text(j, "role", threads_role(v, t));
+    if (t->background != THREADS_UNKNOWN)
+        json_put_bool(j, "background", t->background == THREADS_YES);
     json_put_text(j, "state", threads_state_name(t->state));
     json_put_u64(j, "cpu_ns", t->cpu_ns);
     threads_show_frames(j, v, t->stack);

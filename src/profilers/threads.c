@@ -15,6 +15,7 @@
 
 #include "agent/agent.h"
 #include "agent/monitors.h"
+#include "agent/read_self.h"
 #include "agent/sampling.h"
 #include "agent/waits.h"
 #include "base/memory.h"
@@ -78,6 +79,7 @@ typedef struct {
     uint16_t frames;
     bool cut;
     bool is_seen;
+    uint32_t states[3]; /* the first and the third word: its state is in one of them */
     monitors_wait wait;
     native_stack_spot spot;
     uintptr_t addresses[MOST_FRAMES];
@@ -229,6 +231,7 @@ static void look_at_thread(agent *a, state *s, seen_thread *t, bool has_monitors
                                NULL, 0);
     if (has_monitors)
         monitors_look(&s->monitors, t->id, &t->wait);
+    read_self(t->id, t->states, sizeof t->states);
     w.still.waits_for_monitor = t->wait.is_waiting;
     waits_look(&s->waits, &w.still, &t->spot);
     t->is_seen = true;
@@ -358,6 +361,7 @@ static void write_rows(agent *a, state *s, uint64_t time, uint64_t suspension)
         cells[CPU] = sampling_thread_clock((int)t->os_thread);
         cells[LOOK] = s->looks;
         cells[NATIVE] = t->id;
+        cells[NATIVE_STATE] = (uint64_t)t->states[2] << 32 | t->states[0];
         if (t->wait.is_waiting) {
             cells[WAITS_FOR] = t->wait.is_monitor_wait ? STATE_MONITOR_WAIT : STATE_MONITOR;
             cells[OBJECT] = t->wait.object;

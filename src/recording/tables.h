@@ -165,7 +165,8 @@
     X(WAITERS, RECORDING_U64, "waiters", "")                                                       \
     X(WAITED, RECORDING_DURATION, "waited", "")                                                    \
     X(LOOK, RECORDING_U64, "look", "")                                                             \
-    X(NATIVE, RECORDING_U64, "native", "")
+    X(NATIVE, RECORDING_U64, "native", "")                                                         \
+    X(NATIVE_STATE, RECORDING_U64, "native_state", "")
 
 #define TABLES_LOOKS(X)                                                                            \
     X(LOOK_TIME, RECORDING_TIME, "time", "")                                                       \

@@ -1,5 +1,5 @@
 """clarinet threads against ClrMD, which reads the same process from outside with the runtime's own
-data access library: ids of threads, owners of monitors."""
+data access library: ids of threads, which are background threads, owners of monitors."""
 import json
 import pathlib
 import subprocess
@@ -23,6 +23,10 @@ def test_clrmd_agrees_on_ids_and_owners(clarinet, sample, runtime):
     managed = {thread["os"]: thread["managed"] for thread in theirs["threads"]}
     for name in ("payer", "auditor", "clerk", "listener", "sleeper", "follower"):
         assert managed[ours[name]["os_id"]] == ours[name]["managed_id"], name
+    background = {thread["os"]: thread["background"] for thread in theirs["threads"]}
+    told = {t["os_id"]: t["background"] for t in ours.values() if "background" in t}
+    assert len(told) > 8 and set(told.values()) == {False, True}
+    assert all(background[os_id] == value for os_id, value in told.items() if os_id in background)
     owners = {monitor["address"]: monitor["owner"] for monitor in theirs["monitors"]}
     for name in ("payer", "auditor", "clerk"):
         wait = ours[name]["waiting_for"]

@@ -11,27 +11,18 @@
 
 #include "analysis/findings.h"
 #include "recording/encode.h"
+#include "recording/tables.h"
 #include "report/checkup.h"
 #include "support/recordings.h"
 
 enum { MS = 1000000 };
 
-static const recording_column THREAD_COLUMNS[] = {
-    {RECORDING_TIME, "time", ""},       {RECORDING_THREAD_ID, "thread", ""},
-    {RECORDING_U64, "managed_id", ""},  {RECORDING_STACK_ID, "stack", ""},
-    {RECORDING_DURATION, "cpu", ""},    {RECORDING_U64, "waits_for", ""},
-    {RECORDING_U64, "object", ""},      {RECORDING_STRING_ID, "object_type", ""},
-    {RECORDING_U64, "owner", ""},       {RECORDING_U64, "waiters", ""},
-    {RECORDING_DURATION, "waited", ""}, {RECORDING_U64, "look", ""},
-};
-static const recording_table THREADS = {"threads", "threads", THREAD_COLUMNS, 12};
-static const recording_column LOOK_COLUMNS[] = {
-    {RECORDING_TIME, "time", ""},
-    {RECORDING_U64, "look", ""},
-    {RECORDING_DURATION, "suspension", ""},
-    {RECORDING_U64, "threads", ""},
-};
-static const recording_table LOOKS = {"looks", "threads", LOOK_COLUMNS, 4};
+enum { TABLES_THREADS(TABLES_CELL) COLUMNS };
+static const recording_column THREAD_COLUMNS[COLUMNS] = {TABLES_THREADS(TABLES_COLUMN)};
+static const recording_table THREADS = {"threads", "threads", THREAD_COLUMNS, COLUMNS};
+enum { TABLES_LOOKS(TABLES_CELL) LOOK_CELLS };
+static const recording_column LOOK_COLUMNS[LOOK_CELLS] = {TABLES_LOOKS(TABLES_COLUMN)};
+static const recording_table LOOKS = {"looks", "threads", LOOK_COLUMNS, LOOK_CELLS};
 static const recording_column GC_COLUMNS[] = {
     {RECORDING_TIME, "time", ""}, {RECORDING_U64, "generation", ""}, {RECORDING_U64, "reason", ""},
     {RECORDING_U64, "kind", ""},  {RECORDING_DURATION, "pause", ""},
@@ -73,10 +64,13 @@ static void put_look(buffer *b, uint64_t look, const uint64_t owners[5])
 
     recording_rows_begin(&rows, b, 0, 1, &THREADS);
     for (uint64_t i = 0; i < 5; i++) {
-        const uint64_t cells[12] = {look * 100 * MS, 100 + i, 1 + i,     0, 0, owners[i] != 0,
-                                    0x1000 + i,      1,       owners[i], 0, 0, look};
+        const uint64_t cells[COLUMNS] = {
+            [TIME] = look * 100 * MS,     [THREAD] = 100 + i,    [MANAGED_ID] = 1 + i,
+            [WAITS_FOR] = owners[i] != 0, [OBJECT] = 0x1000 + i, [OBJECT_TYPE] = 1,
+            [OWNER] = owners[i],          [LOOK] = look,
+        };
 
-        for (size_t k = 0; k < 12; k++)
+        for (size_t k = 0; k < COLUMNS; k++)
             recording_rows_put(&rows, cells[k]);
     }
     assert_true(recording_rows_end(&rows));

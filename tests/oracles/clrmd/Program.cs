@@ -31,7 +31,12 @@ if (args.Length > 1 && args[1] == "--threads")
 {
     Console.WriteLine(JsonSerializer.Serialize(new
     {
-        threads = runtime.Threads.Select(t => new { os = t.OSThreadId, managed = t.ManagedThreadId }),
+        threads = runtime.Threads.Select(t => new
+        {
+            os = t.OSThreadId,
+            managed = t.ManagedThreadId,
+            background = t.State.HasFlag(ClrThreadState.TS_Background),
+        }),
         monitors = heap.EnumerateSyncBlocks().Where(b => b.IsMonitorHeld).Select(b => new
         {
             address = b.Object,
