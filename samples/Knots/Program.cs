@@ -150,10 +150,13 @@ namespace Knots
     {
         private static readonly SemaphoreSlim Till = new SemaphoreSlim(1, 1);
         private static readonly SemaphoreSlim Safe = new SemaphoreSlim(1, 1);
+        private static readonly SemaphoreSlim Door = new SemaphoreSlim(1, 1);
         private static readonly Barrier Two = new Barrier(2);
 
         public static void Tie()
         {
+            Program.WaitUntilBlocked(Program.Start("visitor", Visitor));
+            Program.Start("porter", Porter);
             Program.Start("cashier", Cashier);
             Program.Start("banker", Banker);
         }
@@ -165,6 +168,20 @@ namespace Knots
             Safe.Wait();
             Safe.Release();
             Till.Release();
+        }
+
+        // Has given back what it took: it keeps nobody waiting.
+        public static void Visitor()
+        {
+            Door.Wait();
+            Door.Release();
+            Thread.Sleep(Timeout.Infinite);
+        }
+
+        public static void Porter()
+        {
+            Door.Wait();
+            Door.Wait();
         }
 
         public static void Banker()

@@ -355,6 +355,8 @@ int threads_make_look(const model *m, const model_process *process, uint64_t loo
     }
     code = add_monitors(view) ? threads_read_waits(view, look, e)
                               : error_set(e, ERROR_MEMORY, "no memory for the wait graph");
+    if (code == 0 && !threads_read_gates(view))
+        code = error_set(e, ERROR_MEMORY, "no memory for the wait graph");
     code = code != 0 ? code : threads_find_cycles(view, e);
     if (code != 0)
         threads_free(view);

@@ -58,6 +58,7 @@ typedef struct {
     uint32_t object_type; /* string */
     uint64_t owner;       /* OS id; 0 = nobody, or not known */
     bool owner_inferred;  /* not read */
+    uint32_t field;       /* string: static, that holds what it waits for; 0 = not known */
     uint64_t waiters;
     uint64_t waited_ns; /* 0 = not known */
 } threads_entry;
@@ -179,6 +180,8 @@ bool threads_stack_has(const threads_view *v, uint32_t stack, const char *patter
 bool threads_add_edge(threads_view *v, size_t from, size_t to, bool inferred);
 /* threads_waits.c: what the look copied of the objects that threads wait for. */
 int threads_read_waits(threads_view *v, uint64_t look, error *e);
+/* threads_gates.c: who has taken what only static fields hold; false when there is no memory. */
+bool threads_read_gates(threads_view *v);
 /* threads_graph.c: the cycles of the edges. */
 int threads_find_cycles(threads_view *v, error *e);
 

@@ -113,11 +113,19 @@ static void print_wait(FILE *out, const threads_view *v, const threads_entry *t)
         fprintf(out, ", for %.0f s", (double)t->waited_ns / 1e9);
 }
 
+static const char *field_of(const threads_view *v, const threads_show_options *o,
+                            const threads_entry *t)
+{
+    if (o->heap != NULL && o->heap->fields[t - v->entries] != NULL)
+        return o->heap->fields[t - v->entries];
+    return t->field == 0 ? NULL : model_text(v->model, t->field);
+}
+
 /* " (Shop.Bank.ledger)", or nothing: the field that holds what it waits for. */
 static const char *field_text(const threads_view *v, const threads_show_options *o,
                               const threads_entry *t, char *text, size_t size)
 {
-    const char *field = o->heap == NULL ? NULL : o->heap->fields[t - v->entries];
+    const char *field = field_of(v, o, t);
 
     text[0] = '\0';
     if (field != NULL)
@@ -271,8 +279,8 @@ static void put_thread(json *j, const threads_view *v, const threads_show_option
                       threads_state_kind(t->state) == NULL ? "" : threads_state_kind(t->state));
         json_put_text(j, "type", model_text(v->model, t->object_type));
         json_put_text(j, "address", address);
-        if (o->heap != NULL && o->heap->fields[t - v->entries] != NULL)
-            json_put_text(j, "field", o->heap->fields[t - v->entries]);
+        if (field_of(v, o, t) != NULL)
+            json_put_text(j, "field", field_of(v, o, t));
         json_put_u64(j, "owner_os_id", t->owner_inferred ? 0 : t->owner);
         if (t->owner_inferred)
             json_put_u64(j, "suspected_owner_os_id", t->owner);

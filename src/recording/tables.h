@@ -168,6 +168,12 @@
     X(NATIVE, RECORDING_U64, "native", "")                                                         \
     X(NATIVE_STATE, RECORDING_U64, "native_state", "")
 
+/* Of the tool: semaphores and mutexes in static fields, by the code of the methods on stacks. */
+#define TABLES_GATES(X)                                                                            \
+    X(GATE_FRAME, RECORDING_FRAME_ID, "frame", "")                                                 \
+    X(GATE_HELD, RECORDING_U64, "held", "")                                                        \
+    X(GATE_FIELD, RECORDING_STRING_ID, "field", "")
+
 #define TABLES_LOOKS(X)                                                                            \
     X(LOOK_TIME, RECORDING_TIME, "time", "")                                                       \
     X(LOOK_NUMBER, RECORDING_U64, "look", "")                                                      \

@@ -5,8 +5,15 @@
 
 #include "base/memory.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "recording/encode.h"
+#include "recording/tables.h"
 #include "symbols/symbols.h"
+
+enum { GATES_TABLE = (1 << 30) + 1, MOST_GATES = 8 };
+enum { TABLES_GATES(TABLES_CELL) GATE_COLUMNS };
+static const recording_column GATES_COLUMNS[GATE_COLUMNS] = {TABLES_GATES(TABLES_COLUMN)};
+static const recording_table GATES = {"gates", "threads", GATES_COLUMNS, GATE_COLUMNS};
 
 typedef struct {
     uint64_t kind;
@@ -40,7 +47,19 @@ struct symbolizer {
     list frames;        /* waiting_frame */
     table_text strings; /* texts that were written, to their ids */
     uint64_t next_string;
+    bool has_waits; /* the agent looks at threads and what they wait for */
+    bool has_gates; /* their table is defined */
 };
+
+/* What symbolize_write makes. */
+typedef struct {
+    uint32_t process;
+    buffer strings;
+    buffer records;
+    recording_rows gates;
+    buffer gate_bytes;
+    size_t gate_count;
+} written;
 
 static void *list_add(list *l, size_t size)
 {
@@ -141,6 +160,20 @@ static void take_method(symbolizer *s, const recording_method *record)
     table_u64_put(&s->methods, record->id, s->method_items.count);
 }
 
+static void take_tables(symbolizer *s, reader *r)
+{
+    static const char WAITS[] = "wait_links";
+    recording_table_head table;
+    recording_column_head column;
+
+    while (recording_next_table(r, &table)) {
+        s->has_waits |= table.name.length == sizeof WAITS - 1 &&
+                        memcmp(table.name.bytes, WAITS, sizeof WAITS - 1) == 0;
+        for (uint64_t i = 0; i < table.column_count && recording_next_column(r, &column); i++)
+            continue;
+    }
+}
+
 void symbolize_take(symbolizer *s, const recording_chunk *chunk)
 {
     reader r = reader_of(chunk->payload, chunk->length);
@@ -170,6 +203,9 @@ void symbolize_take(symbolizer *s, const recording_chunk *chunk)
                 *made = (waiting_frame){frame.id, frame.kind, frame.a, frame.b};
         }
         break;
+    case RECORDING_TABLE:
+        take_tables(s, &r);
+        break;
     default:
         break;
     }
@@ -190,8 +226,28 @@ static uint64_t string_id(symbolizer *s, const char *text, buffer *strings)
     return *id;
 }
 
-static void write_managed(symbolizer *s, const waiting_frame *frame, buffer *strings,
-                          buffer *records)
+/* What a method on a stack has taken or waits for; not of the framework's own. */
+static void write_gates(symbolizer *s, const waiting_frame *frame, const known_module *module,
+                        uint32_t token, written *m)
+{
+    const char *name = strrchr(module->path, '/') + 1;
+    symbols_gate gates[MOST_GATES];
+    size_t count;
+
+    if (!s->has_waits || frame->kind != RECORDING_FRAME_MANAGED || frame->b == 0 ||
+        text_starts_with(name, "System.") || text_starts_with(name, "Microsoft."))
+        return;
+    count = symbols_gates(s->files, module->path, token, (uint32_t)frame->b - 1, gates, MOST_GATES);
+    for (size_t i = 0; i < count; i++) {
+        if (m->gate_count++ == 0)
+            recording_rows_begin(&m->gates, &m->gate_bytes, m->process, GATES_TABLE, &GATES);
+        recording_rows_put(&m->gates, frame->id);
+        recording_rows_put(&m->gates, gates[i].is_held);
+        recording_rows_put(&m->gates, string_id(s, gates[i].field, &m->strings));
+    }
+}
+
+static void write_managed(symbolizer *s, const waiting_frame *frame, written *m)
 {
     const known_method *method;
     const known_module *module;
@@ -206,6 +262,7 @@ static void write_managed(symbolizer *s, const waiting_frame *frame, buffer *str
     module = (const known_module *)s->module_items.items + (method->module - 1);
     if (module->path == NULL || module->kind != RECORDING_MODULE_MANAGED)
         return;
+    write_gates(s, frame, module, (uint32_t)method->token, m);
     if (frame->kind == RECORDING_FRAME_AWAIT
             ? symbols_await(s->files, module->path,
                             module->identity_length == 16 ? module->identity : NULL,
@@ -213,11 +270,11 @@ static void write_managed(symbolizer *s, const waiting_frame *frame, buffer *str
             : symbols_line(s->files, module->path,
                            module->identity_length == 16 ? module->identity : NULL,
                            (uint32_t)method->token, (int64_t)frame->b - 1, &found))
-        recording_put_symbol(records, frame->id, 0, string_id(s, found.file, strings), found.line);
+        recording_put_symbol(&m->records, frame->id, 0, string_id(s, found.file, &m->strings),
+                             found.line);
 }
 
-static void write_native(symbolizer *s, const waiting_frame *frame, buffer *strings,
-                         buffer *records)
+static void write_native(symbolizer *s, const waiting_frame *frame, written *m)
 {
     const known_module *module;
     const char *name;
@@ -231,28 +288,45 @@ static void write_native(symbolizer *s, const waiting_frame *frame, buffer *stri
     name = symbols_native_name(s->files, module->path, module->identity, module->identity_length,
                                frame->b);
     if (name != NULL)
-        recording_put_symbol(records, frame->id, string_id(s, name, strings), 0, 0);
+        recording_put_symbol(&m->records, frame->id, string_id(s, name, &m->strings), 0, 0);
+}
+
+static void put_gates(symbolizer *s, written *m, buffer *out)
+{
+    if (m->gate_count == 0 || !recording_rows_end(&m->gates))
+        return;
+    if (!s->has_gates) {
+        size_t chunk = recording_begin_chunk(out, RECORDING_TABLE, m->process);
+
+        recording_put_table(out, GATES_TABLE, &GATES);
+        recording_end_chunk(out, chunk);
+        s->has_gates = true;
+    }
+    buffer_append(out, m->gate_bytes.data, m->gate_bytes.length);
 }
 
 void symbolize_write(symbolizer *s, uint32_t process, buffer *out)
 {
     const waiting_frame *frames = s->frames.items;
-    buffer strings = BUFFER_EMPTY;
-    buffer records = BUFFER_EMPTY;
+    written m = {.process = process};
 
     for (size_t i = 0; i < s->frames.count; i++) {
         if (frames[i].kind == RECORDING_FRAME_MANAGED || frames[i].kind == RECORDING_FRAME_AWAIT)
-            write_managed(s, &frames[i], &strings, &records);
+            write_managed(s, &frames[i], &m);
         else if (frames[i].kind == RECORDING_FRAME_NATIVE)
-            write_native(s, &frames[i], &strings, &records);
+            write_native(s, &frames[i], &m);
     }
     s->frames.count = 0;
-    if (!buffer_failed(&strings) && !buffer_failed(&records)) {
-        if (strings.length != 0)
-            recording_put_chunk(out, RECORDING_STRING, 0, process, strings.data, strings.length);
-        if (records.length != 0)
-            recording_put_chunk(out, RECORDING_SYMBOL, 0, process, records.data, records.length);
+    if (!buffer_failed(&m.strings) && !buffer_failed(&m.records)) {
+        if (m.strings.length != 0)
+            recording_put_chunk(out, RECORDING_STRING, 0, process, m.strings.data,
+                                m.strings.length);
+        if (m.records.length != 0)
+            recording_put_chunk(out, RECORDING_SYMBOL, 0, process, m.records.data,
+                                m.records.length);
+        put_gates(s, &m, out);
     }
-    buffer_free(&strings);
-    buffer_free(&records);
+    buffer_free(&m.strings);
+    buffer_free(&m.records);
+    buffer_free(&m.gate_bytes);
 }

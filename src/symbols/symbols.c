@@ -9,21 +9,21 @@
 #include "base/memory.h"
 #include "base/reader.h"
 #include "base/table.h"
-#include "metadata/pe.h"
+#include "metadata/assembly.h"
 #include "metadata/precompiled.h"
 #include "symbols/elf.h"
+#include "symbols/gates.h"
 #include "symbols/pdb.h"
 #include "symbols/root.h"
 
 enum { FILE_LIMIT = 512 << 20, PDB_LIMIT = 256 << 20 };
 enum { DEBUG_CODE_VIEW = 2, DEBUG_EMBEDDED = 17 };
 
-/* A dll that carries machine code. */
+/* A dll, with its machine code when it carries some. */
 typedef struct {
-    pe file;
-    metadata tables;
+    assembly file;
     precompiled code;
-} symbols_precompiled_dll;
+} symbols_dll;
 
 /* One dll's PDB, one dll with its machine code, or one ELF file; `usable` is false when nothing
  * could be read. */
@@ -33,7 +33,7 @@ typedef struct {
     union {
         pdb lines;
         elf names;
-        symbols_precompiled_dll dll;
+        symbols_dll dll;
     };
 } symbols_file;
 
@@ -303,16 +303,19 @@ bool symbols_line(symbols *s, const char *path, const uint8_t *mvid, uint32_t to
 
 /* ---- precompiled code ---- */
 
+static bool load_assembly(symbols *s, symbols_file *file, const char *path)
+{
+    return root_read(&s->target, path, FILE_LIMIT, &file->bytes) == 0 &&
+           assembly_open(&file->dll.file, file->bytes.data, file->bytes.length, NULL) == 0;
+}
+
 static bool load_dll(symbols *s, symbols_file *file, const char *path)
 {
-    symbols_precompiled_dll *d = &file->dll;
-    pe_span span;
+    symbols_dll *d = &file->dll;
 
-    return root_read(&s->target, path, FILE_LIMIT, &file->bytes) == 0 &&
-           pe_open(&d->file, file->bytes.data, file->bytes.length, false, NULL) == 0 &&
-           pe_metadata(&d->file, &span, NULL) == 0 &&
-           metadata_open(&d->tables, span.data, span.length, NULL) == 0 &&
-           precompiled_open(&d->code, &d->file, metadata_rows(&d->tables, METADATA_METHOD_DEF));
+    return load_assembly(s, file, path) &&
+           precompiled_open(&d->code, &d->file.file,
+                            metadata_rows(&d->file.tables, METADATA_METHOD_DEF));
 }
 
 /* The section around a place of the file, or NULL. */
@@ -339,7 +342,7 @@ bool symbols_precompiled(symbols *s, const char *path, uint64_t file_offset, sym
         return false;
     if (is_new)
         file->usable = load_dll(s, file, path);
-    section = file->usable ? section_at(&file->dll.file, file_offset) : NULL;
+    section = file->usable ? section_at(&file->dll.file.file, file_offset) : NULL;
     if (section == NULL)
         return false;
     moved = (uint64_t)section->rva - section->file_offset;
@@ -350,40 +353,84 @@ bool symbols_precompiled(symbols *s, const char *path, uint64_t file_offset, sym
     if (function.row == 0)
         return true;
     out->token = (uint32_t)METADATA_METHOD_DEF << 24 | function.row;
-    precompiled_append_name(&file->dll.tables, function.row, &text);
+    precompiled_append_name(&file->dll.file.tables, function.row, &text);
     if (text.length > 0 && !buffer_failed(&text))
         out->name = keep_text(s, (const char *)text.data, text.length);
     buffer_free(&text);
     return true;
 }
 
-const char *symbols_method_name(symbols *s, const char *path, uint32_t token)
+/* ---- by the dll's own tables ---- */
+
+/* The dll without its machine code; NULL when it cannot be read, or has no such method. */
+static const assembly *assembly_of(symbols *s, const char *path, uint32_t token)
 {
     static const uint8_t NAMES[] = "names"; /* beside the file's lines */
     bool is_new;
     symbols_file *file = find_file(s, &s->managed, path, NAMES, sizeof NAMES, &is_new);
     uint32_t row = token & 0xffffff;
-    buffer text = BUFFER_EMPTY, type = BUFFER_EMPTY;
-    const char *name = NULL, *method;
-    pe_span span;
 
     if (file == NULL)
         return NULL;
     if (is_new)
-        file->usable =
-            root_read(&s->target, path, FILE_LIMIT, &file->bytes) == 0 &&
-            pe_open(&file->dll.file, file->bytes.data, file->bytes.length, false, NULL) == 0 &&
-            pe_metadata(&file->dll.file, &span, NULL) == 0 &&
-            metadata_open(&file->dll.tables, span.data, span.length, NULL) == 0;
-    if (!file->usable || row == 0 || row > metadata_rows(&file->dll.tables, METADATA_METHOD_DEF))
+        file->usable = load_assembly(s, file, path);
+    return file->usable && row != 0 &&
+                   row <= metadata_rows(&file->dll.file.tables, METADATA_METHOD_DEF)
+               ? &file->dll.file
+               : NULL;
+}
+
+const char *symbols_method_name(symbols *s, const char *path, uint32_t token)
+{
+    const assembly *file = assembly_of(s, path, token);
+    buffer text = BUFFER_EMPTY, type = BUFFER_EMPTY;
+    const char *name = NULL, *method;
+
+    if (file == NULL)
         return NULL;
-    method = precompiled_split_name(&file->dll.tables, row, &type);
+    method = precompiled_split_name(&file->tables, token & 0xffffff, &type);
     clr_name_append_method(&text, buffer_text(&type), NULL, 0, method, NULL, 0);
     buffer_free(&type);
     if (text.length > 0 && !buffer_failed(&text))
         name = keep_text(s, (const char *)text.data, text.length);
     buffer_free(&text);
     return name;
+}
+
+/* `Shop.Desk::gate` is Shop.Desk.gate. */
+static const char *field_name(symbols *s, const assembly *file, uint32_t token)
+{
+    buffer text = BUFFER_EMPTY, name = BUFFER_EMPTY;
+    const char *kept = NULL, *colons;
+
+    assembly_member_name(file, token, &text);
+    colons = buffer_failed(&text) ? NULL : strstr(buffer_text(&text), "::");
+    if (colons != NULL) {
+        buffer_append(&name, text.data, (size_t)(colons - buffer_text(&text)));
+        buffer_append_char(&name, '.');
+        buffer_append_text(&name, colons + 2);
+        if (!buffer_failed(&name))
+            kept = keep_text(s, (const char *)name.data, name.length);
+    }
+    buffer_free(&text);
+    buffer_free(&name);
+    return kept;
+}
+
+size_t symbols_gates(symbols *s, const char *path, uint32_t token, uint32_t il_offset,
+                     symbols_gate *out, size_t most)
+{
+    enum { MOST = 16 };
+    const assembly *file = assembly_of(s, path, token);
+    gates_gate found[MOST];
+    size_t count = file == NULL ? 0 : gates_find(file, token, il_offset, found, MOST);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count && kept < most; i++) {
+        out[kept] = (symbols_gate){field_name(s, file, found[i].field), found[i].is_held};
+        kept += out[kept].field != NULL;
+    }
+    return kept;
 }
 
 /* ---- native names ---- */

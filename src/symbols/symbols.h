@@ -53,6 +53,16 @@ bool symbols_precompiled(symbols *s, const char *path, uint64_t file_offset, sym
  * the method they stand in), or NULL. Belongs to symbols. */
 const char *symbols_method_name(symbols *s, const char *path, uint32_t token);
 
+/* A semaphore or mutex in a static field that a method has taken, or waits for. */
+typedef struct {
+    const char *field; /* "Shop.Desk.gate"; belongs to symbols */
+    bool is_held;      /* else it is waited for */
+} symbols_gate;
+
+/* Those of a method that stands at `il_offset`, by its code; how many, at most `most`. */
+size_t symbols_gates(symbols *s, const char *path, uint32_t token, uint32_t il_offset,
+                     symbols_gate *out, size_t most);
+
 /* Name of the native function at `offset` of the file's own address space, demangled, or NULL.
  * Belongs to symbols. */
 const char *symbols_native_name(symbols *s, const char *path, const uint8_t *build_id,

@@ -59,7 +59,9 @@ def test_every_kind_of_knot_is_found_and_nothing_else(clarinet, sample, runtime)
         if runtime.name == "8.0":  # it has no System.Threading.Lock
             expected.remove(["lock-left", "lock-right"])
         assert cycles(answer) == expected, done
-        assert ["mutex-left", "mutex-right"] in cycles(answer, "suspected_deadlocks"), done
+        assert cycles(answer, "suspected_deadlocks") == [["banker", "cashier"], ["mutex-left", "mutex-right"]], done
+        assert threads["cashier"]["waiting_for"]["field"] == "Knots.Semaphores.Safe"
+        assert threads["cashier"]["waiting_for"]["suspected_owner_os_id"] == threads["banker"]["os_id"]
 
         def waits(name):
             wait = threads[name]["waiting_for"]
@@ -74,6 +76,8 @@ def test_every_kind_of_knot_is_found_and_nothing_else(clarinet, sample, runtime)
         assert waits("constructor-helper") == ("static constructor", "Knots.Settings", ["constructor"])
         assert waits("body-waiter")[::2] == ("task", ["body"])
         assert waits("cashier") == ("semaphore", "System.Threading.SemaphoreSlim", [])
+        porter = threads["porter"]["waiting_for"]
+        assert porter["field"] == "Knots.Semaphores.Door" and "suspected_owner_os_id" not in porter
         assert waits("mutex-left") == ("mutex", "System.Threading.Mutex", [])
         if runtime.name != "8.0":
             assert waits("lock-left") == ("lock", "System.Threading.Lock", ["lock-right"])

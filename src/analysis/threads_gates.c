@@ -1,0 +1,77 @@
+/*
+ * threads_gates: semaphores and mutexes in static fields keep no owner, and no caller needs to have
+ * them at hand. The tool has read the code of the methods on the stacks (symbols/gates.h): which of
+ * these fields a frame waits for, and which it has taken and not given back.
+ */
+#include "analysis/threads.h"
+
+/* Rows of the table `gates`. */
+typedef struct {
+    const model_table *table;
+    const model_column *frame, *held, *field;
+} gates;
+
+static bool find_gates(const threads_view *v, gates *g)
+{
+    g->table = model_find_table(v->model, v->process, "gates", "threads");
+    if (g->table == NULL)
+        return false;
+    g->frame = model_find_column(v->model, g->table, "frame");
+    g->held = model_find_column(v->model, g->table, "held");
+    g->field = model_find_column(v->model, g->table, "field");
+    return g->frame != NULL && g->held != NULL && g->field != NULL &&
+           g->frame->type == RECORDING_FRAME_ID && g->field->type == RECORDING_STRING_ID;
+}
+
+/* The field that some frame of the stack waits for; 0 = none. The innermost of the program's own
+ * is the one that waits. */
+static uint32_t waited_field(const threads_view *v, const gates *g, uint32_t stack)
+{
+    for (; stack != 0; stack = v->process->stack_parents[stack])
+        for (size_t row = 0; row < g->table->rows; row++)
+            if (model_cell(g->frame, row) == v->process->stack_frames[stack] &&
+                model_cell(g->held, row) == 0)
+                return (uint32_t)model_cell(g->field, row);
+    return 0;
+}
+
+/* `holder` has taken `field`: whoever waits for it waits for this thread. */
+static bool add_waiters(threads_view *v, size_t holder, uint32_t field)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        threads_entry *t = &v->entries[i];
+
+        if (i == holder || t->field != field || v->entries[holder].field == field)
+            continue;
+        if (t->owner == 0) {
+            t->owner = v->entries[holder].os_id;
+            t->owner_inferred = true;
+        }
+        if (!threads_add_edge(v, i, holder, true))
+            return false;
+    }
+    return true;
+}
+
+bool threads_read_gates(threads_view *v)
+{
+    gates g;
+
+    if (!find_gates(v, &g))
+        return true;
+    for (size_t i = 0; i < v->count; i++) {
+        threads_entry *t = &v->entries[i];
+
+        if (t->state == THREADS_SEMAPHORE || t->state == THREADS_MUTEX)
+            t->field = waited_field(v, &g, t->stack);
+    }
+    for (size_t i = 0; i < v->count; i++)
+        for (uint32_t stack = v->entries[i].stack; stack != 0;
+             stack = v->process->stack_parents[stack])
+            for (size_t row = 0; row < g.table->rows; row++)
+                if (model_cell(g.frame, row) == v->process->stack_frames[stack] &&
+                    model_cell(g.held, row) != 0 &&
+                    !add_waiters(v, i, (uint32_t)model_cell(g.field, row)))
+                    return false;
+    return true;
+}
