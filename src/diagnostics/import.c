@@ -13,9 +13,9 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "clarinet/names.h"
 #include "clr/allocation_events.h"
 #include "diagnostics/import_private.h"
+#include "diagnostics/type_text.h"
 #include "recording/tables.h"
 
 enum {
@@ -157,19 +157,25 @@ static uint32_t read_string(event_import *i, reader *r)
     return reader_failed(r) ? 0 : import_string(&i->names, buffer_text(text), text->length);
 }
 
+/* A type's name, as everywhere else: List<int>. */
+static uint32_t read_type(event_import *i, reader *r)
+{
+    buffer *spelled = &i->names.spelled;
+
+    import_read_text(r, &i->names.text);
+    if (reader_failed(r))
+        return 0;
+    buffer_clear(spelled);
+    type_text_append(spelled, buffer_text(&i->names.text));
+    return import_string(&i->names, buffer_text(spelled), spelled->length);
+}
+
 static void take_exception(event_import *i, const nettrace_event *event, uint64_t time, reader *r)
 {
     enum { TABLES_EXCEPTIONS(TABLES_CELL) COLUMNS };
     uint64_t cells[COLUMNS] = {[TIME] = time, [THREAD] = event->thread_id, [COUNT] = 1};
-    buffer *text = &i->names.text;
 
-    import_read_text(r, text);
-    if (!reader_failed(r)) {
-        buffer_clear(&i->names.spelled);
-        clr_name_append_type(&i->names.spelled, buffer_text(text), NULL, 0, CLR_NAME_FULL);
-        cells[TYPE] =
-            import_string(&i->names, buffer_text(&i->names.spelled), i->names.spelled.length);
-    }
+    cells[TYPE] = read_type(i, r);
     if (!i->without_messages)
         cells[MESSAGE] = read_string(i, r);
     cells[STACK] = stack_of(i, event);
@@ -200,7 +206,7 @@ static void take_allocation(event_import *i, const nettrace_event *event, uint64
     reader_u16(r);
     cells[BYTES] = reader_u64(r);
     reader_skip(r, i->trace.pointer_size); /* type */
-    cells[TYPE] = read_string(i, r);
+    cells[TYPE] = read_type(i, r);
     reader_u32(r); /* heap */
     reader_skip(r, i->trace.pointer_size);
     cells[SIZE] = reader_u64(r);
@@ -229,7 +235,7 @@ static void take_sampled(event_import *i, const nettrace_event *event, uint64_t 
     reader_u32(r); /* kind of heap */
     reader_u16(r);
     reader_skip(r, i->trace.pointer_size); /* type */
-    cells[TYPE] = read_string(i, r);
+    cells[TYPE] = read_type(i, r);
     reader_skip(r, i->trace.pointer_size); /* the object's place */
     cells[SIZE] = reader_u64(r);
     if (reader_failed(r))

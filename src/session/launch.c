@@ -327,10 +327,29 @@ static void note_nothing(const session_options *options, char *const *command,
                         "record --sdk` records them too");
 }
 
+/* Meters must be switched on before counters (meters.h), which the agent does when the runtime
+ * starts: too early for the diagnostics port. */
+static int check_meters(const catalogue_selection *selection, error *e)
+{
+    for (size_t i = 0; i < selection->count; i++) {
+        const catalogue_selected *item = &selection->items[i];
+
+        if (!text_equal(item->profiler->name, "counters") ||
+            catalogue_text(item, "meters")[0] == '\0')
+            continue;
+        error_set(e, ERROR_UNSUPPORTED, "meters are read of running processes only");
+        return error_advise(e, "start it, then name its PID instead: clarinet ps; or leave "
+                               "counters.meters out"),
+               ERROR_UNSUPPORTED;
+    }
+    return 0;
+}
+
 int session_record_command(const session_options *options, char *const *command,
                            session_result *result, error *e)
 {
-    recorder *r = recorder_create(options, result, e);
+    recorder *r =
+        check_meters(options->selection, e) != 0 ? NULL : recorder_create(options, result, e);
     environment v;
     place p = {.descriptor = -1};
     bool main_place = false;

@@ -1,10 +1,13 @@
 /* port: see port.h. */
 #include "session/port.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/os.h"
@@ -39,6 +42,8 @@ typedef struct {
     bool is_over; /* the stream has ended */
     pthread_t stopper;
     bool has_stopper;
+    char raw_path[4096]; /* where the stream itself is kept until all is written */
+    int raw;             /* -1 = nowhere */
 } port;
 
 /* ---- what is wanted ---- */
@@ -83,6 +88,43 @@ static void choose(port *p, session_result *result)
 
 /* ---- the stream ---- */
 
+/* Rows need names that come last. Until then the stream lies beside the recording as it came: a
+ * tool that is killed leaves it, and `report` opens it. Not for a pipe. */
+static void open_raw(port *p)
+{
+    struct stat found;
+
+    if (stat(p->options->file, &found) != 0 || !S_ISREG(found.st_mode) || p->options->short_lived ||
+        snprintf(p->raw_path, sizeof p->raw_path, "%s.nettrace", p->options->file) >=
+            (int)sizeof p->raw_path)
+        return;
+    p->raw = open(p->raw_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+static void close_raw(port *p)
+{
+    if (p->raw < 0)
+        return;
+    close(p->raw);
+    unlink(p->raw_path);
+    p->raw = -1;
+}
+
+/* A disk that is full costs the copy, not the recording. */
+static void keep_raw(port *p, const uint8_t *piece, size_t length)
+{
+    while (p->raw >= 0 && length > 0) {
+        ssize_t n = write(p->raw, piece, length);
+
+        if (n <= 0) {
+            close_raw(p);
+            return;
+        }
+        piece += n;
+        length -= (size_t)n;
+    }
+}
+
 /* The runtime answers when all is written, which needs somebody to read: not on this thread. */
 static void *stop_stream(void *context)
 {
@@ -118,6 +160,7 @@ static void take(port *p, uint8_t *piece)
         return;
     if (got > 0) {
         p->heard_ns = os_monotonic_ns();
+        keep_raw(p, piece, (size_t)got);
         if (import_feed(p->events, piece, (size_t)got, &e) == 0) {
             /* who waits for a snapshot has it */
             if (p->with_heap && p->options->enough != NULL && import_has_heap(p->events))
@@ -293,7 +336,7 @@ static int start(port *p, error *e)
 int port_record(const session_options *options, const diagnostics_process *process,
                 const error *why, session_result *result, error *e)
 {
-    port p = {.options = options, .process = process, .session = {0, -1}};
+    port p = {.options = options, .process = process, .session = {0, -1}, .raw = -1};
     int code;
 
     p.r = recorder_create(options, result, e);
@@ -312,6 +355,7 @@ int port_record(const session_options *options, const diagnostics_process *proce
         result->total.duration_ns = options->duration_ns;
         p.started_ns = os_monotonic_ns();
         code = write_begin(&p, why, e);
+        open_raw(&p);
         if (code == 0)
             code = pump(&p, e);
         eventpipe_close(&p.session);
@@ -326,10 +370,12 @@ int port_record(const session_options *options, const diagnostics_process *proce
         code = write_all(&p, e);
     import_free(p.events);
     if (code != 0) {
+        close_raw(&p);
         recorder_abandon(p.r);
         return code;
     }
     p.r->reason = p.reason;
     recorder_close(p.r);
+    close_raw(&p);
     return 0;
 }

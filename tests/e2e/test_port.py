@@ -68,6 +68,12 @@ def test_a_command_is_refused(clarinet):
     assert done.code == 2 and "CLARINET_WAY=port works on a running process" in done.err, done
 
 
+def test_meters_of_a_command_are_refused(clarinet):
+    done = clarinet("record", "-p", "counters", "--set", "counters.meters=System.Runtime", "--",
+                    "true")
+    assert done.code == 1 and "meters are read of running processes only" in done.err, done
+
+
 def test_collections_and_waits_are_told(runtime, sample, clarinet):
     with sample("GcPressure", "--rate", 50) as patient:
         done = clarinet("record", "-p", "gc,pauses,allocations,contention", "-d", "2s", "-o",
@@ -86,4 +92,20 @@ def test_collections_and_waits_are_told(runtime, sample, clarinet):
     pauses = rows_of(path, "pauses", "pauses")
     assert sum(row["pause"] for row in rows) <= sum(row["weight"] for row in pauses)
     types = {row["type"]: row["bytes"] for row in tables["allocations"]["types"]}
-    assert types["System.Byte[]"] > sum(types.values()) / 2, types
+    assert types["byte[]"] > sum(types.values()) / 2, types
+
+
+def test_a_killed_tool_leaves_the_events(newest_runtime, sample, clarinet):
+    with sample("GcPressure", "--rate", 50) as patient:
+        tool = clarinet.start("record", "-p", "gc,allocations", "-o", "out.clarinet", patient.pid,
+                              env=PORT)
+        stream = clarinet.folder / "out.clarinet.nettrace"
+        wait_until(lambda: size_of(stream) > 500_000)
+        tool.kill()
+        tool.wait()
+    assert patient.process.returncode == 0, patient
+    done = clarinet("report", stream, "-f", "json")
+    assert done.code == 0 and "breaks off" in done.err, done
+    tables = {table["name"]: table for table in done.json["processes"][0]["tables"]}
+    assert tables["collections"]["total"] > 0, tables
+    assert any(row["type"] == "byte[]" for row in tables["allocations"]["types"]), tables

@@ -158,6 +158,11 @@ static void spells_types(void **state)
         {"System.Collections.Generic.List<System.Int32>", "System.Collections.Generic.List<int>"},
         {"A.D`2[System.String,A.L`1[A.B[]]]", "A.D<string, A.L<A.B[]>>"},
         {"A.D<System.String,A.L<A.B[]>>[]", "A.D<string, A.L<A.B[]>>[]"},
+        /* as the events of 8.0 and 10.0 have them */
+        {"Entry[System.String,System.Collections.Generic.List`1[System.Int32]][]",
+         "Entry<string, System.Collections.Generic.List<int>>[]"},
+        {"System.Int32[,][]", "int[,][]"},
+        {"Bad`1[System.Int32]", "Bad<int>"},
         {"Shop.Program+<>c", "Shop.Program.<>c"},
         {"Shop.Program+[]c", "Shop.Program.<>c"},
         {"Shop.Program+<Main>d__0", "Shop.Program.<Main>d__0"},
