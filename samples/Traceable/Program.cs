@@ -3,7 +3,7 @@
 // does N rounds and answers "done ID N CHECKSUM"; ends at the end of stdin with exit code 0. What one round
 // calls is in Round. With --loop it runs rounds all the time on two threads instead.
 // "time N" answers with the time of a call of Hot.Tiny, "gap" with the longest time since the last "gap" in
-// which a thread that sleeps 1 ms did not run, "frame N" (or "frame N loop", "generic", "mutual") with the bytes of stack of a
+// which a thread that sleeps 1 ms did not run, "frame N" (or "frame N loop", "generic", "mutual", "tiny", "pair") with the bytes of stack of a
 // call N deep. "crowd N" makes N threads and 2 N tasks that stay where they are until "disperse".
 using System;
 using System.Collections.Generic;
@@ -527,6 +527,38 @@ namespace Traceable
         public static int Twin<T>(T value, int left) => 1 + Outer(left - 1);
     }
 
+    // So small that the JIT inlines them into each other.
+    public static unsafe class Tiny
+    {
+        private static long bottom;
+
+        public static long Measure(string kind, int depth)
+        {
+            byte here = 0;
+
+            if (kind == "tiny")
+                Self(depth);
+            else
+                Ping(depth);
+            return (long)&here - bottom;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static int Bottom()
+        {
+            byte here = 0;
+
+            bottom = (long)&here;
+            return here;
+        }
+
+        public static int Self(int left) => left == 0 ? Bottom() : 1 + Self(left - 1);
+
+        public static int Ping(int left) => left == 0 ? Bottom() : 1 + Pong(left - 1);
+
+        public static int Pong(int left) => left == 0 ? Bottom() : 1 + Ping(left - 1);
+    }
+
     public static unsafe class Deep
     {
         private static readonly int[] Two = { 1, 1 };
@@ -557,6 +589,9 @@ namespace Traceable
                     return Even(depth, 0);
                 case "caller":
                     return Caller.Measure(depth);
+                case "tiny":
+                case "pair":
+                    return Tiny.Measure(kind, depth);
                 default:
                     return Down(depth, 0);
             }

@@ -19,6 +19,7 @@
 #include "cil/pattern.h"
 #include "clarinet/lookup.h"
 #include "profilers/trace_classes.h"
+#include "profilers/trace_cycles.h"
 #include "profilers/trace_deep.h"
 #include "profilers/trace_memory.h"
 #include "profilers/trace_output.h"
@@ -103,6 +104,7 @@ static void on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
             trace_registry_add_inliner(&s->registry, module, method);
         return;
     }
+    trace_cycles_restore(&a->info, entry, false);
     wishes = w == NULL ? 0 : w->moments | (atomic_load(&entry->log) ? w->log_moment : 0);
     request = (trace_request){.step = atomic_load(&entry->step),
                               .spans = w != NULL && w->spans,
@@ -201,6 +203,7 @@ static void on_module_loaded(agent *a, ModuleID module)
             atomic_store(&entry->is_new, true);
     }
     if (list.count != 0 && !w->dry_run) {
+        trace_cycles_prepare(&a->info, &s->registry, module, &list);
         trace_select_inliners(&a->info, module, &list);
         clr_info_request_rejit(&a->info, list.count, list.modules, list.tokens);
     }
@@ -390,6 +393,7 @@ static void stop(agent *a)
     trace_registry *r = &s->registry;
     trace_list list = {0};
     HRESULT *status;
+    bool may_ask = atomic_load(&a->phase) == AGENT_RUNNING && agent_enter_runtime(a);
 
     trace_counters_stop(&r->counters);
     for (uint32_t n = 0; n < r->count; n++) {
@@ -397,12 +401,13 @@ static void stop(agent *a)
 
         if (atomic_exchange(&entry->wanted, false) && !entry->whole)
             trace_list_add(&list, entry->module, entry->token);
+        if (may_ask)
+            trace_cycles_restore(&a->info, entry, true);
     }
     for (uint32_t n = 0; n < r->inliner_count; n++)
         trace_list_add(&list, r->inliners[n].module, r->inliners[n].token);
     status = memory_allocate_array((size_t)list.count + 1, sizeof *status);
-    if (list.count != 0 && status != NULL && atomic_load(&a->phase) == AGENT_RUNNING &&
-        agent_enter_runtime(a))
+    if (list.count != 0 && status != NULL && may_ask)
         clr_info_request_revert(&a->info, list.count, list.modules, list.tokens, status);
     memory_free(status);
     trace_list_free(&list);

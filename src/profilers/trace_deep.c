@@ -7,8 +7,8 @@
 #include "agent/lock.h"
 #include "base/memory.h"
 #include "cil/body.h"
+#include "profilers/trace_cycles.h"
 #include "profilers/trace_memory.h"
-#include "profilers/trace_select.h"
 
 enum {
     LONGEST_CYCLE = 64, /* methods that call each other */
@@ -18,18 +18,26 @@ enum {
 
 /* ---- probes ---- */
 
-/* Calls beyond `untimed_from` have no frames; those before it tell the same of a recursion. */
-static bool is_recursion(const trace_method *m, const trace_thread *t)
+/* Of how many traced calls the recursion that enters the method consists; 0 = it is none. Calls
+ * beyond `untimed_from` have no frames; those before it tell the same. */
+static uint32_t find_recursion(const trace_method *m, const trace_thread *t, uint32_t depth)
 {
-    uint32_t depth = t->untimed_from != 0 ? t->untimed_from : t->depth;
-
     for (uint32_t n = 1; n <= LONGEST_CYCLE && n <= depth; n++) {
         const trace_frame *f = trace_memory_frame(t, depth - n);
 
         if (f != NULL && f->method == m)
-            return true;
+            return n;
     }
-    return false;
+    return 0;
+}
+
+/* Probes have their method as a constant. */
+static bool ask_for(const trace_method *m)
+{
+    int state = TRACE_DEEP_NOT;
+
+    return atomic_compare_exchange_strong(&((trace_method *)(uintptr_t)m)->deep, &state,
+                                          TRACE_DEEP_ASKED);
 }
 
 void trace_deep_entered(const trace_method *m, trace_thread *t)
@@ -38,14 +46,22 @@ void trace_deep_entered(const trace_method *m, trace_thread *t)
     trace_method *mine = (trace_method *)(uintptr_t)m; /* probes have it as a constant */
     int state = atomic_load_explicit(&mine->deep, memory_order_relaxed);
     struct timespec moment = {0, WAIT_NS};
+    uint32_t depth = t->untimed_from != 0 ? t->untimed_from : t->depth;
+    uint32_t calls;
     int saved;
 
     if (c->wake == NULL || state == TRACE_DEEP_DONE || t->depth < trace_memory_timed_calls(t) ||
-        !is_recursion(m, t))
+        (calls = find_recursion(m, t, depth)) == 0)
         return;
     saved = errno;
-    if (state == TRACE_DEEP_NOT &&
-        atomic_compare_exchange_strong(&mine->deep, &state, TRACE_DEEP_ASKED)) {
+    if (state == TRACE_DEEP_NOT && ask_for(m)) {
+        /* all at once: what still had probes when another is compiled would not be inlined there */
+        for (uint32_t n = 1; n < calls; n++) {
+            const trace_frame *f = trace_memory_frame(t, depth - n);
+
+            if (f != NULL)
+                ask_for(f->method);
+        }
         atomic_store(&c->deep_asked, true);
         c->wake(c->wake_context);
     }
@@ -58,8 +74,9 @@ void trace_deep_entered(const trace_method *m, trace_thread *t)
 
 /* ---- own thread ---- */
 
-/* Has the program compiled the method for itself, so that there is code to go back to? Of generic
- * methods the runtime cannot say; then it has if it was there before us. */
+/* Has the program compiled the method for itself, so that there is code to go back to, or will the
+ * runtime optimise it at once? Of generic methods the runtime cannot say; then it has if it was
+ * there before us. */
 static bool has_old_code(const clr_info *info, const trace_entry *entry)
 {
     FunctionID function = 0;
@@ -67,7 +84,7 @@ static bool has_old_code(const clr_info *info, const trace_entry *entry)
     uint32_t count = 0;
 
     if (entry->is_new)
-        return false;
+        return entry->hurried;
     if (!CLR_OK(clr_info_get_function_from_token(info, entry->module, entry->token, &function)))
         return true;
     clr_info_get_native_code_start_addresses(info, function, 0, 1, &count, &code);
@@ -149,6 +166,7 @@ void trace_deep_answer(const clr_info *info, trace_registry *r)
         if (atomic_load(&entry->probe.deep) != TRACE_DEEP_ASKED || !atomic_load(&entry->wanted))
             continue;
         atomic_store(&entry->lean, true);
+        trace_cycles_hurry(info, entry);
         trace_list_add(has_old_code(info, entry) ? &revert : &again, entry->module, entry->token);
     }
     add_callers(info, r, &revert);

@@ -34,6 +34,10 @@ typedef struct trace_entry {
     bool whole;         /* no method of its own: the calls of an async method as a whole */
     struct trace_entry *as_whole; /* of an async method: those */
     atomic_bool is_new;           /* its module was loaded while we were there */
+    bool hurried;                 /* optimised at its first compile: trace_cycles.h */
+    bool is_generic;              /* of those: it, or its type */
+    atomic_bool in_metadata;      /* which say so for the moment */
+    uint32_t impl_flags;          /* what they said before */
     atomic_bool lean;             /* no probes for the rest of the session */
     atomic_bool log;              /* the session's line of text is for it */
     atomic_int state;             /* trace_state */
