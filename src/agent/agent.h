@@ -125,6 +125,7 @@ struct agent {
     client clients[AGENT_CLIENTS];
     engine_slot engines[ENGINE_COUNT];
     struct sampling *sampling;    /* what cpu and wall share (sampling.h) */
+    struct sampling_code *code;   /* what addresses are, while somebody walks */
     uint32_t mask_low, mask_high; /* in force */
     atomic_bool mask_deferred;    /* Initialize is running and will set the mask itself */
     bool stays;                   /* the runtime refused to detach */

@@ -16,11 +16,10 @@ enum {
     MAP_LONGEST_PAUSE_MS = 1000, /* … when the last ones found nothing */
 };
 
-void sampling_code_init(sampling_code *s, agent *a)
+static void set_up(sampling_code *s, agent *a)
 {
     const char *walker = getenv("CLARINET_WALKER");
 
-    memset(s, 0, sizeof *s);
     s->agent = a;
     s->frame_pointers = walker != NULL && strcmp(walker, "fp") == 0;
     s->process.process = os_process_id();
@@ -39,13 +38,31 @@ static void forget_addresses(sampling_code *s)
     s->address_count = s->address_capacity = 0;
 }
 
-void sampling_code_free(sampling_code *s)
+sampling_code *sampling_code_open(agent *a)
 {
+    if (a->code == NULL) {
+        a->code = memory_allocate_array(1, sizeof *a->code);
+        if (a->code == NULL)
+            return NULL;
+        set_up(a->code, a);
+    }
+    a->code->users++;
+    return a->code;
+}
+
+void sampling_code_close(agent *a)
+{
+    sampling_code *s = a->code;
+
+    if (s == NULL || --s->users != 0)
+        return;
+    a->code = NULL;
     for (size_t i = 0; i < s->library_count; i++)
         cfi_close(&s->libraries[i].table);
     memory_free(s->libraries);
     memory_free(s->addresses);
     regions_free(&s->map);
+    memory_free(s);
 }
 
 /* ---- the memory map and libraries ---- */

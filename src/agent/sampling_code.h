@@ -40,7 +40,7 @@ typedef struct {
     uint32_t module;
 } sampling_library;
 
-typedef struct {
+typedef struct sampling_code {
     agent *agent;
     bool frame_pointers; /* CLARINET_WALKER=fp: walk by rbp alone, for tests */
     peek_process process;
@@ -56,10 +56,13 @@ typedef struct {
     size_t address_count, address_capacity;
     unsigned unloads; /* of the agent's unloads_met, when they were kept */
     sampling_address nowhere;
+    unsigned users;
 } sampling_code;
 
-void sampling_code_init(sampling_code *s, agent *a);
-void sampling_code_free(sampling_code *s);
+/* The agent has one, which all who walk share: made by the first, gone with the last. NULL = there
+ * is no memory. */
+sampling_code *sampling_code_open(agent *a);
+void sampling_code_close(agent *a);
 
 /* `leaf`: the address is where the thread stands, else it is a return address. Valid until the
  * next call. */

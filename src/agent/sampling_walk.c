@@ -32,7 +32,7 @@ typedef struct {
 struct sampling_walker {
     agent *agent;
     walk_memo memos[MEMOS][MEMO_DEPTH]; /* outermost first; frame 0 = no more */
-    sampling_code code;
+    sampling_code *code;
     sampling_waits waits;
     sampling_async async;
     sampling_types types;
@@ -50,9 +50,13 @@ sampling_walker *sampling_walker_create(agent *a)
     if (w == NULL)
         return NULL;
     w->agent = a;
-    sampling_code_init(&w->code, a);
+    w->code = sampling_code_open(a);
+    if (w->code == NULL) {
+        memory_free(w);
+        return NULL;
+    }
     sampling_waits_init(&w->waits, a);
-    sampling_async_init(&w->async, a, &w->code);
+    sampling_async_init(&w->async, a, w->code);
     return w;
 }
 
@@ -60,7 +64,7 @@ void sampling_walker_free(sampling_walker *w)
 {
     if (w == NULL)
         return;
-    sampling_code_free(&w->code);
+    sampling_code_close(w->agent);
     sampling_waits_free(&w->waits);
     sampling_async_free(&w->async);
     memory_free(w);
@@ -129,7 +133,7 @@ static stackwalk_end walk_frames(sampling_walker *w, const sampling_capture *c, 
     peek_copy copies[2] = {{c->stack_address, c->stack, (size_t)c->stack_length},
                            {c->outer_address, c->stack + c->stack_length, (size_t)c->outer_length}};
     peek stack = {read_copies, copies};
-    stackwalk_code code = {sampling_code_is_code, &w->code};
+    stackwalk_code code = {sampling_code_is_code, w->code};
     stackwalk_end end = STACKWALK_GOES_ON;
     bool leaf = true, native_run = true;
     walk_resumption inner = {0, 0, false}; /* the managed method before */
@@ -139,7 +143,7 @@ static stackwalk_end walk_frames(sampling_walker *w, const sampling_capture *c, 
 
         if (depth >= max_depth)
             return STACKWALK_TRUNCATED;
-        here = *sampling_code_at(&w->code, r->value[STACKWALK_RIP], leaf);
+        here = *sampling_code_at(w->code, r->value[STACKWALK_RIP], leaf);
         if (here.place == SAMPLING_UNKNOWN)
             return STACKWALK_UNKNOWN_CODE;
         if (depth == 0)
@@ -309,7 +313,7 @@ void sampling_walk_start(sampling_walker *w)
 
 void sampling_walk_loading(sampling_walker *w, const sampling_capture *c)
 {
-    sampling_types_learn(&w->types, &w->code, c);
+    sampling_types_learn(&w->types, w->code, c);
 }
 
 sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c,

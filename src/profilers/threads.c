@@ -103,8 +103,7 @@ typedef struct {
     uint64_t interval_ns; /* 0 = once */
     monitors monitors;
     waits waits;
-    sampling_code code;
-    bool has_code;
+    sampling_code *code; /* NULL before the first look */
 } state;
 
 /* A stack while it is walked. */
@@ -335,7 +334,7 @@ static void write_native(void *context, uint32_t os_thread)
         return;
     cells[TIME] = u->time;
     cells[THREAD] = os_thread;
-    cells[STACK] = native_stack_walk(&s->code, os_thread, native_stack_place(os_thread), 0);
+    cells[STACK] = native_stack_walk(s->code, os_thread, native_stack_place(os_thread), 0);
     cells[CPU] = sampling_thread_clock((int)os_thread);
     cells[LOOK] = s->looks;
     agent_row(u->agent, SELF, 0, cells);
@@ -357,7 +356,7 @@ static void write_rows(agent *a, state *s, uint64_t time, uint64_t suspension)
         cells[MANAGED_ID] = t->managed_id;
         cells[STACK] =
             t->frames == 0 ? 0 : names_stack_of(&a->names, t->addresses, t->frames, true, t->cut);
-        cells[STACK] = native_stack_walk(&s->code, t->os_thread, t->spot, (uint32_t)cells[STACK]);
+        cells[STACK] = native_stack_walk(s->code, t->os_thread, t->spot, (uint32_t)cells[STACK]);
         cells[CPU] = sampling_thread_clock((int)t->os_thread);
         cells[LOOK] = s->looks;
         cells[NATIVE] = t->id;
@@ -419,10 +418,11 @@ static void take_look(agent *a, state *s)
 
     if (!agent_enter_runtime(a) || !make_room(a, s))
         return;
+    if (s->code == NULL && (s->code = sampling_code_open(a)) == NULL) {
+        agent_lose(a, SELF, LOSS_MEMORY, 1);
+        return;
+    }
     waits_begin(&s->waits, &a->info);
-    if (!s->has_code)
-        sampling_code_init(&s->code, a);
-    s->has_code = true;
     place_threads(a, s);
     if (!suspend(a)) {
         agent_lose(a, SELF, LOSS_BUSY, 1);
@@ -476,8 +476,8 @@ static void stop(agent *a)
     memory_free(s->ids);
     memory_free(s->places);
     waits_free(&s->waits);
-    if (s->has_code)
-        sampling_code_free(&s->code);
+    if (s->code != NULL)
+        sampling_code_close(a);
     memset(s, 0, sizeof *s);
 }
 
