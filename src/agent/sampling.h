@@ -42,6 +42,17 @@ enum {
 /* Who asked for a sample; the last: contention, of the thread that holds a lock. */
 typedef enum { SAMPLING_CPU, SAMPLING_WALL, SAMPLING_HOLDER, SAMPLING_KINDS } sampling_kind;
 
+/* Where on its stack a thread had boxes of methods that were resumed (sampling_chain.h), each by
+ * its outermost and its innermost word; first 0 = none. Written by the own thread. */
+enum { CHAIN_PLACES = 4 };
+typedef struct {
+    struct {
+        atomic_uintptr_t first, last;
+    } places[CHAIN_PLACES];
+    unsigned oldest;
+    unsigned turn; /* of the handler */
+} chain_memory;
+
 /* A thread that may be signalled. The handler finds it through the signal's value. */
 typedef struct {
     atomic_int thread;                /* OS id; 0 = free */
@@ -63,6 +74,7 @@ typedef struct {
     atomic_uintptr_t replaced;  /* the runtime's, which ours stands in for */
     atomic_size_t replaced_size;
     atomic_uint_fast64_t taken; /* samples so far */
+    chain_memory chain;
     /* Own thread only. */
     uint32_t start_frame; /* outermost managed frame; 0 = not known */
     uint32_t cpu_stack;   /* its last stack under cpu */
@@ -308,6 +320,7 @@ extern const recording_column SAMPLING_COLUMNS[SAMPLING_COLUMN_COUNT];
 extern const char *const SAMPLING_LOSS_NAMES[SAMPLING_LOSSES];
 void sampling_on_collection_started(agent *a);
 void sampling_on_collection_finished(agent *a);
+void sampling_on_module_unloading(agent *a);
 /* sampling_types.c: a class has been loaded. */
 void sampling_on_class_loading(agent *a);
 

@@ -325,8 +325,8 @@ static const uint8_t *choose(sampling_async *s, const sampling_capture *c, uint3
 {
     const uint8_t *at = c->stack + c->stack_length + c->outer_length, *end = at + c->chain_length;
     const uint8_t *best = NULL;
+    uint64_t type, innermost = UINT64_MAX;
     chain_entry e;
-    uint64_t type;
 
     for (; (size_t)(end - at) >= sizeof e; at += sizeof e + e.count * sizeof type) {
         memcpy(&e, at, sizeof e);
@@ -337,10 +337,45 @@ static const uint8_t *choose(sampling_async *s, const sampling_capture *c, uint3
         if (e.slot < stack_pointer || e.count == 0 || (e.count == 1 && e.end == CHAIN_OVER))
             continue;
         memcpy(&type, at + sizeof e, sizeof type);
-        if (is_same_method(&s->agent->names, frame_of(s, c, type), resumed))
+        if (e.slot < innermost && is_same_method(&s->agent->names, frame_of(s, c, type), resumed)) {
+            innermost = e.slot;
             best = at;
+        }
     }
     return best;
+}
+
+/* Lets the handler look there first at the thread's next samples: from the outermost word that
+ * points at the box to the innermost one outside of the resumed method. */
+static void remember(const sampling_capture *c, const chain_entry *found, uint64_t stack_pointer)
+{
+    chain_memory *m = &sampling_state.threads[c->slot % SAMPLING_THREADS].chain;
+    uintptr_t last = stack_pointer;
+    uint64_t word = 0;
+    unsigned i;
+
+    for (; last < found->slot; last += 8) {
+        memcpy(&word, c->stack + (last - c->stack_address), sizeof word);
+        if (word == found->box)
+            break;
+    }
+    for (i = 0; i < CHAIN_PLACES; i++) {
+        if (atomic_load(&m->places[i].first) == found->slot &&
+            atomic_load(&m->places[i].last) == last)
+            return;
+    }
+    i = m->oldest++ % CHAIN_PLACES;
+    atomic_store(&m->places[i].last, last);
+    atomic_store(&m->places[i].first, (uintptr_t)found->slot);
+}
+
+/* None of the places had the right box: then the next sample is looked through. */
+static void forget_places(const sampling_capture *c)
+{
+    chain_memory *m = &sampling_state.threads[c->slot % SAMPLING_THREADS].chain;
+
+    for (unsigned i = 0; i < CHAIN_PLACES; i++)
+        atomic_store(&m->places[i].first, 0);
 }
 
 bool sampling_async_find(sampling_async *s, const sampling_capture *c, uint32_t resumed,
@@ -357,13 +392,17 @@ bool sampling_async_find(sampling_async *s, const sampling_capture *c, uint32_t 
     s->count = 0;
     found = choose(s, c, resumed, stack_pointer);
     if (found == NULL) {
-        if (sure)
+        if (sure) {
+            forget_places(c);
             learn(s, c, stack_pointer);
+        }
         return false;
     }
     s->attempts = 0;
     s->gave_chains = true;
     memcpy(&e, found, sizeof e);
+    if (stack_pointer >= c->stack_address)
+        remember(c, &e, stack_pointer);
     if (e.count == 1 && e.end == CHAIN_NOT_KNOWN)
         return false;
     for (uint32_t i = 1; i < e.count; i++) {

@@ -5,7 +5,7 @@
 
 /* The innermost method that was resumed is mostly the only one on the stack whose task is not over:
  * two such boxes are enough. */
-enum { DEEPEST_TYPE = 6, BOX_DEPTH = 2, ENOUGH = 2, BATCH = 32, OWN_FRAMES = 8192 };
+enum { DEEPEST_TYPE = 6, BOX_DEPTH = 2, ENOUGH = 2, BATCH = 32, OWN_FRAMES = 8192, SCAN_EVERY = 8 };
 
 chain_places chain_state;
 
@@ -51,20 +51,21 @@ SIGNAL_SAFE static uintptr_t type_of(uintptr_t object, const scan *s)
 }
 
 /* Types lie where the loader maps memory, all in one neighbourhood; other words mostly do not. */
-SIGNAL_SAFE static bool is_near(uintptr_t type)
+SIGNAL_SAFE static bool is_near(uintptr_t type, const scan *s)
 {
     const uintptr_t wide = (uintptr_t)1 << 39;
 
-    return type - chain_state.links[0].type + wide < 2 * wide;
+    return type - chain_state.links[0].type + wide < 2 * wide &&
+           type - s->low >= s->high - s->low; /* and never among the objects */
 }
 
 /* The link of a type or of what it derives from, which is `depth` steps away; NULL = none. */
-SIGNAL_SAFE static const chain_link *find_link(uintptr_t type, unsigned *depth)
+SIGNAL_SAFE static const chain_link *find_link(uintptr_t type, const scan *s, unsigned *depth)
 {
     const chain_places *p = &chain_state;
     unsigned count = atomic_load_explicit(&p->link_count, memory_order_acquire);
 
-    for (*depth = 0; *depth < DEEPEST_TYPE && is_near(type); ++*depth) {
+    for (*depth = 0; *depth < DEEPEST_TYPE && is_near(type, s); ++*depth) {
         for (unsigned i = 0; i < count; i++) {
             if (p->links[i].type == type)
                 return &p->links[i];
@@ -77,27 +78,31 @@ SIGNAL_SAFE static const chain_link *find_link(uintptr_t type, unsigned *depth)
 
 SIGNAL_SAFE static atomic_uintptr_t *judged_place(uintptr_t type)
 {
-    return &chain_state.judged[(type >> 3 ^ type >> 11) % CHAIN_TYPES];
+    return &chain_state.judged[(type >> 3 ^ type >> 11) % CHAIN_TYPES & ~(uintptr_t)1];
 }
 
 /* The same, of types met before without looking at them: what lies far apart in memory is what
- * takes time here. A judgement is the type's address, its depth, and its link from 1 on. */
-SIGNAL_SAFE static const chain_link *link_of(uintptr_t type, unsigned *depth)
+ * takes time here. A judgement is the type's address, its depth, and its link from 1 on. Two types
+ * may have the same pair of places; the one that was met last comes first. */
+SIGNAL_SAFE static const chain_link *link_of(uintptr_t type, const scan *s, unsigned *depth)
 {
     chain_places *p = &chain_state;
     atomic_uintptr_t *place = judged_place(type);
-    uintptr_t judgement = atomic_load_explicit(place, memory_order_relaxed);
+    uintptr_t judgement = atomic_load_explicit(place, memory_order_relaxed), before = judgement;
     const chain_link *link;
 
-    if (!is_near(type))
+    if (!is_near(type, s))
         return NULL;
+    if (judgement >> 16 != type)
+        judgement = atomic_load_explicit(place + 1, memory_order_relaxed);
     if (judgement >> 16 == type) {
         *depth = judgement >> 8 & 0xff;
         return (judgement & 0xff) != 0 ? &p->links[(judgement & 0xff) - 1] : NULL;
     }
-    link = find_link(type, depth);
+    link = find_link(type, s, depth);
     judgement =
         type << 16 | (uintptr_t)*depth << 8 | (link != NULL ? (uintptr_t)(link - p->links) + 1 : 0);
+    atomic_store_explicit(place + 1, before, memory_order_relaxed);
     atomic_store_explicit(place, judgement, memory_order_relaxed);
     return link;
 }
@@ -111,7 +116,7 @@ SIGNAL_SAFE static void follow(const scan *s, chain_entry *e, uint8_t *types, si
     for (unsigned steps = 0; steps < CHAIN_STEPS * 2 && e->count < room; steps++) {
         uintptr_t type = type_of(object, s);
         unsigned depth;
-        const chain_link *link = type != 0 ? link_of(type, &depth) : NULL;
+        const chain_link *link = type != 0 ? link_of(type, s, &depth) : NULL;
 
         if (link == NULL) {
             e->end = type == chain_state.object ? CHAIN_OVER : CHAIN_NOT_KNOWN;
@@ -196,8 +201,48 @@ SIGNAL_SAFE static size_t put_box(const scan *s, const candidate *c, uint8_t *ou
     return sizeof e + e.count * sizeof(uint64_t);
 }
 
-SIGNAL_SAFE size_t sampling_chain_collect(const ucontext_t *context, const uint8_t *stack,
-                                          uintptr_t address, size_t length,
+SIGNAL_SAFE static bool is_box(const scan *s, const candidate *c)
+{
+    unsigned depth;
+
+    return c->type != 0 && link_of(c->type, s, &depth) == &chain_state.links[0] &&
+           depth >= BOX_DEPTH;
+}
+
+/* A word of the copied stack by the address where it lay; 0 = it is not in the copy. */
+SIGNAL_SAFE static uintptr_t word_at(const scan *s, uintptr_t slot)
+{
+    uintptr_t word, inside = slot - s->address;
+
+    if (inside < SAMPLING_RED_ZONE || inside + 8 > s->own_end - s->address)
+        return 0;
+    memcpy(&word, s->stack + inside, sizeof word);
+    return word;
+}
+
+/* The boxes that lie where the thread had some before; the bytes, 0 = none that is not over. */
+SIGNAL_SAFE static size_t look_where_they_were(const scan *s, chain_memory *m, uint8_t *out)
+{
+    unsigned live = 0;
+    size_t used = 0;
+
+    for (unsigned i = 0; i < CHAIN_PLACES; i++) {
+        uintptr_t first = atomic_load_explicit(&m->places[i].first, memory_order_relaxed);
+        uintptr_t last = atomic_load_explicit(&m->places[i].last, memory_order_relaxed);
+        candidate c = {first, first != 0 ? word_at(s, first) : 0, 0};
+
+        if (c.object == 0 || (c.object & 7) != 0 || c.object != word_at(s, last) ||
+            used + sizeof(chain_entry) >= CHAIN_WORDS * 8)
+            continue;
+        c.type = type_of(c.object, s);
+        if (is_box(s, &c))
+            used += put_box(s, &c, out, used, &live);
+    }
+    return live != 0 ? used : 0;
+}
+
+SIGNAL_SAFE size_t sampling_chain_collect(const ucontext_t *context, chain_memory *m,
+                                          const uint8_t *stack, uintptr_t address, size_t length,
                                           uint8_t out[CHAIN_WORDS * 8])
 {
     size_t end = length & ~(size_t)7, used = 0;
@@ -210,16 +255,19 @@ SIGNAL_SAFE size_t sampling_chain_collect(const ucontext_t *context, const uint8
               .own = (uintptr_t)__builtin_frame_address(0) - OWN_FRAMES,
               .own_end = address + length};
     candidate found[BATCH];
-    unsigned count, live = 0, depth;
+    unsigned count, live = 0;
 
     if (s.low == 0 || !sampling_fault_can_mend(context))
         return 0;
+    if (m->turn++ % SCAN_EVERY != 0)
+        used = look_where_they_were(&s, m, out);
+    if (used != 0)
+        return used;
     while (live < ENOUGH && (count = gather(&s, found)) > 0) {
         for (unsigned i = 0; i < count && live < ENOUGH; i++) {
             if (used + sizeof(chain_entry) >= CHAIN_WORDS * 8)
                 return used;
-            if (found[i].type != 0 && link_of(found[i].type, &depth) == &chain_state.links[0] &&
-                depth >= BOX_DEPTH)
+            if (is_box(&s, &found[i]))
                 used += put_box(&s, &found[i], out, used, &live);
         }
     }

@@ -65,9 +65,10 @@ typedef struct {
 
 extern chain_places chain_state;
 
-/* Fills `out` with entries; returns the bytes. The stack is a copy of what lay at `address`. */
-SIGNAL_SAFE size_t sampling_chain_collect(const ucontext_t *context, const uint8_t *stack,
-                                          uintptr_t address, size_t length,
+/* Fills `out` with entries; returns the bytes. The stack is a copy of what lay at `address`. Looks
+ * first where the thread's last chain began; every few samples through the whole stack. */
+SIGNAL_SAFE size_t sampling_chain_collect(const ucontext_t *context, chain_memory *m,
+                                          const uint8_t *stack, uintptr_t address, size_t length,
                                           uint8_t out[CHAIN_WORDS * 8]);
 
 /* Own thread. */

@@ -213,8 +213,9 @@ SIGNAL_SAFE static void take(sampling_thread *t, sampling_kind kind, uint64_t no
         return;
     }
     if (chained)
-        c->chain_length = sampling_chain_collect(context, c->stack, from, (size_t)c->stack_length,
-                                                 c->stack + c->stack_length);
+        c->chain_length =
+            sampling_chain_collect(context, &t->chain, c->stack, from, (size_t)c->stack_length,
+                                   c->stack + c->stack_length);
     atomic_fetch_add_explicit(&t->taken, 1, memory_order_relaxed);
     if (kind == SAMPLING_WALL)
         atomic_fetch_add_explicit(&t->unread, 1, memory_order_relaxed);
