@@ -71,6 +71,12 @@ HRESULT clr_get_signature(IMetaDataImport2 *import, mdToken token, const uint8_t
 /* Searching by name; a nested type is found under its `enclosing` one (0 = none). */
 HRESULT clr_find_type(IMetaDataImport2 *import, const char *name, mdTypeDef enclosing,
                       mdTypeDef *type);
+/* By its whole name, nested ones joined with '+': Outer+Inner. */
+HRESULT clr_find_type_path(IMetaDataImport2 *import, const char *path, mdTypeDef *type);
+/* The simple name of the assembly that a reference says its type is in; fails when it says none.
+ * That assembly may only know where the type has gone. */
+HRESULT clr_get_type_ref_assembly(const clr_info *info, ModuleID module, IMetaDataImport2 *import,
+                                  mdTypeRef type, clr_text *name);
 /* The first method of that name, whatever its signature. */
 HRESULT clr_find_method(IMetaDataImport2 *import, mdTypeDef type, const char *name,
                         mdMethodDef *method);

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-enum { FIRST_UNITS = 256, MOST_UNITS = 1 << 20, NAME_UNITS = 1024 };
+enum { FIRST_UNITS = 256, MOST_UNITS = 1 << 20, NAME_UNITS = 1024, MOST_NESTED = 16 };
 
 static size_t text_length(const WCHAR *units, size_t limit)
 {
@@ -63,6 +63,7 @@ HRESULT clr_read_string(clr_string_reader *read, void *context, clr_text *out)
 typedef struct {
     const clr_info *info;
     IMetaDataImport2 *import;
+    IMetaDataAssemblyImport *assemblies;
     uintptr_t id;
     mdToken token;
     const WCHAR *name;
@@ -380,6 +381,54 @@ static HRESULT found(HRESULT hr, mdToken *token)
         return S_OK;
     *token = 0;
     return CLR_OK(hr) ? CLDB_E_RECORD_NOTFOUND : hr;
+}
+
+HRESULT clr_find_type_path(IMetaDataImport2 *import, const char *path, mdTypeDef *type)
+{
+    char piece[NAME_UNITS];
+    mdTypeDef enclosing = 0;
+
+    for (;;) {
+        size_t length = strcspn(path, "+");
+        HRESULT hr;
+
+        *type = 0;
+        if (length >= sizeof piece)
+            return E_INVALIDARG;
+        memcpy(piece, path, length);
+        piece[length] = '\0';
+        hr = found(clr_find_type(import, piece, enclosing, type), type);
+        if (hr != S_OK || path[length] == '\0')
+            return hr;
+        enclosing = *type;
+        path += length + 1;
+    }
+}
+
+static HRESULT read_assembly_ref(void *context, WCHAR *units, uint32_t capacity, uint32_t *length)
+{
+    question *q = context;
+
+    return clr_assembly_import_get_assembly_ref_props(q->assemblies, q->token, NULL, NULL, units,
+                                                      capacity, length, NULL, NULL, NULL, NULL);
+}
+
+HRESULT clr_get_type_ref_assembly(const clr_info *info, ModuleID module, IMetaDataImport2 *import,
+                                  mdTypeRef type, clr_text *name)
+{
+    question q = {.token = type};
+    HRESULT hr = S_OK;
+
+    for (int depth = 0; depth < MOST_NESTED && CLR_TOKEN_TYPE(q.token) == mdtTypeRef; depth++)
+        hr = clr_get_type_ref(import, q.token, NULL, &q.token);
+    if (hr == S_OK)
+        hr = CLR_TOKEN_TYPE(q.token) == mdtAssemblyRef
+                 ? clr_open_assembly_import(info, module, &q.assemblies)
+                 : CLDB_E_RECORD_NOTFOUND;
+    if (hr == S_OK)
+        hr = clr_read_string(read_assembly_ref, &q, name);
+    clr_release(q.assemblies);
+    return hr;
 }
 
 HRESULT clr_find_method(IMetaDataImport2 *import, mdTypeDef type, const char *name,

@@ -182,8 +182,7 @@ static bool consider_point(void *context, const point *p)
     if (point_is_any(p->class_name)) {
         clr_each_type_def(s->import, consider_class, s);
     } else {
-        type = method_find_type(s->import, p->class_name);
-        if (type != 0)
+        if (CLR_OK(clr_find_type_path(s->import, p->class_name, &type)))
             consider_class(s, type);
     }
     return true;
@@ -236,29 +235,6 @@ static int consider_type(void *context, mdToken type)
     return 1;
 }
 
-void matching_scan_module(instrumentation *root, ModuleID module, method_list *found)
-{
-    const points *set = atomic_load(&root->points);
-    IMetaDataImport2 *import = NULL;
-    method_module m;
-    scan s = {root, set, &m, NULL, found, NULL};
-    const char *assembly;
-
-    if (!method_module_open(&root->info, module, &m))
-        return;
-    assembly = buffer_text(&m.assembly_name);
-    if ((points_know_assembly(set, assembly) || attributes_are_searched(assembly)) &&
-        CLR_OK(clr_open_import(&root->info, module, &import))) {
-        s.import = import;
-        method_read_version(&root->info, &m);
-        points_each_of(set, assembly, consider_point, &s);
-        if (attributes_are_searched(assembly) && refers_to_attributes(import))
-            clr_each_type_def(import, consider_type, &s);
-    }
-    clr_release(import);
-    method_module_close(&m);
-}
-
 /* ---- the API ---- */
 
 static int rewrite_api(void *context, mdToken method)
@@ -278,22 +254,56 @@ static int rewrite_api(void *context, mdToken method)
     return 1;
 }
 
-void matching_rewrite_api(instrumentation *root, ModuleID module)
+static void rewrite_whole_api(scan *s)
 {
-    method_module m;
-    scan s = {root, NULL, &m, NULL, NULL, NULL};
     mdTypeDef type;
 
-    if (root->agent_path.length == 0 || !method_module_open(&root->info, module, &m))
+    if (CLR_OK(clr_find_type(s->import, API_TYPE, 0, &type)))
+        clr_each_method(s->import, type, rewrite_api, s);
+}
+
+void matching_scan_module(instrumentation *root, ModuleID module, bool is_new, method_list *found)
+{
+    const points *set = atomic_load(&root->points);
+    IMetaDataImport2 *import = NULL;
+    method_module m;
+    scan s = {root, set, &m, NULL, found, NULL};
+    const char *assembly;
+    bool is_api;
+
+    if (!method_module_open(&root->info, module, &m))
         return;
-    if (text_equal(buffer_text(&m.assembly_name), API_ASSEMBLY) &&
-        CLR_OK(clr_open_import(&root->info, module, &s.import))) {
-        type = method_find_type(s.import, API_TYPE);
-        if (type != 0)
-            clr_each_method(s.import, type, rewrite_api, &s);
-        clr_release(s.import);
+    assembly = buffer_text(&m.assembly_name);
+    is_api = is_new && root->agent_path.length != 0 && text_equal(assembly, API_ASSEMBLY);
+    if ((is_api || points_know_assembly(set, assembly) || attributes_are_searched(assembly)) &&
+        CLR_OK(clr_open_import(&root->info, module, &import))) {
+        s.import = import;
+        if (is_api)
+            rewrite_whole_api(&s);
+        if (points_know_assembly(set, assembly)) {
+            method_read_version(&root->info, &m);
+            points_each_of(set, assembly, consider_point, &s);
+        }
+        if (attributes_are_searched(assembly) && refers_to_attributes(import))
+            clr_each_type_def(import, consider_type, &s);
     }
+    clr_release(import);
     method_module_close(&m);
+}
+
+/* Is a method of this name asked for in the assembly? Much cheaper than all that consider() reads.
+ */
+static bool is_known_by_name(const points *set, const method_module *module,
+                             IMetaDataImport2 *import, mdMethodDef method)
+{
+    buffer name = BUFFER_EMPTY;
+    clr_method props;
+    bool is_known;
+
+    is_known = CLR_OK(clr_get_method(import, method, &name, &props)) && !buffer_failed(&name) &&
+               points_know_method(set, buffer_text(&module->assembly_name), buffer_text(&name));
+    buffer_free(&name);
+    return is_known;
 }
 
 bool matching_scan_method(instrumentation *root, ModuleID module, mdMethodDef method)
@@ -306,7 +316,8 @@ bool matching_scan_method(instrumentation *root, ModuleID module, mdMethodDef me
     if (!method_module_open(&root->info, module, &m))
         return false;
     if (points_know_assembly(set, buffer_text(&m.assembly_name)) &&
-        CLR_OK(clr_open_import(&root->info, module, &import))) {
+        CLR_OK(clr_open_import(&root->info, module, &import)) &&
+        is_known_by_name(set, &m, import, method)) {
         method_read_version(&root->info, &m);
         is_target = consider(root, set, &m, import, method);
     }

@@ -12,8 +12,6 @@ static const char CORE_LIBRARY[] = "System.Private.CoreLib";
 static const char ASYNC_ATTRIBUTE[] = "System.Runtime.CompilerServices.AsyncStateMachineAttribute";
 static const char BY_REF_LIKE_ATTRIBUTE[] = "System.Runtime.CompilerServices.IsByRefLikeAttribute";
 
-enum { ASSEMBLY_NAME_UNITS = 512 };
-
 /* ---- modules ---- */
 
 void method_read_version(const clr_info *info, method_module *m)
@@ -94,30 +92,6 @@ static void append_type_name(IMetaDataImport2 *import, mdToken type, buffer *out
 void method_append_type_name(IMetaDataImport2 *import, mdToken type, buffer *out)
 {
     append_type_name(import, type, out, false, 0);
-}
-
-mdTypeDef method_find_type(IMetaDataImport2 *import, const char *name)
-{
-    mdTypeDef type = 0;
-    buffer piece = BUFFER_EMPTY;
-
-    for (;;) {
-        const char *plus = strchr(name, '+');
-        mdTypeDef enclosing = type;
-
-        buffer_clear(&piece);
-        buffer_append(&piece, name, plus == NULL ? strlen(name) : (size_t)(plus - name));
-        if (buffer_failed(&piece) ||
-            !CLR_OK(clr_find_type(import, buffer_text(&piece), enclosing, &type))) {
-            type = 0;
-            break;
-        }
-        if (plus == NULL)
-            break;
-        name = plus + 1;
-    }
-    buffer_free(&piece);
-    return type;
 }
 
 typedef struct {
@@ -294,8 +268,7 @@ static int look_in_module(void *context, uintptr_t id)
         return 1;
     s->is_assembly_found = s->is_assembly_found || s->assembly != NULL;
     if (CLR_OK(clr_open_import(s->info, id, &import))) {
-        type = method_find_type(import, s->name);
-        if (type != 0) {
+        if (CLR_OK(clr_find_type_path(import, s->name, &type))) {
             s->is_found = true;
             s->is_core = is_named(s->info, id, CORE_LIBRARY);
             s->is_by_ref_like = has_attribute(import, type, BY_REF_LIKE_ATTRIBUTE, NULL, NULL);
@@ -303,31 +276,6 @@ static int look_in_module(void *context, uintptr_t id)
     }
     clr_release(import);
     return !s->is_by_ref_like && !s->is_core;
-}
-
-/* The simple name of the assembly that a reference names; false when it names none. */
-static bool append_scope(const clr_info *info, ModuleID module, IMetaDataImport2 *import,
-                         mdToken type, buffer *name)
-{
-    IMetaDataAssemblyImport *assemblies = NULL;
-    WCHAR units[ASSEMBLY_NAME_UNITS];
-    uint32_t length = 0;
-    mdToken scope = type;
-
-    for (int depth = 0; depth < 16 && CLR_TOKEN_TYPE(scope) == mdtTypeRef; depth++) {
-        if (!CLR_OK(clr_get_type_ref(import, scope, NULL, &scope)))
-            return false;
-    }
-    if (CLR_TOKEN_TYPE(scope) != mdtAssemblyRef ||
-        !CLR_OK(clr_open_assembly_import(info, module, &assemblies)))
-        return false;
-    if (CLR_OK(clr_assembly_import_get_assembly_ref_props(assemblies, scope, NULL, NULL, units,
-                                                          ASSEMBLY_NAME_UNITS, &length, NULL, NULL,
-                                                          NULL, NULL)) &&
-        length > 1 && length <= ASSEMBLY_NAME_UNITS)
-        text_append_utf16(name, (const uint16_t *)units, length - 1);
-    clr_release(assemblies);
-    return name->length != 0 && !buffer_failed(name);
 }
 
 /* First in the assembly that the reference names; then, because that may only say where the type
@@ -338,7 +286,7 @@ static bool may_be_on_stack_only(const clr_info *info, ModuleID module, IMetaDat
     buffer scope = BUFFER_EMPTY;
     type_search search = {.info = info, .name = name};
 
-    if (append_scope(info, module, import, token, &scope)) {
+    if (CLR_OK(clr_get_type_ref_assembly(info, module, import, token, &scope))) {
         search.assembly = buffer_text(&scope);
         clr_each_module(info, look_in_module, &search);
         search.assembly = NULL;

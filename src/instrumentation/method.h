@@ -60,8 +60,6 @@ void method_close(method_facts *facts);
 
 /* The name of a type by its token (TypeDef, TypeRef): nested ones joined with '+'. */
 void method_append_type_name(IMetaDataImport2 *import, mdToken type, buffer *out);
-/* A type definition by such a name; 0 when there is none. */
-mdTypeDef method_find_type(IMetaDataImport2 *import, const char *name);
 
 /* What decides whether the method can carry the template; valid as long as the facts. */
 shape method_shape(const method_facts *facts);

@@ -308,9 +308,8 @@ static void on_module_load_finished(void *context, ModuleID module, HRESULT stat
                   CLR_OK(status) ? "ok" : "failed");
     if (!root->started || !CLR_OK(status) || !root->is_core_clr)
         return;
-    matching_rewrite_api(root, module);
     memset(&found, 0, sizeof found);
-    matching_scan_module(root, module, &found);
+    matching_scan_module(root, module, true, &found);
     whole = targets_add(&root->targets, module, TARGET_WHOLE_MODULE);
     if (whole != NULL)
         whole->active = true;

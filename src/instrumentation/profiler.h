@@ -79,10 +79,9 @@ typedef struct {
 } method_list;
 void method_list_add(method_list *list, ModuleID module, mdMethodDef method);
 void method_list_free(method_list *list);
-void matching_scan_module(instrumentation *root, ModuleID module, method_list *found);
-/* The methods of the agent's API, when the module is its library: their bodies are replaced at
- * once, before anybody can have compiled or inlined them. */
-void matching_rewrite_api(instrumentation *root, ModuleID module);
+/* In a module that is new the methods of the agent's API, when it is that library, get their bodies
+ * at once, before anybody can have compiled or inlined them. */
+void matching_scan_module(instrumentation *root, ModuleID module, bool is_new, method_list *found);
 /* The same as matching_scan_module for one method, at its first JIT; true when it became a target.
  */
 bool matching_scan_method(instrumentation *root, ModuleID module, mdMethodDef method);

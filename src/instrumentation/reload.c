@@ -65,7 +65,7 @@ static int scan_module(void *context, uintptr_t module)
     if (method_is_collectible(&r->root->info, module))
         keep_collectible(r->root, module);
     else
-        matching_scan_module(r->root, module, &r->wanted);
+        matching_scan_module(r->root, module, false, &r->wanted);
     return 1;
 }
 

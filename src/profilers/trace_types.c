@@ -9,6 +9,7 @@
 #include "clarinet/names.h"
 #include "profilers/trace_counters.h"
 
+static const char CORE_LIBRARY[] = "System.Private.CoreLib";
 enum { NAME = 64 };
 
 /* ---- classes ---- */
@@ -42,53 +43,70 @@ void trace_class_append_name(const clr_info *info, ClassID class_id, buffer *out
     trace_class_release(&at);
 }
 
-/* A type that another module defines, looked for by name in all of them. */
+/* A type that another module defines, looked for by name in all of them: several assemblies may
+ * have one of that name, each of another layout. */
 typedef struct {
     const clr_info *info;
-    const char *name; /* Outer+Inner */
+    const char *name;     /* Outer+Inner */
+    const char *assembly; /* where the reference says it is; it may only know where it has gone */
     ModuleID module;
     mdTypeDef type;
+    bool is_doubtful; /* found twice, and neither where it should be */
 } search;
+
+/* Assemblies of the framework that have no types but send everybody on to the core library. */
+static bool leads_to_core(const char *assembly)
+{
+    return text_starts_with(assembly, "System.") || strcmp(assembly, "netstandard") == 0 ||
+           strcmp(assembly, "mscorlib") == 0;
+}
+
+static bool is_meant(const search *s, ModuleID module)
+{
+    buffer own = BUFFER_EMPTY;
+    AssemblyID assembly = 0;
+    bool is_meant_one = false;
+
+    if (CLR_OK(clr_get_module_path(s->info, module, &own, &assembly))) {
+        buffer_clear(&own);
+        clr_get_assembly_name(s->info, assembly, &own);
+        is_meant_one = strcmp(buffer_text(&own), s->assembly) == 0 ||
+                       (strcmp(buffer_text(&own), CORE_LIBRARY) == 0 && leads_to_core(s->assembly));
+    }
+    buffer_free(&own);
+    return is_meant_one;
+}
 
 static int look_at_module(void *context, uintptr_t module)
 {
     search *s = context;
     IMetaDataImport2 *import = NULL;
     mdTypeDef type = 0;
-    const char *name = s->name;
+    bool is_certain;
 
     if (!CLR_OK(clr_open_import(s->info, module, &import)))
         return 1;
-    for (;;) {
-        size_t length = strcspn(name, "+");
-        char *part = memory_copy_text_n(name, length);
-        mdTypeDef inner = 0;
-
-        if (part == NULL || clr_find_type(import, part, type, &inner) != S_OK)
-            inner = 0;
-        memory_free(part);
-        type = inner;
-        if (type == 0 || name[length] == '\0')
-            break;
-        name += length + 1;
-    }
+    clr_find_type_path(import, s->name, &type);
     clr_release(import);
-    if (type != 0) {
-        s->module = module;
-        s->type = type;
-    }
-    return type == 0;
+    if (type == 0)
+        return 1;
+    is_certain = is_meant(s, module);
+    s->is_doubtful = !is_certain && s->type != 0;
+    s->module = module;
+    s->type = type;
+    return !is_certain;
 }
 
-static ClassID class_named(const clr_info *info, const char *name, const ClassID *arguments,
-                           uint32_t count)
+static ClassID class_named(const clr_info *info, const char *assembly, const char *name,
+                           const ClassID *arguments, uint32_t count)
 {
-    search s = {.info = info, .name = name};
+    search s = {.info = info, .name = name, .assembly = assembly};
     ClassID class_id = 0;
 
     clr_each_module(info, look_at_module, &s);
-    if (s.type == 0 || !CLR_OK(clr_info_get_class_from_token_and_type_args(
-                           info, s.module, s.type, count, arguments, &class_id)))
+    if (s.type == 0 || s.is_doubtful ||
+        !CLR_OK(clr_info_get_class_from_token_and_type_args(info, s.module, s.type, count,
+                                                            arguments, &class_id)))
         return 0;
     return class_id;
 }
@@ -97,6 +115,7 @@ ClassID trace_class_of_token(const trace_types *types, mdToken token, const Clas
                              uint32_t count)
 {
     buffer name = BUFFER_EMPTY;
+    buffer assembly = BUFFER_EMPTY;
     ClassID class_id = 0;
 
     if (CLR_TOKEN_TYPE(token) == mdtTypeDef) {
@@ -105,9 +124,12 @@ ClassID trace_class_of_token(const trace_types *types, mdToken token, const Clas
             class_id = 0;
     } else if (CLR_TOKEN_TYPE(token) == mdtTypeRef) {
         clr_append_type_path(types->import, token, &name);
-        class_id = class_named(types->info, buffer_text(&name), arguments, count);
+        clr_get_type_ref_assembly(types->info, types->module, types->import, token, &assembly);
+        class_id =
+            class_named(types->info, buffer_text(&assembly), buffer_text(&name), arguments, count);
     }
     buffer_free(&name);
+    buffer_free(&assembly);
     return class_id;
 }
 
@@ -201,11 +223,11 @@ static ClassID class_of(const clr_info *info, const trace_type *t)
     if (t->class_id != 0)
         return t->class_id;
     if (t->element == CIL_TYPE_OBJECT)
-        return class_named(info, "System.Object", NULL, 0);
+        return class_named(info, CORE_LIBRARY, "System.Object", NULL, 0);
     for (size_t n = 0; n < sizeof KNOWN / sizeof KNOWN[0]; n++)
         if (KNOWN[n].kind == t->element) {
             memcpy(name + 7, KNOWN[n].name, strlen(KNOWN[n].name) + 1);
-            return class_named(info, name, NULL, 0);
+            return class_named(info, CORE_LIBRARY, name, NULL, 0);
         }
     return 0;
 }

@@ -1,7 +1,8 @@
 /*
- * points: see points.h. Points stand in one array in file order, then document order. Three tables
- * of text lead there: assembly, "assembly\nmethod", and "assembly\nmethod\nclass" whose value is
- * the first point of a chain (next[]) in order. points_file.c reads the files.
+ * points: see points.h. Points stand in one array in file order, then document order. Three indexes
+ * lead there: by assembly, by assembly and method, and by all three names; each to the first point
+ * of a chain in order. They keep no text of their own, because ten thousand points are read at a
+ * program's start. points_file.c reads the files.
  */
 #include "rules/points.h"
 
@@ -9,27 +10,38 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "base/memory.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "rules/blocks.h"
 #include "rules/points_build.h"
 
 static const char ANY[] = "*";
-enum { NO_POINT = 0 }; /* tables keep index + 1 */
+enum { NO_POINT = 0 }; /* indexes keep the number + 1 */
+
+/* What points are found by; what is not part of it is NULL. */
+typedef struct {
+    const char *assembly;
+    const char *method;
+    const char *class_name;
+} key;
+
+/* Open addressing, a power of two of places, at most half full. */
+typedef struct {
+    uint32_t *places;
+    size_t size;
+} point_index;
 
 struct points {
     point *items;
     size_t count;
     size_t capacity;
-    char **texts; /* owned by the set */
-    size_t text_count;
-    size_t text_capacity;
-    size_t *next;    /* index + 1 of the next point with the same key */
-    size_t *next_of; /* ... of the next point of the same assembly */
-    table_text assemblies;
-    table_text methods;
-    table_text keys;
+    blocks texts;
+    uint32_t *next;    /* number + 1 of the next point with the same three names */
+    uint32_t *next_of; /* ... of the next point of the same assembly */
+    point_index assemblies;
+    point_index methods;
+    point_index names;
     bool has_wildcards;
     points_shim shims[POINTS_MOST_SHIMS - 1];
     size_t shim_count;
@@ -54,21 +66,7 @@ void points_warn(points *set, const char *format, ...)
 
 const char *points_keep(points *set, const char *text, size_t length)
 {
-    char *copy;
-
-    if (set->text_count == set->text_capacity) {
-        size_t capacity = set->text_capacity == 0 ? 64 : set->text_capacity * 2;
-        char **texts = memory_resize(set->texts, capacity * sizeof *texts);
-
-        if (texts == NULL)
-            return NULL;
-        set->texts = texts;
-        set->text_capacity = capacity;
-    }
-    copy = memory_copy_text_n(text, length);
-    if (copy != NULL)
-        set->texts[set->text_count++] = copy;
-    return copy;
+    return blocks_take_text(&set->texts, text, length);
 }
 
 bool points_add(points *set, const point *p)
@@ -136,66 +134,72 @@ int points_add_shim(points *set, const char *path, const char *type, const point
 
 /* ---- tables ---- */
 
-/* "a\nb\nc" in a fixed buffer when it fits, else on the heap. */
-static bool make_key(buffer *key, const char *a, const char *b, const char *c)
+static uint64_t hash_key(const key *k)
 {
-    buffer_append_text(key, a);
-    if (b != NULL) {
-        buffer_append_char(key, '\n');
-        buffer_append_text(key, b);
-    }
-    if (c != NULL) {
-        buffer_append_char(key, '\n');
-        buffer_append_text(key, c);
-    }
-    return !buffer_failed(key);
+    uint64_t hash = table_hash_bytes(k->assembly, strlen(k->assembly));
+
+    if (k->method != NULL)
+        hash = table_hash_u64(hash) ^ table_hash_bytes(k->method, strlen(k->method));
+    if (k->class_name != NULL)
+        hash = table_hash_u64(hash) ^ table_hash_bytes(k->class_name, strlen(k->class_name));
+    return hash;
 }
 
-static uint64_t look_up(const table_text *table, const char *a, const char *b, const char *c)
+static bool has_key(const point *p, const key *k)
 {
-    char small[512];
-    buffer key;
-    uint64_t value = NO_POINT;
+    return text_equal(p->assembly, k->assembly) &&
+           (k->method == NULL || text_equal(p->method, k->method)) &&
+           (k->class_name == NULL || text_equal(p->class_name, k->class_name));
+}
 
-    buffer_fix(&key, small, sizeof small);
-    if (!make_key(&key, a, b, c)) {
-        buffer_init(&key);
-        if (!make_key(&key, a, b, c)) {
-            buffer_free(&key);
-            return NO_POINT;
-        }
-    }
-    table_text_get(table, buffer_text(&key), key.length, &value);
-    buffer_free(&key);
-    return value;
+/* Where the first point of a key stands, or would stand. */
+static uint32_t *place_of(const points *set, const point_index *index, const key *k)
+{
+    size_t i = (size_t)hash_key(k) & (index->size - 1);
+
+    while (index->places[i] != NO_POINT && !has_key(&set->items[index->places[i] - 1], k))
+        i = (i + 1) & (index->size - 1);
+    return &index->places[i];
+}
+
+static size_t look_up(const points *set, const point_index *index, const char *assembly,
+                      const char *method, const char *class_name)
+{
+    key k = {assembly, method, class_name};
+
+    return *place_of(set, index, &k);
+}
+
+static bool make_index(point_index *index, size_t count)
+{
+    index->size = 16;
+    while (index->size < 2 * count)
+        index->size *= 2;
+    index->places = memory_allocate_array(index->size, sizeof *index->places);
+    return index->places != NULL;
 }
 
 int points_finish(points *set, error *e)
 {
     set->next = memory_allocate_array(set->count, sizeof *set->next);
     set->next_of = memory_allocate_array(set->count, sizeof *set->next_of);
-    if (set->next == NULL || set->next_of == NULL)
+    if (set->count >= UINT32_MAX || set->next == NULL || set->next_of == NULL ||
+        !make_index(&set->assemblies, set->count) || !make_index(&set->methods, set->count) ||
+        !make_index(&set->names, set->count))
         return error_set(e, ERROR_MEMORY, "no memory for instrumentation points");
     for (size_t i = set->count; i-- > 0;) { /* backwards: chains end up in order */
         const point *p = &set->items[i];
-        buffer key = BUFFER_EMPTY;
-        uint64_t *first = NULL;
-        uint64_t *of = table_text_at(&set->assemblies, p->assembly, strlen(p->assembly), NO_POINT);
-        bool stored = of != NULL && make_key(&key, p->assembly, p->method, NULL) &&
-                      table_text_put(&set->methods, buffer_text(&key), key.length, 1);
+        uint32_t number = (uint32_t)i + 1;
+        uint32_t *of = place_of(set, &set->assemblies, &(key){p->assembly, NULL, NULL});
+        uint32_t *first = place_of(set, &set->names, &(key){p->assembly, p->method, p->class_name});
 
         set->has_wildcards = set->has_wildcards || point_is_any(p->assembly) ||
                              point_is_any(p->class_name) || point_is_any(p->method);
-        buffer_clear(&key);
-        if (stored && make_key(&key, p->assembly, p->method, p->class_name))
-            first = table_text_at(&set->keys, buffer_text(&key), key.length, NO_POINT);
-        buffer_free(&key);
-        if (first == NULL)
-            return error_set(e, ERROR_MEMORY, "no memory for instrumentation points");
-        set->next[i] = (size_t)*first;
-        *first = i + 1;
-        set->next_of[i] = (size_t)*of;
-        *of = i + 1;
+        set->next_of[i] = *of;
+        *of = number;
+        set->next[i] = *first;
+        *first = number;
+        *place_of(set, &set->methods, &(key){p->assembly, p->method, NULL}) = number;
     }
     return 0;
 }
@@ -216,20 +220,20 @@ static size_t first_for_any(const points *set, const char *assembly)
 {
     if (!set->has_wildcards || !is_for_every_point(set, assembly))
         return NO_POINT;
-    return (size_t)look_up(&set->assemblies, ANY, NULL, NULL);
+    return look_up(set, &set->assemblies, ANY, NULL, NULL);
 }
 
 bool points_know_assembly(const points *set, const char *assembly)
 {
-    return look_up(&set->assemblies, assembly, NULL, NULL) != NO_POINT ||
+    return look_up(set, &set->assemblies, assembly, NULL, NULL) != NO_POINT ||
            first_for_any(set, assembly) != NO_POINT;
 }
 
 bool points_know_method(const points *set, const char *assembly, const char *method)
 {
-    if (look_up(&set->methods, assembly, method, NULL) != NO_POINT)
+    if (look_up(set, &set->methods, assembly, method, NULL) != NO_POINT)
         return true;
-    return set->has_wildcards && (look_up(&set->methods, assembly, ANY, NULL) != NO_POINT ||
+    return set->has_wildcards && (look_up(set, &set->methods, assembly, ANY, NULL) != NO_POINT ||
                                   first_for_any(set, assembly) != NO_POINT);
 }
 
@@ -266,9 +270,8 @@ const point *points_find(const points *set, const points_shim *shim, const char 
                          version assembly_version, const char *class_name, const char *method,
                          const char *parameters, const char *alternative)
 {
-    const point *found =
-        find_overload(set, (size_t)look_up(&set->keys, assembly, method, class_name), shim,
-                      assembly_version, parameters, alternative);
+    const point *found = find_overload(set, look_up(set, &set->names, assembly, method, class_name),
+                                       shim, assembly_version, parameters, alternative);
 
     /* What is said exactly comes before what is said of all: assembly first, class last. */
     for (int any = 1; set->has_wildcards && found == NULL && any < 8; any++) {
@@ -277,7 +280,7 @@ const point *points_find(const points *set, const points_shim *shim, const char 
         const char *m = (any & 1) != 0 ? ANY : method;
 
         if ((any & 4) == 0 || is_for_every_point(set, assembly))
-            found = find_overload(set, (size_t)look_up(&set->keys, a, m, c), shim, assembly_version,
+            found = find_overload(set, look_up(set, &set->names, a, m, c), shim, assembly_version,
                                   parameters, alternative);
     }
     return found;
@@ -286,7 +289,7 @@ const point *points_find(const points *set, const points_shim *shim, const char 
 void points_each_of(const points *set, const char *assembly,
                     bool (*each)(void *context, const point *p), void *context)
 {
-    size_t index = (size_t)look_up(&set->assemblies, assembly, NULL, NULL);
+    size_t index = look_up(set, &set->assemblies, assembly, NULL, NULL);
 
     for (; index != NO_POINT; index = set->next_of[index - 1]) {
         if (!each(context, &set->items[index - 1]))
@@ -326,15 +329,13 @@ void points_free(points *set)
 {
     if (set == NULL)
         return;
-    for (size_t i = 0; i < set->text_count; i++)
-        memory_free(set->texts[i]);
-    memory_free(set->texts);
+    blocks_free(&set->texts);
     memory_free(set->items);
     memory_free(set->next);
     memory_free(set->next_of);
-    table_text_free(&set->assemblies);
-    table_text_free(&set->methods);
-    table_text_free(&set->keys);
+    memory_free(set->assemblies.places);
+    memory_free(set->methods.places);
+    memory_free(set->names.places);
     memory_free(set);
 }
 

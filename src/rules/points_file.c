@@ -119,12 +119,15 @@ static void read_limit(loader *l, const xml_element *match, const char *name, bo
         *has = !version_is_zero(*limit);
 }
 
+/* Both names are kept already. */
 static int add_method(loader *l, const xml_element *match, const xml_element *matcher,
                       const char *assembly, const char *class_name)
 {
     const char *method = xml_attribute_value(matcher, "methodName");
     const char *parameters = xml_attribute_value(matcher, "parameters");
-    point p = {.factory = l->factory,
+    point p = {.assembly = assembly,
+               .class_name = class_name,
+               .factory = l->factory,
                .metric = l->metric,
                .arguments = l->arguments,
                .shim = l->shim,
@@ -138,8 +141,6 @@ static int add_method(loader *l, const xml_element *match, const xml_element *ma
     }
     if (l->ignored != NULL && configuration_is_ignored(l->ignored, assembly, class_name))
         return 0;
-    p.assembly = keep_text(l->set, assembly);
-    p.class_name = keep_text(l->set, class_name);
     p.method = keep_text(l->set, method);
     p.parameters = parameters == NULL ? NULL : keep_parameters(l->set, parameters);
     read_limit(l, match, "minVersion", &p.has_minimum, &p.minimum);
@@ -183,16 +184,16 @@ static int add_match(loader *l, const xml_element *match)
                     l->path, match->line, assembly);
         return 0;
     }
+    assembly = keep_text(l->set, assembly);
     while (code == 0) {
         size_t length = class_length(classes);
-        char *name = memory_copy_text_n(classes, length);
+        const char *name = points_keep(l->set, classes, length);
         const xml_element *m = xml_find(match->children, "exactMethodMatcher");
 
-        if (name == NULL)
+        if (name == NULL || assembly == NULL)
             return no_memory(l->error);
         for (; m != NULL && code == 0; m = xml_find_next(m, "exactMethodMatcher"))
             code = add_method(l, match, m, assembly, name);
-        memory_free(name);
         if (classes[length] == '\0')
             break;
         classes += length + 1;

@@ -207,7 +207,6 @@ static xml_element *new_element(parser *x, const char *name, const uint8_t *at)
         element->name = name;
         move_place(x, at);
         element->line = x->line;
-        element->column = x->column;
     }
     return element;
 }

@@ -9,18 +9,12 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "rules/blocks.h"
 
-enum { MAX_DEPTH = 256, BLOCK_SIZE = 4096 };
-
-typedef struct block {
-    struct block *next;
-    size_t used;
-    size_t size;
-    max_align_t data[];
-} block;
+enum { MAX_DEPTH = 256 };
 
 struct xml_document {
-    block *blocks;
+    blocks memory;
     xml_element *root;
 };
 
@@ -30,9 +24,8 @@ typedef struct {
     const uint8_t *end;
     xml_document *document;
     error *error;
-    const uint8_t *known; /* the last place asked for; asked places only move forward */
-    unsigned line;
-    unsigned column;
+    const uint8_t *known; /* the last place whose line was asked for */
+    unsigned line;        /* there */
 } parser;
 
 static int parse_content(parser *x, xml_element **first, unsigned depth, bool inside);
@@ -41,60 +34,43 @@ static int parse_content(parser *x, xml_element **first, unsigned depth, bool in
 
 void *xml_take(xml_document *document, size_t size)
 {
-    block *b = document->blocks;
-    void *result;
-
-    size = (size + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
-    if (b == NULL || b->size - b->used < size) {
-        size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
-
-        b = memory_allocate(sizeof *b + room);
-        if (b == NULL)
-            return NULL;
-        b->next = document->blocks;
-        b->used = 0;
-        b->size = room;
-        document->blocks = b;
-    }
-    result = (uint8_t *)b->data + b->used;
-    b->used += size;
-    return result;
+    return blocks_take(&document->memory, size);
 }
 
 char *xml_take_text(xml_document *document, const void *bytes, size_t length)
 {
-    char *text = xml_take(document, length + 1);
-
-    if (text == NULL)
-        return NULL;
-    memcpy(text, bytes, length);
-    text[length] = '\0';
-    return text;
+    return blocks_take_text(&document->memory, bytes, length);
 }
 
 /* ---- places and errors ---- */
 
-static void move_place(parser *x, const uint8_t *at)
+/* The line of a place; asked for in ascending order. */
+static unsigned line_at(parser *x, const uint8_t *at)
 {
-    for (; x->known < at; x->known++) {
-        if (*x->known == '\n') {
-            x->line++;
-            x->column = 1;
-        } else if ((*x->known & 0xC0) != 0x80) {
-            x->column++;
-        }
+    const uint8_t *end;
+
+    while ((end = memchr(x->known, '\n', (size_t)(at - x->known))) != NULL) {
+        x->known = end + 1;
+        x->line++;
     }
+    x->known = at;
+    return x->line;
 }
 
 static int fail(parser *x, const uint8_t *at, const char *what)
 {
-    if (at < x->known) {
-        x->known = x->begin;
-        x->line = 1;
-        x->column = 1;
+    unsigned line = 1;
+    unsigned column = 1;
+
+    for (const uint8_t *p = x->begin; p < at; p++) {
+        if (*p == '\n') {
+            line++;
+            column = 1;
+        } else if ((*p & 0xC0) != 0x80) {
+            column++;
+        }
     }
-    move_place(x, at);
-    return error_set(x->error, ERROR_CORRUPT, "line %u, column %u: %s", x->line, x->column, what);
+    return error_set(x->error, ERROR_CORRUPT, "line %u, column %u: %s", line, column, what);
 }
 
 static int no_memory(parser *x)
@@ -127,11 +103,12 @@ static int skip_past(parser *x, const char *closing, const char *what)
 {
     const uint8_t *from = x->p;
 
-    for (; x->p < x->end; x->p++) {
+    while ((x->p = memchr(x->p, closing[0], (size_t)(x->end - x->p))) != NULL) {
         if (looking_at(x, closing)) {
             x->p += strlen(closing);
             return 0;
         }
+        x->p++;
     }
     return fail(x, from, what);
 }
@@ -214,11 +191,30 @@ static void append_reference(buffer *out, const uint8_t **p, const uint8_t *end)
     ++*p;
 }
 
+/* The value between two quotes, entities replaced; NULL without memory. */
+static const char *take_value(parser *x, const uint8_t *p, const uint8_t *end)
+{
+    buffer value = BUFFER_EMPTY;
+    const char *taken = NULL;
+
+    if (memchr(p, '&', (size_t)(end - p)) == NULL)
+        return xml_take_text(x->document, p, (size_t)(end - p));
+    while (p < end) {
+        if (*p == '&')
+            append_reference(&value, &p, end);
+        else
+            buffer_append(&value, p++, 1);
+    }
+    if (!buffer_failed(&value))
+        taken = xml_take_text(x->document, buffer_text(&value), value.length);
+    buffer_free(&value);
+    return taken;
+}
+
 static int parse_attribute(parser *x, xml_attribute ***tail)
 {
     const uint8_t *from = x->p;
     xml_attribute *attribute = xml_take(x->document, sizeof *attribute);
-    buffer value = BUFFER_EMPTY;
     const uint8_t *close;
     uint8_t quote;
 
@@ -241,17 +237,8 @@ static int parse_attribute(parser *x, xml_attribute ***tail)
     close = memchr(x->p + 1, quote, (size_t)(x->end - x->p - 1));
     if (close == NULL)
         return fail(x, x->p, "the attribute value does not end");
-    for (const uint8_t *p = x->p + 1; p < close;) {
-        if (*p == '&')
-            append_reference(&value, &p, close);
-        else
-            buffer_append(&value, p++, 1);
-    }
+    attribute->value = take_value(x, x->p + 1, close);
     x->p = close + 1;
-    attribute->value = buffer_failed(&value)
-                           ? NULL
-                           : xml_take_text(x->document, buffer_text(&value), value.length);
-    buffer_free(&value);
     if (attribute->value == NULL)
         return no_memory(x);
     **tail = attribute;
@@ -272,9 +259,7 @@ static int parse_element(parser *x, xml_element **result, unsigned depth)
     if (depth > MAX_DEPTH)
         return fail(x, from, "elements are nested too deeply");
     memset(element, 0, sizeof *element);
-    move_place(x, from);
-    element->line = x->line;
-    element->column = x->column;
+    element->line = line_at(x, from);
     tail = &element->attributes;
     *result = element;
     x->p++;
@@ -328,8 +313,10 @@ static int parse_content(parser *x, xml_element **first, unsigned depth, bool in
         int code;
 
         if (inside) {
-            while (x->p < x->end && *x->p != '<')
-                x->p++; /* text: no file of ours has a meaning for it */
+            /* text: no file of ours has a meaning for it */
+            const uint8_t *tag = memchr(x->p, '<', (size_t)(x->end - x->p));
+
+            x->p = tag == NULL ? x->end : tag;
         } else {
             skip_space(x);
         }
@@ -355,7 +342,7 @@ static int parse_content(parser *x, xml_element **first, unsigned depth, bool in
 
 int xml_parse(const void *bytes, size_t length, xml_document **document, error *e)
 {
-    parser x = {bytes, bytes, (const uint8_t *)bytes + length, NULL, e, bytes, 1, 1};
+    parser x = {bytes, bytes, (const uint8_t *)bytes + length, NULL, e, bytes, 1};
     int code;
 
     *document = NULL;
@@ -377,12 +364,7 @@ void xml_free(xml_document *document)
 {
     if (document == NULL)
         return;
-    while (document->blocks != NULL) {
-        block *next = document->blocks->next;
-
-        memory_free(document->blocks);
-        document->blocks = next;
-    }
+    blocks_free(&document->memory);
     memory_free(document);
 }
 

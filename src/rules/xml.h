@@ -27,7 +27,6 @@ typedef struct xml_element {
     struct xml_element *children;
     struct xml_element *next;
     unsigned line;
-    unsigned column;
 } xml_element;
 
 typedef struct xml_document xml_document;

@@ -395,6 +395,22 @@ def test_values_by_the_types_of_objects(sample, clarinet, runtime):
     assert [call["values"] for call in met["calls"]] == ["named.Tag=1"], met
 
 
+def test_values_of_a_type_whose_name_another_assembly_has_too(clarinet, runtime, instrumentation_programs, start_program):
+    """The program itself has a Twin.Order with other fields, and is loaded first."""
+    patient = start_program(runtime.command(instrumentation_programs / "Live/Live.dll"), ready=None)
+    tell(patient, "orders")
+    patient.wait_for("^7 2.5$")
+    process = clarinet.start("trace", "--json", "--args", patient.pid, "TwinUser.Use::Charge")
+    wait_until_probed(process)
+    tell(patient, "orders")
+    tell(patient, "end")
+    patient.wait_for("^unknown end$")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, (out, err)
+    assert [call["values"] for call in json.loads(out)["calls"]] == ['order={Number=7, Customer="Ada"} → 7'], out
+
+
 def test_rate_of_single_calls(sample, clarinet, newest_runtime, tmp_path):
     """Beyond the rate calls are counted, and told as not shown; none is lost in silence."""
     recording = tmp_path / "rate.clarinet"

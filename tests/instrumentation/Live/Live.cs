@@ -258,17 +258,32 @@ namespace Live
         // A library that needs another one which nobody has loaded; with a reload while it is there.
         private static string Twins(bool collectible)
         {
-            string folder = Path.Combine(AppContext.BaseDirectory, "../TwinUser");
-            var context = new AssemblyLoadContext("twins", collectible);
-            context.Resolving += (own, name) => own.LoadFromAssemblyPath(Path.GetFullPath(Path.Combine(folder, name.Name + ".dll")));
-            var user = context.LoadFromAssemblyPath(Path.GetFullPath(Path.Combine(folder, "TwinUser.dll")));
+            AssemblyLoadContext context = TwinContext(collectible);
             var ordinary = new Twin.View { X = 1 };
-            object result = user.GetType("TwinUser.Use").GetMethod("Run").Invoke(null, null);
+            object result = CallTwinUser(context, "Run");
             int reloaded = Native.Plain("InstrumentationRefresh");
             if (collectible)
                 context.Unload();
             return $"{result} {ordinary.X} {reloaded}";
         }
+
+        private static readonly AssemblyLoadContext OrdersContext = TwinContext(false);
+
+        private static string Orders() =>
+            $"{CallTwinUser(OrdersContext, "Pay")} {new Twin.Order { Paid = 2.5 }.Paid}";
+
+        private static AssemblyLoadContext TwinContext(bool collectible)
+        {
+            var context = new AssemblyLoadContext("twins", collectible);
+            context.Resolving += (own, name) => own.LoadFromAssemblyPath(TwinFile(name.Name));
+            return context;
+        }
+
+        private static string TwinFile(string name) =>
+            Path.GetFullPath(Path.Combine(AppContext.BaseDirectory, "../TwinUser", name + ".dll"));
+
+        private static object CallTwinUser(AssemblyLoadContext context, string method) =>
+            context.LoadFromAssemblyPath(TwinFile("TwinUser")).GetType("TwinUser.Use").GetMethod(method).Invoke(null, null);
 
         private static string Answer(string[] words)
         {
@@ -289,6 +304,8 @@ namespace Live
                     return Collectible(words.Length > 1);
                 case "twins":
                     return Twins(words.Length > 1);
+                case "orders":
+                    return Orders();
                 case "names":
                     return Native.NamesOf(words.Skip(1).Select(word => (UIntPtr)ulong.Parse(word)).ToArray());
                 case "storm":
@@ -313,11 +330,18 @@ namespace Live
     }
 }
 
-// The ordinary one: Twin.dll has a type of this name that can't be boxed.
+// Twin.dll has types of these names: the first can't be boxed there, the other has other fields.
 namespace Twin
 {
     public struct View
     {
         public int X;
+    }
+
+    public struct Order
+    {
+        public double Paid;
+        public long Left;
+        public string Note;
     }
 }

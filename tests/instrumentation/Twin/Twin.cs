@@ -1,8 +1,14 @@
-// A type that may live on the stack only; Live has an ordinary one of the same name.
+// Live has other types of these names: View is an ordinary one there, Order has other fields.
 namespace Twin
 {
     public ref struct View
     {
         public int X;
+    }
+
+    public struct Order
+    {
+        public int Number;
+        public string Customer;
     }
 }
