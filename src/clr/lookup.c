@@ -389,7 +389,8 @@ HRESULT clr_find_type_path(IMetaDataImport2 *import, const char *path, mdTypeDef
     mdTypeDef enclosing = 0;
 
     for (;;) {
-        size_t length = strcspn(path, "+");
+        const char *plus = strchr(path, '+');
+        size_t length = plus == NULL ? strlen(path) : (size_t)(plus - path);
         HRESULT hr;
 
         *type = 0;
@@ -398,10 +399,10 @@ HRESULT clr_find_type_path(IMetaDataImport2 *import, const char *path, mdTypeDef
         memcpy(piece, path, length);
         piece[length] = '\0';
         hr = found(clr_find_type(import, piece, enclosing, type), type);
-        if (hr != S_OK || path[length] == '\0')
+        if (hr != S_OK || plus == NULL)
             return hr;
         enclosing = *type;
-        path += length + 1;
+        path = plus + 1;
     }
 }
 
