@@ -42,15 +42,30 @@ typedef struct {
     method_list gone;
 } reload;
 
+typedef struct {
+    ModuleID module;
+    bool is_found;
+} body_search;
+
+static void look_for_first_body(void *context, target *t)
+{
+    body_search *search = context;
+
+    if (t->module == search->module && t->is_first_body)
+        search->is_found = true;
+}
+
 /* Its methods have the bodies that they were loaded with; the next one that is loaded gets others.
- */
+ * To be told when new points name it, and when old ones have that are gone. */
 static void keep_collectible(instrumentation *root, ModuleID module)
 {
+    body_search search = {module, false};
     method_module m;
 
     if (!method_module_open(&root->info, module, &m))
         return;
-    if (points_know_assembly(root->points, buffer_text(&m.assembly_name)))
+    targets_each(&root->targets, look_for_first_body, &search);
+    if (search.is_found || points_know_assembly(root->points, buffer_text(&m.assembly_name)))
         journal_write(&root->log, LEVEL_WARN,
                       "[%s] %s can be unloaded: what is loaded of it stays as it is, the new "
                       "points count when it is loaded again",

@@ -100,8 +100,15 @@ def test_a_by_ref_like_type_is_known_by_its_own_assembly_and_not_boxed_before_th
             assert [line.split()[0] for line in told] == ["enter", "leave"] * 2
             assert "args=4 " in told[0] and told[1].endswith("| null")
             assert "args=null, 5 " in told[2] and told[3].endswith("| 9")
+        stays = "can be unloaded: what is loaded of it stays as it is, the new points count when it is loaded again"
+        log = home.log()
+        assert sum("[TwinUser]" in line and stays in line for line in log) == 1
+        home.extension("a.xml", extension(LARGE))  # the points of what is loaded are gone: told as well
+        before = len(home.reported())
+        assert live.ask("twins", "collectible") == "9 1 0"
+        assert sum("enter [TwinUser]" in line for line in home.reported()[before:]) == 3
+        assert any("[TwinUser]" in line and stays in line for line in home.log()[len(log):])
     log = home.log()
-    assert sum("[TwinUser]" in line and "can be unloaded: what is loaded of it stays" in line for line in log) == 1
     assert not [line for line in log if line.startswith("[Error]") and "get_Property" not in line]
 
 
