@@ -4,6 +4,10 @@
     web/build.py --out DIR     writes DIR/report_page.head.html, DIR/report_page.tail.html,
                                DIR/report_page.html (head + null + tail) and the server's page,
                                DIR/serve_page.html
+    web/build.py --out DIR --speedscope RELEASE
+                               writes the second viewer, packed, out of its npm package's
+                               dist/release: DIR/speedscope.js.gz, .css.gz, .woff2, .license.gz;
+                               empty files when there is none
 
 The report is head + JSON data + tail; the server's page has no data and may ask its own server. Each module of web/src becomes one function scope, in the
 order of its imports; so modules keep their own names. What the modules may use is checked here:
@@ -13,6 +17,7 @@ run, whatever a name in the data contains.
 """
 import argparse
 import base64
+import gzip
 import hashlib
 import pathlib
 import re
@@ -99,10 +104,38 @@ def make_page(name, entry, styles, more_policy):
     return page
 
 
+def write_changed(path, content):
+    if not path.exists() or path.read_bytes() != content:
+        path.write_bytes(content)
+
+
+def pack_speedscope(release, out):
+    """One script, one style sheet, one font; what it can load besides is not needed here."""
+    names = {"js": "speedscope-*.js", "css": "speedscope-*.css", "woff2": "*.woff2"}
+    found = {kind: sorted(release.glob(pattern)) for kind, pattern in names.items()}
+    parts = {kind: files[0].read_bytes() if files else b"" for kind, files in found.items()}
+    licenses = [release.parent.parent / "LICENSE", release / "source-code-pro.LICENSE.md"]
+    parts["license"] = b"\n".join(file.read_bytes() for file in licenses if file.exists())
+    if all(found.values()):
+        parts["css"] = parts["css"].replace(found["woff2"][0].name.encode(), b"font.woff2")
+        if b"font.woff2" not in parts["css"]:
+            fail("speedscope's style sheet does not name its font")
+    for kind, content in parts.items():
+        packed = kind != "woff2" and content
+        write_changed(out / f"speedscope.{kind}{'' if kind == 'woff2' else '.gz'}",
+                      gzip.compress(content, 9, mtime=0) if packed else content)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", required=True, type=pathlib.Path)
-    out = parser.parse_args().out
+    parser.add_argument("--speedscope", type=pathlib.Path)
+    options = parser.parse_args()
+    out = options.out
+    if options.speedscope is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        pack_speedscope(options.speedscope, out)
+        return
     page = make_page("page.html", "main.js", ["style.css"], "")
     if page.count(DATA_MARK) != 1:
         fail(f"the page must contain {DATA_MARK} once")

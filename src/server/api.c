@@ -15,6 +15,7 @@
 #include "server/guard.h"
 #include "server/metrics.h"
 #include "server/request.h"
+#include "server/viewer.h"
 
 typedef struct {
     const api *a;
@@ -97,6 +98,16 @@ static void get_page(exchange *x)
     buffer_append_text(&x->out->body, serve_page);
 }
 
+static void get_viewer(exchange *x)
+{
+    viewer_answer("", x->out);
+}
+
+static void get_viewer_file(exchange *x)
+{
+    viewer_answer(x->id, x->out);
+}
+
 static void get_openapi(exchange *x)
 {
     buffer_append_text(&x->out->body, serve_openapi);
@@ -105,7 +116,8 @@ static void get_openapi(exchange *x)
 static void get_version(exchange *x)
 {
     answer_json(x, 200,
-                json_pack("{s:s, s:b}", "version", CLARINET_VERSION, "commands", x->a->commands));
+                json_pack("{s:s, s:b, s:b}", "version", CLARINET_VERSION, "commands",
+                          x->a->commands, "speedscope", viewer_is_here()));
 }
 
 static void get_processes(exchange *x)
@@ -375,6 +387,8 @@ typedef struct {
 
 static const route ROUTES[] = {
     {"GET", "/", get_page, false},
+    {"GET", "/speedscope/", get_viewer, false},
+    {"GET", "/speedscope/*", get_viewer_file, false},
     {"GET", "/api/openapi.json", get_openapi, false},
     {"GET", "/api/version", get_version, false},
     {"GET", "/api/processes", get_processes, false},

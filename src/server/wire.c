@@ -204,6 +204,8 @@ static void put_head(const wire *w, const reply *a, uint64_t length, buffer *hea
         buffer_format(head, "Location: %s\r\n", a->location);
     if (a->cookie[0] != '\0')
         buffer_format(head, "Set-Cookie: %s\r\n", a->cookie);
+    if (a->packed)
+        buffer_append_text(head, "Content-Encoding: gzip\r\n");
     if (a->allow != NULL)
         buffer_format(head, "Allow: %s\r\n", a->allow);
     if (a->status == 401)
@@ -293,6 +295,7 @@ void reply_error(reply *a, int status, const char *message, const char *advice)
     a->status = status;
     a->type = NULL;
     a->attachment[0] = '\0';
+    a->packed = false;
     sink_init(&out, -1);
     json_init(&j, &out);
     json_begin_object(&j);

@@ -35,6 +35,7 @@ typedef struct {
     char location[160];
     char cookie[256];
     const char *allow; /* methods, with 405 */
+    bool packed;       /* the body is gzip's */
 } reply;
 
 void wire_init(wire *w, int descriptor, int ending);

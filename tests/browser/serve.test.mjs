@@ -81,6 +81,21 @@ describe("the server's page", () => {
         ]);
         await report.waitForSelector('.panel > .view');
         assert.match(await report.locator('h1').innerText(), /SickShop/);
+        const [viewer] = await Promise.all([
+            page.context().waitForEvent('page'),
+            page.click('text=Open in speedscope'),
+        ]);
+        const wrong = [];
+        const asked = [];
+        viewer.on('pageerror', (error) => wrong.push(String(error)));
+        viewer.on('request', (request) => asked.push(request.url()));
+        // its own toolbar is there once the profile is drawn, and its title has the file's name
+        await viewer.waitForSelector('text=Time Order');
+        await viewer.waitForFunction(() => document.querySelectorAll('canvas').length > 0);
+        await viewer.waitForFunction(() => /SickShop/.test(document.title));
+        assert.deepEqual(wrong, []);
+        assert.deepEqual(asked.filter((url) => !url.startsWith(new URL(address).origin)), []);
+        await shot(viewer, 'serve-speedscope');
         await page.click('text=Sessions');
         await page.waitForSelector('tr[data-session]');
         assert.match(await page.locator('tr[data-session]').first().innerText(), /SickShop/);

@@ -6,7 +6,7 @@ import { readable } from './format.js';
 const ATTRIBUTES =
     /^(aria-[a-z]+|role|id|title|type|for|name|value|placeholder|tabindex|scope|colspan|min|max|step|open|selected|checked|disabled|hidden|autocomplete|spellcheck|inputmode|rel|target|accept|multiple|download|method)$/;
 // Links lead into this server only.
-const LINK = /^(\/api\/[\w/?=&.%-]*|#[\w/.-]*)$/;
+const LINK = /^(\/api\/[\w/?=&.%-]*|\/speedscope\/#[\w/=&%.-]*|#[\w/.-]*)$/;
 
 /**
  * @param {string} tag

@@ -4,6 +4,27 @@ import { el, fill } from './dom.js';
 import { bytes, shortNumber } from './format.js';
 import { ask } from './serve_api.js';
 
+/** A link to the second viewer, once it is known that this server has it. */
+function viewer(id) {
+    const place = el('span');
+    ask('/api/version')
+        .then(({ speedscope }) => {
+            const url = encodeURIComponent(`/api/sessions/${id}/report?format=speedscope`);
+            fill(
+                place,
+                speedscope &&
+                    el('a', {
+                        class: 'plain',
+                        href: `/speedscope/#profileURL=${url}`,
+                        target: '_blank',
+                        text: 'Open in speedscope',
+                    }),
+            );
+        })
+        .catch(() => {});
+    return place;
+}
+
 const FORMATS = ['md', 'json', 'speedscope', 'pprof', 'collapsed', 'chrome', 'otlp'];
 
 export function hasEnded(session) {
@@ -206,6 +227,7 @@ export function sessionView(id, actions) {
                     }),
                 (session.recording || session.records > 0) &&
                     link('html', hasEnded(session) ? 'Open the report' : 'Open what there is'),
+                session.recording && viewer(id),
                 session.recording && FORMATS.map((f) => link(f, f)),
                 hasEnded(session) &&
                     session.recording &&
