@@ -77,6 +77,8 @@ static int parse(int argc, char **argv, request *q, error *e)
     if (optind >= argc || strcmp(argv[optind - 1], "--") != 0)
         return usage(e, "run needs a command after --");
     q->command = argv + optind;
+    if (q->home != NULL && q->point_files != 0)
+        return usage(e, "name the files with --points or their home with --home, not both");
     if (q->destination == NULL)
         return usage(e, "where shall the spans go? --otlp names a file or a collector");
     q->by_http = http_is_address(q->destination);
@@ -110,7 +112,11 @@ static int read_files(request *q, error *e)
                 points_add_file(q->set, q->points[n], buffer_text(&bytes), bytes.length, NULL, e);
         buffer_free(&bytes);
     }
-    return code != 0 ? code : points_finish(q->set, e);
+    if (code == 0)
+        code = points_finish(q->set, e);
+    if (code == 0)
+        home_warn_of_file_names(q->set, (points_log){warn, NULL});
+    return code;
 }
 
 static int read_home(request *q, error *e)
@@ -354,18 +360,14 @@ static void keep_spans(const request *q, const model *m, const flow *f, size_t s
 }
 
 /* Methods that are named but have no spans: their number, and the first with its reason. */
-static int tell_left_alone(const model *m, error *e)
+static void tell_left_alone(const model *m, const trace_results *results)
 {
     static const char STATE[] = "left alone";
-    trace_results results;
     const trace_result *first = NULL;
     size_t count = 0;
-    int code = trace_analyse(m, &results, e);
 
-    if (code != 0)
-        return code;
-    for (size_t n = 0; n < results.count; n++) {
-        const trace_result *r = &results.items[n];
+    for (size_t n = 0; n < results->count; n++) {
+        const trace_result *r = &results->items[n];
 
         if (r->kind == TRACE_KIND_ASYNC || !text_starts_with(model_text(m, r->state), STATE))
             continue;
@@ -378,6 +380,83 @@ static int tell_left_alone(const model *m, error *e)
                 count == 1 ? " is" : "s are", count == 1 ? "has" : "have",
                 count == 1 ? "" : "the first is ", model_text(m, first->name),
                 model_text(m, first->state));
+}
+
+/* Is the last piece of a point's name in the text? Reports spell generic and nested names in
+ * another way, so only what both have is looked for: up to a back tick, behind the last dot or
+ * plus. */
+static bool has_piece(const char *text, const char *name)
+{
+    size_t end = strcspn(name, "`");
+    size_t begin = end;
+    char *piece;
+    bool found;
+
+    if (point_is_any(name))
+        return true;
+    while (begin > 0 && name[begin - 1] != '.' && name[begin - 1] != '+')
+        begin--;
+    piece = memory_copy_text_n(name + begin, end - begin);
+    found = piece == NULL || strstr(text, piece) != NULL;
+    memory_free(piece);
+    return found;
+}
+
+static bool is_of_assembly(const char *module, const char *assembly)
+{
+    size_t length = strlen(assembly);
+
+    return point_is_any(assembly) ||
+           (strncmp(module, assembly, length) == 0 &&
+            (module[length] == '\0' || strchr(module + length + 1, '.') == NULL));
+}
+
+static bool found_something(const model *m, const trace_results *results, const point *p)
+{
+    for (size_t n = 0; n < results->count; n++) {
+        const trace_result *r = &results->items[n];
+
+        if (is_of_assembly(model_text(m, r->module), p->assembly) &&
+            has_piece(model_text(m, r->name), p->class_name) &&
+            has_piece(model_text(m, r->name), p->method))
+            return true;
+    }
+    return false;
+}
+
+/* Points that found nothing: a typing error, or an assembly that the program did not load. */
+static void tell_useless(const request *q, const model *m, const trace_results *results)
+{
+    const point *first = NULL;
+    size_t count = 0;
+
+    for (size_t n = 0; n < points_count(q->set); n++) {
+        const point *p = points_at(q->set, n);
+
+        if (found_something(m, results, p))
+            continue;
+        if (first == NULL)
+            first = p;
+        count++;
+    }
+    if (first != NULL)
+        fprintf(stderr,
+                "clarinet: %zu point%s no method that was loaded%s[%s]%s::%s (%s, line %u)\n",
+                count, count == 1 ? " names" : "s name", count == 1 ? ": " : "; the first is ",
+                first->assembly, first->class_name, first->method, first->file, first->line);
+}
+
+static int tell_of_points(const request *q, const model *m, size_t spans, error *e)
+{
+    trace_results results;
+    int code = trace_analyse(m, &results, e);
+
+    if (code != 0)
+        return code;
+    tell_left_alone(m, &results);
+    /* A home folder has points for many libraries, most of which a program does not have. */
+    if (q->point_files != 0 || spans == 0)
+        tell_useless(q, m, &results);
     trace_results_free(&results);
     return 0;
 }
@@ -404,7 +483,7 @@ static int deliver(const request *q, uint64_t lost, error *e)
             fprintf(stderr, "clarinet: %llu calls were too many at once and are not among them\n",
                     (unsigned long long)lost);
         if (code == 0)
-            code = tell_left_alone(&m, e);
+            code = tell_of_points(q, &m, f.count, e);
         flow_free(&f);
     }
     model_free(&m);

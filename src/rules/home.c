@@ -213,8 +213,7 @@ static int add_serverless(points *set, const variables *environment, error *e)
     return 0;
 }
 
-/* Once for all points of a match. */
-static void warn_of_file_names(const points *set, points_log log)
+void home_warn_of_file_names(const points *set, points_log log)
 {
     buffer sentence = BUFFER_EMPTY;
 
@@ -270,7 +269,7 @@ int home_read_points(const home_folders *folders, const variables *environment,
     if (code == 0)
         code = points_finish(*set, e);
     if (code == 0)
-        warn_of_file_names(*set, log);
+        home_warn_of_file_names(*set, log);
     for (size_t i = 0; i < paths.count; i++)
         memory_free(paths.items[i]);
     memory_free(paths.items);

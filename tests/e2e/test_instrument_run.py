@@ -58,12 +58,13 @@ def points(tmp_path):
 
 @pytest.fixture
 def json_points(tmp_path):
-    """The same points in JSON."""
+    """The same points in JSON, and one with a typing error."""
     file = tmp_path / "flow.json"
     where = {"assembly": "Flow", "class": "Flow.Shop"}
     file.write_text(json.dumps({"points": [
         {**where, "method": [name for name in NAMES if name != "Check"]},
         {**where, "method": "Check", "parameters": ["System.Int32"]},
+        {"assembly": "Flow", "class": "Flow.Shpo", "method": "Check"},
     ]}, indent=2))
     return file
 
@@ -109,6 +110,7 @@ def test_spans_follow_the_flow_through_awaits_into_a_file(clarinet, runtime, flo
                     *runtime.command(flow_program), timeout=PATIENCE)
     assert (done.code, done.out) == (bare.returncode, bare.stdout) == (3, "sum 733\n"), done
     assert "160 spans in spans.json" in done.err, done
+    assert f"1 point names no method that was loaded: [Flow]Flow.Shpo::Check ({json_points}, line " in done.err, done
     lines = (clarinet.folder / "spans.json").read_text().splitlines()
     check_tree([span for line in lines for span in spans_of(json.loads(line))])
 
@@ -226,6 +228,7 @@ def test_what_the_collector_took_is_not_kept_to_be_sent_again(
     (["--otlp", "ftp://x", "--", "true"], "is not an address"),
     (["--otlp", "http://user@x", "--", "true"], "is not an address"),
     (["--otlp", "out.json", "--", "true"], "--points"),
+    (["--otlp", "out.json", "--points", "p.json", "--home", ".", "--", "true"], "not both"),
     (["--", "true"], "--otlp"),
     (["--otlp", "out.json"], "needs a command"),
 ])
