@@ -75,6 +75,7 @@ typedef struct {
     bool is_known;
     uint64_t minimum, maximum; /* workers */
     uint64_t existing, working;
+    uint64_t before;       /* existing at the earlier look of tasks_compare */
     uint64_t queued;       /* items in the queues that all workers share */
     uint64_t queued_local; /* in the workers' own */
 } tasks_pool;

@@ -4,6 +4,8 @@
 
 #include "analysis/tasks.h"
 
+#define TASKS_GENERATION UINT64_C(7) /* in what is kept of a chain beside its group's hash */
+
 /* What a class is, by the names of its fields. Places are bytes from the start; 0 = none. */
 typedef struct {
     uint32_t flags_at;         /* m_stateFlags: it is a task */
@@ -92,6 +94,11 @@ bool tasks_turn_around(const heap *h, uint64_t **first, uint32_t **from);
 bool tasks_link_sources(tasks_work *w);
 tasks_leaf tasks_find_leaf(tasks_work *w, uint32_t task);
 bool tasks_add_edge(tasks_work *w, uint32_t from, uint32_t to);
+/* tasks_fields.c; false when there is no memory. */
+bool tasks_read_classes(tasks_work *w);
+bool tasks_read_awaits(tasks_work *w);
+/* tasks_chains.c: the groups of the view; false when there is no memory. */
+bool tasks_make_chains(tasks_work *w);
 /* tasks_pool.c */
 void tasks_read_pool(const heap *h, tasks_pool *pool);
 

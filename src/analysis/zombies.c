@@ -337,6 +337,17 @@ static void add_entry(work *w, size_t entry)
     add_thread(w, g != NULL ? g : add_group(w, &made), t->os_id);
 }
 
+static void count_worker(work *w, size_t entry)
+{
+    const threads_entry *t = &w->view->entries[entry];
+    const history *h;
+
+    if (w->out->looks < 2 || !text_equal(threads_role(w->view, t), "pool"))
+        return;
+    h = history_of(w, t);
+    w->out->workers_added += h != NULL && h->first > 1;
+}
+
 static int compare_groups(const void *a, const void *b)
 {
     const zombies_group *x = a, *y = b;
@@ -359,8 +370,10 @@ int zombies_find(const threads_view *view, const threads_heap *known, zombies *z
     if (!w.failed) {
         mark_stuck(&w, known);
         add_leaks(&w);
-        for (size_t i = 0; i < view->count && !w.failed; i++)
+        for (size_t i = 0; i < view->count && !w.failed; i++) {
             add_entry(&w, i);
+            count_worker(&w, i);
+        }
         if (z->count > 1)
             qsort(z->groups, z->count, sizeof *z->groups, compare_groups);
     }
@@ -394,6 +407,11 @@ const char *zombies_cause_text(zombies_cause cause)
                                         "nobody else refers to it"};
 
     return TEXTS[cause];
+}
+
+double zombies_workers_a_second(const zombies *z)
+{
+    return z->observed_ns == 0 ? 0 : (double)z->workers_added * 1e9 / (double)z->observed_ns;
 }
 
 size_t zombies_threads(const zombies *z, zombies_kind kind)

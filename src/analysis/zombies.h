@@ -42,6 +42,7 @@ typedef struct {
     size_t count, capacity;
     size_t looks;
     uint64_t observed_ns; /* from the first look to the last */
+    size_t workers_added; /* of the thread pool: there at the last look and not at the first */
 } zombies;
 
 /* `view` is the last look of its recording; `known` of a snapshot before it, or NULL. */
@@ -51,6 +52,8 @@ void zombies_free(zombies *z);
 const char *zombies_kind_name(zombies_kind kind);
 /* In a few words; "" where there is no cause. */
 const char *zombies_cause_text(zombies_cause cause);
+/* Workers that the thread pool added a second; 0 with one look. */
+double zombies_workers_a_second(const zombies *z);
 /* How many threads are of a kind. */
 size_t zombies_threads(const zombies *z, zombies_kind kind);
 

@@ -117,6 +117,14 @@ static bool is_starved(const showing *s)
     return s->threads != NULL && threads_pool_is_starved(&s->pool);
 }
 
+/* How fast the pool has grown, or shrunk. */
+static double workers_a_second(const showing *s)
+{
+    const tasks_pool *p = &s->v->pool;
+
+    return s->o->apart > 0 ? ((double)p->existing - (double)p->before) / s->o->apart : 0;
+}
+
 static void put_pool(const showing *s)
 {
     const tasks_pool *p = &s->v->pool;
@@ -133,6 +141,10 @@ static void put_pool(const showing *s)
                     (unsigned long long)p->existing, (unsigned long long)p->working,
                     (unsigned long long)p->minimum,
                     (unsigned long long)(p->queued + p->queued_local));
+    if (p->is_known && s->v->was_compared && p->existing > p->before)
+        sink_format(s->out, "It added %llu workers in %.1f s: %.1f a second\n",
+                    (unsigned long long)(p->existing - p->before), s->o->apart,
+                    workers_a_second(s));
     if (s->pool.blocked != 0) {
         sink_format(s->out, "%zu workers block:\n", s->pool.blocked);
         put_sites(s);
@@ -252,6 +264,10 @@ static void put_pool_json(const showing *s, json *j)
         json_put_u64(j, "working", p->working);
         json_put_u64(j, "minimum", p->minimum);
         json_put_u64(j, "maximum", p->maximum);
+        if (s->v->was_compared) {
+            json_put_u64(j, "existing_before", p->before);
+            json_put_f64(j, "added_per_second", workers_a_second(s));
+        }
     }
     json_put_u64(j, "queued", p->queued + p->queued_local);
     json_end_object(j);

@@ -405,6 +405,10 @@ static void print_json(const threads_view *v, const threads_show_options *o)
     put_queues(&j, v, "lock_convoys", false);
     json_begin_object_at(&j, "thread_pool");
     threads_show_pool(&j, v);
+    if (o->zombies != NULL && o->zombies->looks > 1) {
+        json_put_u64(&j, "added", o->zombies->workers_added);
+        json_put_f64(&j, "added_per_second", zombies_workers_a_second(o->zombies));
+    }
     json_end_object(&j);
     if (o->zombies != NULL)
         threads_show_zombies_json(&j, v, o);

@@ -99,9 +99,17 @@ void threads_show_zombies(FILE *out, const threads_view *v, const threads_show_o
         print_objects(out, o->heap);
     if (z->looks < 2)
         return;
-    fprintf(out, "Seen %zu times in %.1f s: %zu leaking, %zu blocked for ever, %zu idle\n\n",
-            z->looks, seconds, zombies_threads(z, ZOMBIES_LEAKING),
-            zombies_threads(z, ZOMBIES_STUCK), zombies_threads(z, ZOMBIES_IDLE));
+    if (z->count == 0)
+        fprintf(out, "No zombies among %zu threads, seen %zu times in %.1f s\n", v->count, z->looks,
+                seconds);
+    else
+        fprintf(out, "Seen %zu times in %.1f s: %zu leaking, %zu blocked for ever, %zu idle\n",
+                z->looks, seconds, zombies_threads(z, ZOMBIES_LEAKING),
+                zombies_threads(z, ZOMBIES_STUCK), zombies_threads(z, ZOMBIES_IDLE));
+    if (z->workers_added != 0)
+        fprintf(out, "The thread pool added %zu worker%s: %.1f a second\n", z->workers_added,
+                z->workers_added == 1 ? "" : "s", zombies_workers_a_second(z));
+    fprintf(out, "\n");
 }
 
 static void put_group(json *j, const threads_view *v, const zombies_group *g)

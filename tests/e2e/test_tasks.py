@@ -67,6 +67,8 @@ def test_every_wait_is_chained_down_to_what_it_waits_for(clarinet, sample, runti
         assert deep[0]["frames"][0]["file"].endswith("Program.cs")
         pool = answer["thread_pool"]
         assert pool["starved"] is False and pool["minimum"] > 0 and pool["existing"] >= pool["working"]
+        grown = pool["existing"] - pool["existing_before"]
+        assert abs(pool["added_per_second"] - grown / 0.2) < 0.01, pool
         words = clarinet("tasks", patient.pid, "--filter", "*LostAsync")
         assert "NEVER TO BE COMPLETED: 3 waits" in words.out, words
         assert "3 x waiting for a TaskCompletionSource; 3 of them that nothing can complete any more" in words.out

@@ -240,6 +240,9 @@ def test_a_healthy_program_has_no_zombies(clarinet, sample, newest_runtime, tmp_
     again = clarinet("threads", file, "--json")
     assert again.code == 0 and again.json["zombies"] == []
     assert again.json["threads"] == done.json["threads"]
+    assert "No zombies among" in clarinet("threads", file).out
+    pool = done.json["thread_pool"]
+    assert pool["added"] <= pool["workers"] and (pool["added_per_second"] > 0) == (pool["added"] > 0)
     assert (tmp_path / "healthy-heap.clarinet").exists()
     assert clarinet("threads", "-d", "1s", "--watch", "1").code == 2
     assert clarinet("threads", "-d", "0", "1").code == 2

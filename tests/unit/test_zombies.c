@@ -17,9 +17,9 @@
 
 enum { LOOKS = 8, MS = 1000000, JOB = 1, WORKER = 2, TIMER = 3, LOGGER = 4, INPUT = 5 };
 
-static const recording_column THREAD_COLUMNS[] = {TABLES_THREADS(TABLES_COLUMN)};
-static const recording_table THREADS = {"threads", "threads", THREAD_COLUMNS,
-                                        sizeof THREAD_COLUMNS / sizeof *THREAD_COLUMNS};
+enum { TABLES_THREADS(TABLES_CELL) COLUMNS };
+static const recording_column THREAD_COLUMNS[COLUMNS] = {TABLES_THREADS(TABLES_COLUMN)};
+static const recording_table THREADS = {"threads", "threads", THREAD_COLUMNS, COLUMNS};
 static const recording_column LOOK_COLUMNS[] = {{RECORDING_TIME, "time", ""},
                                                 {RECORDING_U64, "look", ""}};
 static const recording_table LOOKS_TABLE = {"looks", "threads", LOOK_COLUMNS, 2};
@@ -88,10 +88,12 @@ static void begin(fixture *f)
 
 static void put_thread(fixture *f, uint64_t look, uint64_t os_id, uint64_t stack, uint64_t cpu)
 {
-    uint64_t cells[13] = {look * 500 * MS, os_id, os_id, stack, cpu};
+    uint64_t cells[COLUMNS] = {
+        [TIME] = look * 500 * MS,  [THREAD] = os_id, [MANAGED_ID] = os_id,
+        [STACK] = stack,           [CPU] = cpu,      [LOOK] = look,
+        [NATIVE] = 0x1000 + os_id,
+    };
 
-    cells[11] = look;
-    cells[12] = 0x1000 + os_id;
     recording_rows_put_row(&f->rows, cells);
 }
 
@@ -137,6 +139,23 @@ static void test_threads_that_only_come_leak(void **state)
     assert_int_equal(f.found.groups[0].before, 3);
     assert_int_equal(f.found.looks, LOOKS);
     assert_int_equal(f.found.observed_ns, (uint64_t)(LOOKS - 1) * 500 * MS);
+    end(&f);
+}
+
+/* Workers that were there at the end and not at first; neither leaking nor idle. */
+static void test_workers_that_the_pool_added_are_counted(void **state)
+{
+    fixture f;
+
+    (void)state;
+    begin(&f);
+    for (uint64_t look = 1; look <= LOOKS; look++)
+        for (uint64_t id = 100; id < 102 + look; id++)
+            put_thread(&f, look, id, 10 + WORKER, 5);
+    find(&f);
+    assert_int_equal(f.found.count, 0);
+    assert_int_equal(f.found.workers_added, LOOKS - 1);
+    assert_float_equal(zombies_workers_a_second(&f.found), 2, 0.001);
     end(&f);
 }
 
@@ -202,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads_that_only_come_leak),
+        cmocka_unit_test(test_workers_that_the_pool_added_are_counted),
         cmocka_unit_test(test_threads_that_come_and_go_do_not),
         cmocka_unit_test(test_a_crew_that_has_begun_does_not_leak),
         cmocka_unit_test(test_who_did_nothing_is_idle_and_who_waits_for_work_is_not),
