@@ -135,6 +135,7 @@ enum { THREADS_SITES = 16 };
 /* A place of the program where workers of the thread pool block. */
 typedef struct {
     uint32_t frame; /* model index; 0 = no method of the program's own */
+    uint32_t type;  /* string: of what the first of them waits for; 0 = not known */
     threads_state state;
     size_t count;
 } threads_site;
@@ -178,6 +179,8 @@ bool threads_waits_for_ended(const threads_view *view, const threads_entry *entr
 /* Does the method or a caller of it, up to the outermost, match the pattern? */
 bool threads_stack_has(const threads_view *v, uint32_t stack, const char *pattern);
 bool threads_add_edge(threads_view *v, size_t from, size_t to, bool inferred);
+/* threads_waits.c: the async method of a task by its class, "" = none. */
+void threads_name_async(const char *type, char *name, size_t size);
 /* threads_waits.c: what the look copied of the objects that threads wait for. */
 int threads_read_waits(threads_view *v, uint64_t look, error *e);
 /* threads_gates.c: who has taken what only static fields hold; false when there is no memory. */

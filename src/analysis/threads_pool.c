@@ -36,16 +36,17 @@ static bool is_blocked(threads_state state)
     return state != THREADS_RUNNING && state != THREADS_NATIVE && state != THREADS_POOL_IDLE;
 }
 
-static void add_site(threads_pool *pool, uint32_t frame, threads_state state)
+static void add_site(threads_pool *pool, uint32_t frame, const threads_entry *t)
 {
     size_t i = 0;
 
-    while (i < pool->site_count && (pool->sites[i].frame != frame || pool->sites[i].state != state))
+    while (i < pool->site_count &&
+           (pool->sites[i].frame != frame || pool->sites[i].state != t->state))
         i++;
     if (i == THREADS_SITES)
         return;
     if (i == pool->site_count)
-        pool->sites[pool->site_count++] = (threads_site){frame, state, 0};
+        pool->sites[pool->site_count++] = (threads_site){frame, t->object_type, t->state, 0};
     pool->sites[i].count++;
     for (; i > 0 && pool->sites[i].count > pool->sites[i - 1].count; i--) {
         threads_site other = pool->sites[i - 1];
@@ -69,7 +70,7 @@ void threads_find_pool(const threads_view *v, threads_pool *pool)
             pool->idle++;
         } else if (is_blocked(t->state)) {
             pool->blocked++;
-            add_site(pool, site_of(v, t->stack), t->state);
+            add_site(pool, site_of(v, t->stack), t);
         }
     }
 }

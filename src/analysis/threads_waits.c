@@ -312,7 +312,7 @@ static uint64_t awaited_by(const facts *f, uint64_t task)
 }
 
 /* `…Box<Shop.Orders.<PlaceAsync>d__3>` is Shop.Orders.PlaceAsync. */
-static void name_method(const char *type, char *name, size_t size)
+void threads_name_async(const char *type, char *name, size_t size)
 {
     const char *end = strstr(type, ">d__");
     const char *open = end;
@@ -341,7 +341,7 @@ static void add_step(const facts *f, threads_chain *c, uint64_t task)
     step->object = task;
     step->type = table_u64_get(&f->types, task, &type) ? (uint32_t)type - 1 : 0;
     step->is_done = is_done(f, task);
-    name_method(type_of(f, task), step->method, sizeof step->method);
+    threads_name_async(type_of(f, task), step->method, sizeof step->method);
 }
 
 static bool keep_chain(threads_view *v, const threads_chain *c)

@@ -97,14 +97,14 @@ static void put_group(const showing *s, const tasks_group *g)
 static void put_sites(const showing *s)
 {
     const model *m = s->v->h->m;
+    char text[256];
 
     for (size_t i = 0; i < s->pool.site_count; i++) {
         const threads_site *site = &s->pool.sites[i];
         const model_frame *frame = &s->v->h->p->frames[site->frame];
 
         sink_format(s->out, "    %zu x %s in %s", site->count, threads_state_name(site->state),
-                    site->frame == 0 ? "the framework"
-                                     : model_text(m, s->v->h->p->functions[frame->function].name));
+                    threads_show_site(s->threads, site, text, sizeof text));
         if (frame->line != 0)
             sink_format(s->out, "  %s:%u", plain_file(model_text(m, frame->file)),
                         (unsigned)frame->line);

@@ -351,6 +351,7 @@ static void put_queues(json *j, const threads_view *v, const char *key, bool aba
 void threads_show_pool(json *j, const threads_view *v)
 {
     threads_pool pool;
+    char waited[96];
 
     threads_find_pool(v, &pool);
     json_put_u64(j, "workers", pool.workers);
@@ -371,6 +372,8 @@ void threads_show_pool(json *j, const threads_view *v)
                           : model_text(v->model, v->process->functions[frame->function].name));
         json_put_text(j, "file", model_text(v->model, frame->file));
         json_put_u64(j, "line", frame->line);
+        threads_name_async(model_text(v->model, site->type), waited, sizeof waited);
+        json_put_text(j, "waits_for", waited);
         json_end_object(j);
     }
     json_end_array(j);
@@ -471,11 +474,26 @@ static void print_queues(FILE *out, const threads_view *v)
     }
 }
 
+/* A handler that was compiled into code made at run time is on no stack: then the async method that
+ * is waited for says most. */
+const char *threads_show_site(const threads_view *v, const threads_site *site, char *text,
+                              size_t size)
+{
+    char method[96];
+
+    if (site->frame != 0)
+        return model_text(v->model,
+                          v->process->functions[v->process->frames[site->frame].function].name);
+    threads_name_async(model_text(v->model, site->type), method, sizeof method);
+    snprintf(text, size, method[0] == '\0' ? "the framework%s" : "the framework, for %s", method);
+    return text;
+}
+
 /* Where the workers of the pool block, when there are too many. */
 static void print_pool(FILE *out, const threads_view *v)
 {
     threads_pool pool;
-    char place[256];
+    char place[256], site[256];
 
     threads_find_pool(v, &pool);
     if (!threads_pool_is_starved(&pool))
@@ -484,16 +502,11 @@ static void print_pool(FILE *out, const threads_view *v)
             "THREAD POOL STARVED: %zu of %zu workers block, and what they wait for may need a "
             "worker\n",
             pool.blocked, pool.workers);
-    for (size_t i = 0; i < pool.site_count; i++) {
-        const model_frame *frame = &v->process->frames[pool.sites[i].frame];
-
+    for (size_t i = 0; i < pool.site_count; i++)
         fprintf(out, "  %zu x %s in %s%s\n", pool.sites[i].count,
                 threads_state_name(pool.sites[i].state),
-                pool.sites[i].frame == 0
-                    ? "the framework"
-                    : model_text(v->model, v->process->functions[frame->function].name),
-                place_text(v, frame, place, sizeof place));
-    }
+                threads_show_site(v, &pool.sites[i], site, sizeof site),
+                place_text(v, &v->process->frames[pool.sites[i].frame], place, sizeof place));
     fprintf(out, "  (`clarinet tasks` shows what waits in the pool's queues)\n\n");
 }
 

@@ -28,6 +28,9 @@ typedef struct {
 } threads_show_options;
 
 void threads_show(const threads_view *view, const threads_show_options *options);
+/* The method of the program's own where workers block, or what is known instead. */
+const char *threads_show_site(const threads_view *view, const threads_site *site, char *text,
+                              size_t size);
 /* Members of an object: the workers of the thread pool, and where they block. */
 void threads_show_pool(json *j, const threads_view *view);
 /* One line a frame, from the leaf up. */

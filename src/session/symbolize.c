@@ -2,6 +2,7 @@
 #include "session/symbolize.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/table.h"
@@ -86,7 +87,9 @@ symbolizer *symbolize_open(const char *root)
     table_u64_init(&s->methods);
     table_text_init(&s->strings);
     s->next_string = RECORDING_TOOL_STRINGS;
-    s->files = symbols_open(root);
+    /* Who may not ptrace the target may not see its root either. Most often that is ours, and what
+     * a file is tells its identity. */
+    s->files = symbols_open(access(root, X_OK) == 0 ? root : "/");
     if (s->files == NULL) {
         symbolize_close(s);
         return NULL;
@@ -237,7 +240,9 @@ static void write_gates(symbolizer *s, const waiting_frame *frame, const known_m
     if (!s->has_waits || frame->kind != RECORDING_FRAME_MANAGED || frame->b == 0 ||
         text_starts_with(name, "System.") || text_starts_with(name, "Microsoft."))
         return;
-    count = symbols_gates(s->files, module->path, token, (uint32_t)frame->b - 1, gates, MOST_GATES);
+    count = symbols_gates(s->files, module->path,
+                          module->identity_length == 16 ? module->identity : NULL, token,
+                          (uint32_t)frame->b - 1, gates, MOST_GATES);
     for (size_t i = 0; i < count; i++) {
         if (m->gate_count++ == 0)
             recording_rows_begin(&m->gates, &m->gate_bytes, m->process, GATES_TABLE, &GATES);

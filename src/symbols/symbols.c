@@ -417,13 +417,15 @@ static const char *field_name(symbols *s, const assembly *file, uint32_t token)
     return kept;
 }
 
-size_t symbols_gates(symbols *s, const char *path, uint32_t token, uint32_t il_offset,
-                     symbols_gate *out, size_t most)
+size_t symbols_gates(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
+                     uint32_t il_offset, symbols_gate *out, size_t most)
 {
     enum { MOST = 16 };
     const assembly *file = assembly_of(s, path, token);
     gates_gate found[MOST];
-    size_t count = file == NULL ? 0 : gates_find(file, token, il_offset, found, MOST);
+    size_t count = file == NULL || !has_mvid(&file->file, mvid)
+                       ? 0
+                       : gates_find(file, token, il_offset, found, MOST);
     size_t kept = 0;
 
     for (size_t i = 0; i < count && kept < most; i++) {

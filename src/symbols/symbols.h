@@ -59,9 +59,10 @@ typedef struct {
     bool is_held;      /* else it is waited for */
 } symbols_gate;
 
-/* Those of a method that stands at `il_offset`, by its code; how many, at most `most`. */
-size_t symbols_gates(symbols *s, const char *path, uint32_t token, uint32_t il_offset,
-                     symbols_gate *out, size_t most);
+/* Those of a method that stands at `il_offset`, by its code; how many, at most `most`. `mvid` has
+ * 16 bytes or is NULL (not checked). */
+size_t symbols_gates(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
+                     uint32_t il_offset, symbols_gate *out, size_t most);
 
 /* Name of the native function at `offset` of the file's own address space, demangled, or NULL.
  * Belongs to symbols. */
