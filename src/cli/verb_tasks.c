@@ -147,6 +147,19 @@ static int take(const options *o, const char *file, bool is_kept, error *e)
     return take_look_at(&session, o->target, e);
 }
 
+/* A snapshot that is not whole most often means that the process ended meanwhile: say so then. */
+static void tell_ended(const char *target, error *e)
+{
+    diagnostics_process process;
+    error none;
+
+    error_clear(&none);
+    if (diagnostics_find_process(target, &process, &none) != 0)
+        error_set(e, ERROR_GONE, "process %s ended while clarinet looked at it", target);
+    else
+        diagnostics_process_free(&process);
+}
+
 /* One look through a file that is kept only where the user named it. */
 static int look_through_file(const options *o, const char *kept, look *l, error *e)
 {
@@ -161,6 +174,8 @@ static int look_through_file(const options *o, const char *kept, look *l, error 
         code = look_load(l, file, e);
     if (kept == NULL)
         unlink(temporary);
+    if (code == ERROR_NOT_FOUND || code == ERROR_CORRUPT || code == ERROR_RUNTIME)
+        tell_ended(o->target, e);
     return code;
 }
 

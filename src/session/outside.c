@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/os.h"
 #include "diagnostics/procfs.h"
 #include "session/attach.h"
 #include "session/outside_sheet.h"
@@ -66,8 +67,25 @@ static void look_at(look *l, int id)
 
 /* ---- all of them ---- */
 
+/* A process that is about to end refuses like one that is not ours: the kernel has let go of its
+ * memory, but still lists it. */
+static bool ends(const look *l)
+{
+    enum { TRIES = 30, PAUSE_MS = 10 };
+
+    for (int i = 0; i < TRIES; i++) {
+        if (attach_has_ended(l->process))
+            return true;
+        os_sleep_ms(PAUSE_MS);
+    }
+    return false;
+}
+
 static int refuse(const look *l, error *e)
 {
+    if (ends(l))
+        return error_set(e, ERROR_GONE, "process %d ended while clarinet looked at it",
+                         l->process->process_id);
     error_set(e, ERROR_PERMISSION,
               "process %d (%s) may not be looked at from outside: the kernel allows no ptrace",
               l->process->process_id, l->process->name);
