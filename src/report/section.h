@@ -37,6 +37,9 @@ int section_profile_json(const section *s, json *j);
 /* Callers and callees of the methods that were asked for; see section_focus.c. */
 int section_focus_markdown(const section *s, const view *v);
 int section_focus_json(const section *s, const view *v, json *j);
+/* What native code without names works for; see section_nameless.c. */
+int section_nameless_markdown(const section *s, const view *v);
+int section_nameless_json(const section *s, const view *v, json *j);
 int section_exceptions_markdown(const section *s);
 int section_exceptions_json(const section *s, json *j);
 int section_gc_markdown(const section *s);

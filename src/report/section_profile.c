@@ -161,10 +161,12 @@ int section_profile_markdown(const section *s)
         if (v.total.samples != 0) {
             put_methods(s, &v, v.methods, "Methods by self");
             put_methods(s, &v, v.methods_by_total, "Methods by total");
+            code = section_nameless_markdown(s, &v);
             put_lines(s, &v);
             put_paths(s, &v);
             put_states(s, &v);
-            code = put_threads(s, &v);
+            if (code == 0)
+                code = put_threads(s, &v);
             if (code == 0)
                 code = section_focus_markdown(s, &v);
         }
@@ -282,10 +284,12 @@ int section_profile_json(const section *s, json *j)
         json_put_u64(j, "total", v.total.weight);
         json_continuations(&v, j);
         json_methods(s, &v, j);
+        code = section_nameless_json(s, &v, j);
         json_lines(s, &v, j);
         json_paths(&v, j);
         json_threads(&v, j);
-        code = section_focus_json(s, &v, j);
+        if (code == 0)
+            code = section_focus_json(s, &v, j);
     }
     view_free(&v);
     return code;

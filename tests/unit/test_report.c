@@ -227,6 +227,38 @@ static void messages_say_what_is_not_known_and_what_is_cut(void **state)
     model_free(&m);
 }
 
+/* Samples in gc_heap::mark fall to what called it: code without symbols, below Place. */
+static void code_without_names_is_told_by_its_caller(void **state)
+{
+    const report_format *format = REPORT_FORMATS;
+    report_options options = {0};
+    const model_process *p;
+    const model_table *table;
+    const model_column *stack;
+    error e = {0};
+    sink out;
+    model m;
+
+    (void)state;
+    load_small(&m, 0);
+    p = &m.processes[0];
+    table = model_find_table(&m, p, "samples", NULL);
+    stack = model_find_column(&m, table, "stack");
+    for (size_t i = 0; i < table->rows; i++) {
+        if (p->frames[p->stack_frames[stack->u32[i]]].kind == RECORDING_FRAME_NATIVE)
+            stack->u32[i] = p->stack_parents[stack->u32[i]];
+    }
+    while (!text_equal(format->name, "md"))
+        format++;
+    sink_init(&out, -1);
+    assert_int_equal(report_write(&m, format, &options, &out, &e), 0);
+    assert_non_null(strstr(buffer_text(&out.pending),
+                           "| self | self % | code | works for |\n|---:|---:|---|---|\n"
+                           "| 10.0 ms | 10.0 | `[libcoreclr.so]` | `Shop.Orders.Place` |\n\n"));
+    sink_free(&out);
+    model_free(&m);
+}
+
 static size_t allocations_left;
 
 static void *failing_resize(void *context, void *pointer, size_t size)
@@ -306,6 +338,7 @@ int main(void)
         cmocka_unit_test(amounts_are_readable),
         cmocka_unit_test(rows_are_put_together_by_time_thread_and_stack),
         cmocka_unit_test(continuations_are_known_by_their_box),
+        cmocka_unit_test(code_without_names_is_told_by_its_caller),
         cmocka_unit_test(exceptions_are_grouped),
         cmocka_unit_test(messages_say_what_is_not_known_and_what_is_cut),
         cmocka_unit_test(every_format_survives_every_failing_allocation),
