@@ -218,6 +218,12 @@ function drawLine(context, theme, panel, series, index, x, y) {
         i = last + 1;
     }
     context.stroke();
+    const end = times.length - 1;
+    if (end >= 0 && !panel.step && x(times[end]) - x(times[0]) < 2) {
+        // points on one spot make no line
+        context.fillStyle = colourOf(series, index, theme);
+        context.fillRect(x(times[end]) - 2, y(values[end]) - 2, 4, 4);
+    }
 }
 
 /** Areas on top of each other, as steps. */
