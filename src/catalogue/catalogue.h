@@ -48,7 +48,7 @@ enum {
 
 typedef struct {
     const char *name;
-    const char *guid;
+    const char *guid; /* this and the next two: NULL inside the target */
     const char *description;
     const char *cost; /* in plain words, for a person who has to decide */
     unsigned where;

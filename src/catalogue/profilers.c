@@ -4,6 +4,13 @@
  */
 #include "catalogue/catalogue.h"
 
+/* What only a person reads stays out of the agent. */
+#ifdef CLARINET_IN_TARGET
+#define FOR_PEOPLE(text) NULL
+#else
+#define FOR_PEOPLE(text) text
+#endif
+
 #define END_OF_PARAMETERS                                                                          \
     {                                                                                              \
         NULL, CATALOGUE_NUMBER, NULL, 0, 0, NULL, NULL                                             \
@@ -11,204 +18,238 @@
 
 static const catalogue_parameter CPU[] = {
     {"interval", CATALOGUE_DURATION, "10ms", 1000000, 1000000000, NULL,
-     "processor time between two samples of a thread; the kernel's tick is the finest there is"},
+     FOR_PEOPLE("processor time between two samples of a thread; the kernel's tick is the finest "
+                "there is")},
     {"threads", CATALOGUE_TEXT, "*", 0, 0, NULL,
-     "only threads whose name matches (* and ? are wildcards)"},
+     FOR_PEOPLE("only threads whose name matches (* and ? are wildcards)")},
     {"native", CATALOGUE_BOOLEAN, "true", 0, 1, NULL,
-     "show frames of native code and of the runtime itself"},
+     FOR_PEOPLE("show frames of native code and of the runtime itself")},
     {"async", CATALOGUE_BOOLEAN, "true", 0, 1, NULL,
-     "show what runs after an await under the methods that await it, where they are known"},
+     FOR_PEOPLE(
+         "show what runs after an await under the methods that await it, where they are known")},
     {"max_depth", CATALOGUE_NUMBER, "512", 8, 4096, NULL,
-     "frames kept of a stack, from the leaf; deeper ones show (truncated)"},
+     FOR_PEOPLE("frames kept of a stack, from the leaf; deeper ones show (truncated)")},
     {"clock", CATALOGUE_CHOICE, "cpu", 0, 0, "cpu|monotonic",
-     "what the timers count: processor time, or (for stress tests) time on the wall"},
+     FOR_PEOPLE("what the timers count: processor time, or (for stress tests) time on the wall")},
     END_OF_PARAMETERS,
 };
 
 static const catalogue_parameter WALL[] = {
     {"interval", CATALOGUE_DURATION, "10ms", 1000000, 1000000000, NULL,
-     "time between two looks at a thread"},
+     FOR_PEOPLE("time between two looks at a thread")},
     {"threads", CATALOGUE_TEXT, "*", 0, 0, NULL,
-     "only threads whose name matches (* and ? are wildcards)"},
+     FOR_PEOPLE("only threads whose name matches (* and ? are wildcards)")},
     {"native", CATALOGUE_BOOLEAN, "true", 0, 1, NULL,
-     "show frames of native code and of the runtime itself"},
+     FOR_PEOPLE("show frames of native code and of the runtime itself")},
     {"async", CATALOGUE_BOOLEAN, "true", 0, 1, NULL,
-     "show what runs after an await under the methods that await it, where they are known"},
+     FOR_PEOPLE(
+         "show what runs after an await under the methods that await it, where they are known")},
     {"max_depth", CATALOGUE_NUMBER, "512", 8, 4096, NULL,
-     "frames kept of a stack, from the leaf; deeper ones show (truncated)"},
+     FOR_PEOPLE("frames kept of a stack, from the leaf; deeper ones show (truncated)")},
     END_OF_PARAMETERS,
 };
 
 static const catalogue_parameter EXCEPTIONS[] = {
     {"stacks", CATALOGUE_NUMBER, "100", 1, 100000, NULL,
-     "stacks per second and thread for each exception type; the rest is counted without a stack"},
-    {"depth", CATALOGUE_NUMBER, "64", 1, 512, NULL, "frames kept of each stack, from the throw up"},
+     FOR_PEOPLE("stacks per second and thread for each exception type; the rest is counted without "
+                "a stack")},
+    {"depth", CATALOGUE_NUMBER, "64", 1, 512, NULL,
+     FOR_PEOPLE("frames kept of each stack, from the throw up")},
     {"distinct", CATALOGUE_NUMBER, "10000", 1, 1000000, NULL,
-     "different stacks kept; later ones are recorded without a stack"},
+     FOR_PEOPLE("different stacks kept; later ones are recorded without a stack")},
     {"messages", CATALOGUE_BOOLEAN, "true", 0, 1, NULL,
-     "record the message text (switch off when messages hold personal data)"},
+     FOR_PEOPLE("record the message text (switch off when messages hold personal data)")},
     END_OF_PARAMETERS,
 };
 
 static const catalogue_parameter TRACE[] = {
     {"methods", CATALOGUE_TEXT, "", 0, 0, NULL,
-     "which methods: Namespace.Type::Method with * and ?, [Assembly] before it, (types) after it, "
-     "@Attribute, ! for not; several apart by blanks"},
+     FOR_PEOPLE("which methods: Namespace.Type::Method with * and ?, [Assembly] before it, (types) "
+                "after it, "
+                "@Attribute, ! for not; several apart by blanks")},
     {"dry_run", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
-     "only list the methods that are meant; nothing is changed"},
+     FOR_PEOPLE("only list the methods that are meant; nothing is changed")},
     {"values", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
-     "also record single calls with their arguments and result"},
+     FOR_PEOPLE("also record single calls with their arguments and result")},
     {"slower_than", CATALOGUE_DURATION, "0s", 0, 3600000000000, NULL,
-     "with values: only calls that took at least so long"},
+     FOR_PEOPLE("with values: only calls that took at least so long")},
     {"rate", CATALOGUE_NUMBER, "100", 1, 10000, NULL,
-     "with values: at most so many calls a second"},
+     FOR_PEOPLE("with values: at most so many calls a second")},
     {"show", CATALOGUE_TEXT, "", 0, 0, NULL,
-     "single calls with these values: parameters, argN, this, result and fields of them after dots "
-     "(customer.Name), apart by commas; * = all arguments and the result"},
+     FOR_PEOPLE("single calls with these values: parameters, argN, this, result and fields of them "
+                "after dots "
+                "(customer.Name), apart by commas; * = all arguments and the result")},
     {"on", CATALOGUE_TEXT, "exit", 0, 0, NULL,
-     "with values: when a call is recorded: entry, exit, exception, or several apart by commas"},
+     FOR_PEOPLE("with values: when a call is recorded: entry, exit, exception, or several apart by "
+                "commas")},
     {"when", CATALOGUE_TEXT, "", 0, 0, NULL,
-     "with values: only calls for which this holds: arg0 > 100 && customer.Name == \"Ann\""},
+     FOR_PEOPLE(
+         "with values: only calls for which this holds: arg0 > 100 && customer.Name == \"Ann\"")},
     {"log", CATALOGUE_TEXT, "", 0, 0, NULL,
-     "a method and a line of text with {values} in it, recorded whenever the method is called"},
+     FOR_PEOPLE("a method and a line of text with {values} in it, recorded whenever the method is "
+                "called")},
     {"redact", CATALOGUE_TEXT, "", 0, 0, NULL,
-     "more words that make a name secret (its value is not recorded), apart by commas"},
+     FOR_PEOPLE("more words that make a name secret (its value is not recorded), apart by commas")},
     {"tree", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
-     "also who called whom among the chosen methods"},
+     FOR_PEOPLE("also who called whom among the chosen methods")},
     {"methods_file", CATALOGUE_TEXT, "", 0, 0, NULL,
-     "a file with more of them, which the program can read"},
+     FOR_PEOPLE("a file with more of them, which the program can read")},
     {"spans", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
-     "record every call as a span with the span around it, through awaits, instead of counting"},
+     FOR_PEOPLE("record every call as a span with the span around it, through awaits, instead of "
+                "counting")},
     END_OF_PARAMETERS,
 };
 
 static const catalogue_parameter THREADS[] = {
     {"interval", CATALOGUE_DURATION, "0", 0, UINT64_C(3600000000000), NULL,
-     "time between two looks; 0 looks once"},
+     FOR_PEOPLE("time between two looks; 0 looks once")},
     END_OF_PARAMETERS,
 };
 
 static const catalogue_parameter HEAP[] = {
     {"strings", CATALOGUE_BOOLEAN, "true", 0, 1, NULL,
-     "compare the texts of strings and keep those that repeat; off keeps their lengths only"},
+     FOR_PEOPLE(
+         "compare the texts of strings and keep those that repeat; off keeps their lengths only")},
     {"quick", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
-     "without a collection and without what keeps objects alive; counts dead objects too "
-     "(.NET 9 and later)"},
+     FOR_PEOPLE(
+         "without a collection and without what keeps objects alive; counts dead objects too "
+         "(.NET 9 and later)")},
     {"collect", CATALOGUE_BOOLEAN, "true", 0, 1, NULL,
-     "a quick one may collect once where nothing else tells whether a collection runs in the "
-     "background; off takes none then"},
+     FOR_PEOPLE(
+         "a quick one may collect once where nothing else tells whether a collection runs in the "
+         "background; off takes none then")},
     {"values", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
-     "also keep the values in tasks, timers and the thread pool, which `clarinet tasks` reads"},
+     FOR_PEOPLE("also keep the values in tasks, timers and the thread pool, which `clarinet tasks` "
+                "reads")},
     END_OF_PARAMETERS,
 };
 
 static const catalogue_parameter CONTENTION[] = {
     {"stacks", CATALOGUE_NUMBER, "100", 1, 100000, NULL,
-     "stacks per second and thread for each lock type; the rest is counted and timed without one"},
-    {"depth", CATALOGUE_NUMBER, "64", 1, 512, NULL, "frames kept of each stack, from the wait up"},
+     FOR_PEOPLE("stacks per second and thread for each lock type; the rest is counted and timed "
+                "without one")},
+    {"depth", CATALOGUE_NUMBER, "64", 1, 512, NULL,
+     FOR_PEOPLE("frames kept of each stack, from the wait up")},
     {"waits", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
-     "also waits for events, semaphores and other handles, and Monitor.Wait (.NET 9 and later)"},
+     FOR_PEOPLE("also waits for events, semaphores and other handles, and Monitor.Wait (.NET 9 and "
+                "later)")},
     {"holders", CATALOGUE_BOOLEAN, "true", 0, 1, NULL,
-     "also stacks of the threads that hold the locks, by a signal, at most 100 a second of each"},
+     FOR_PEOPLE("also stacks of the threads that hold the locks, by a signal, at most 100 a second "
+                "of each")},
     END_OF_PARAMETERS,
 };
 
 static const catalogue_parameter PAUSES[] = {
     {"slow", CATALOGUE_DURATION, "1ms", 1000, 10000000000, NULL,
-     "when stopping all threads takes longer than this, the last one is named, with its stack"},
+     FOR_PEOPLE("when stopping all threads takes longer than this, the last one is named, with its "
+                "stack")},
     END_OF_PARAMETERS,
 };
 
 static const catalogue_parameter ALLOCATIONS[] = {
     {"rate", CATALOGUE_NUMBER, "1000", 10, 100000, NULL,
-     "samples a second at most; beyond it a random part is kept and weighs more"},
-    {"depth", CATALOGUE_NUMBER, "64", 1, 512, NULL, "frames kept of each stack"},
+     FOR_PEOPLE("samples a second at most; beyond it a random part is kept and weighs more")},
+    {"depth", CATALOGUE_NUMBER, "64", 1, 512, NULL, FOR_PEOPLE("frames kept of each stack")},
     {"live", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
-     "also which of the sampled objects are alive at the end, after one full collection"},
+     FOR_PEOPLE(
+         "also which of the sampled objects are alive at the end, after one full collection")},
     {"exact", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
-     "count every object instead of sampling: only in a program that clarinet starts; a few us "
-     "each"},
+     FOR_PEOPLE(
+         "count every object instead of sampling: only in a program that clarinet starts; a few us "
+         "each")},
     END_OF_PARAMETERS,
 };
 
 static const catalogue_parameter JIT[] = {
     {"inlining", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
-     "also calls that the compiler did not inline, and its reason"},
+     FOR_PEOPLE("also calls that the compiler did not inline, and its reason")},
     END_OF_PARAMETERS,
 };
 
 static const catalogue_parameter COUNTERS[] = {
     {"interval", CATALOGUE_DURATION, "1s", 100000000, UINT64_C(3600000000000), NULL,
-     "time between two values of a counter"},
+     FOR_PEOPLE("time between two values of a counter")},
     {"meters", CATALOGUE_TEXT, "", 0, 0, NULL,
-     "also instruments of these meters, apart by commas: a meter's name, or METER\\INSTRUMENT; of "
-     "a "
-     "running process"},
+     FOR_PEOPLE("also instruments of these meters, apart by commas: a meter's name, or "
+                "METER\\INSTRUMENT; of "
+                "a "
+                "running process")},
     END_OF_PARAMETERS,
 };
 
 static const catalogue_parameter HTTP[] = {
     {"status", CATALOGUE_BOOLEAN, "true", 0, 1, NULL,
-     "the status of requests that are served; without it failures are exceptions nobody caught"},
+     FOR_PEOPLE("the status of requests that are served; without it failures are exceptions nobody "
+                "caught")},
     END_OF_PARAMETERS,
 };
 
 const catalogue_profiler CATALOGUE[] = {
-    {"cpu", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a02",
-     "where processor time goes: stacks with lines, native code and the runtime included",
-     "about 0.1 % of a busy core at 10 ms; nothing on threads that sleep",
+    {"cpu", FOR_PEOPLE("3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a02"),
+     FOR_PEOPLE(
+         "where processor time goes: stacks with lines, native code and the runtime included"),
+     FOR_PEOPLE("about 0.1 % of a busy core at 10 ms; nothing on threads that sleep"),
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, CPU},
-    {"wall", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a03",
-     "what every managed thread does, running or waiting: stack and state over time",
-     "a fraction of a percent; sleeping threads are not woken",
+    {"wall", FOR_PEOPLE("3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a03"),
+     FOR_PEOPLE("what every managed thread does, running or waiting: stack and state over time"),
+     FOR_PEOPLE("a fraction of a percent; sleeping threads are not woken"),
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, WALL},
-    {"exceptions", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a01",
-     "exceptions thrown: type, message, stack, where caught, rate over time",
-     "nothing while none are thrown; 0.1 to 2 us per exception",
+    {"exceptions", FOR_PEOPLE("3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a01"),
+     FOR_PEOPLE("exceptions thrown: type, message, stack, where caught, rate over time"),
+     FOR_PEOPLE("nothing while none are thrown; 0.1 to 2 us per exception"),
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, EXCEPTIONS},
-    {"gc", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a04",
-     "every garbage collection: generation, reason, pause, heap sizes; who called GC.Collect",
-     "a few microseconds per collection", CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE,
-     false, NULL},
-    {"trace", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a20",
-     "chosen methods: calls, failures and time of each, by rewriting them while they run",
-     "about 30 ns a call of a chosen method, nothing for others; the library stays in the process",
+    {"gc", FOR_PEOPLE("3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a04"),
+     FOR_PEOPLE(
+         "every garbage collection: generation, reason, pause, heap sizes; who called GC.Collect"),
+     FOR_PEOPLE("a few microseconds per collection"),
+     CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, NULL},
+    {"trace", FOR_PEOPLE("3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a20"),
+     FOR_PEOPLE(
+         "chosen methods: calls, failures and time of each, by rewriting them while they run"),
+     FOR_PEOPLE("about 30 ns a call of a chosen method, nothing for others; the library stays in "
+                "the process"),
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_MAIN, true, TRACE},
-    {"threads", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a05",
-     "every thread at one moment: stack, CPU time, the monitor it waits for and who owns it",
-     "the program stands still for about 20 us a thread",
+    {"threads", FOR_PEOPLE("3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a05"),
+     FOR_PEOPLE(
+         "every thread at one moment: stack, CPU time, the monitor it waits for and who owns it"),
+     FOR_PEOPLE("the program stands still for about 20 us a thread"),
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, THREADS},
-    {"contention", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a10",
-     "waits for locks: who waited, for whom, how long, type of the lock, stacks of both",
-     "nothing while no thread waits; 1 to 3 us per wait, taken while it waits",
+    {"contention", FOR_PEOPLE("3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a10"),
+     FOR_PEOPLE(
+         "waits for locks: who waited, for whom, how long, type of the lock, stacks of both"),
+     FOR_PEOPLE("nothing while no thread waits; 1 to 3 us per wait, taken while it waits"),
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, CONTENTION},
-    {"heap", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a06",
-     "one snapshot of the heap: every object, its type and references, and what keeps it alive",
-     "one full garbage collection and a pause of about 0.1 s per million objects",
+    {"heap", FOR_PEOPLE("3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a06"),
+     FOR_PEOPLE("one snapshot of the heap: every object, its type and references, and what keeps "
+                "it alive"),
+     FOR_PEOPLE("one full garbage collection and a pause of about 0.1 s per million objects"),
      CATALOGUE_ATTACH | CATALOGUE_BESIDE, true, HEAP},
-    {"pauses", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a11",
-     "every moment the runtime stands still: reason, length, and who was slow to stop",
-     "under a microsecond per pause and thread",
+    {"pauses", FOR_PEOPLE("3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a11"),
+     FOR_PEOPLE("every moment the runtime stands still: reason, length, and who was slow to stop"),
+     FOR_PEOPLE("under a microsecond per pause and thread"),
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, PAUSES},
-    {"allocations", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a12",
-     "what is allocated, by type and stack: estimated from samples; large objects exactly",
-     "about 2 us per 100 KB allocated, and per large object",
+    {"allocations", FOR_PEOPLE("3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a12"),
+     FOR_PEOPLE(
+         "what is allocated, by type and stack: estimated from samples; large objects exactly"),
+     FOR_PEOPLE("about 2 us per 100 KB allocated, and per large object"),
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, ALLOCATIONS},
-    {"jit", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a13",
-     "what is compiled while the program runs: methods, tiers, time, sizes",
-     "a few microseconds per compiled method",
+    {"jit", FOR_PEOPLE("3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a13"),
+     FOR_PEOPLE("what is compiled while the program runs: methods, tiers, time, sizes"),
+     FOR_PEOPLE("a few microseconds per compiled method"),
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, JIT},
-    {"counters", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a14",
-     "counters of the runtime, of ASP.NET Core and of HttpClient over time",
-     "about 30 values an interval", CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false,
-     COUNTERS},
-    {"http", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a15",
-     "requests that ASP.NET Core serves and HttpClient makes: how many, how long, which failed",
-     "about 50 us of processor time per request, 10 us without the status",
+    {"counters", FOR_PEOPLE("3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a14"),
+     FOR_PEOPLE("counters of the runtime, of ASP.NET Core and of HttpClient over time"),
+     FOR_PEOPLE("about 30 values an interval"),
+     CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, COUNTERS},
+    {"http", FOR_PEOPLE("3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a15"),
+     FOR_PEOPLE("requests that ASP.NET Core serves and HttpClient makes: how many, how long, which "
+                "failed"),
+     FOR_PEOPLE("about 50 us of processor time per request, 10 us without the status"),
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, HTTP},
-    {"transitions", "3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a16",
-     "calls from managed into native code and back: functions, counts, time",
-     "0.2 to 0.3 us per call; the program starts slower, as precompiled code is compiled anew",
+    {"transitions", FOR_PEOPLE("3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a16"),
+     FOR_PEOPLE("calls from managed into native code and back: functions, counts, time"),
+     FOR_PEOPLE(
+         "0.2 to 0.3 us per call; the program starts slower, as precompiled code is compiled anew"),
      CATALOGUE_START | CATALOGUE_BESIDE, false, NULL},
     {NULL, NULL, NULL, NULL, 0, false, NULL},
 };

@@ -228,8 +228,10 @@ static void define_table(pprof_file *p, size_t number)
     is_time = text_equal(column, "weight");
     v->columns[0] = (recording_column){RECORDING_THREAD_ID, "thread", ""};
     v->columns[1] = (recording_column){RECORDING_STACK_ID, "stack", ""};
-    v->columns[2] = (recording_column){is_time ? RECORDING_DURATION : RECORDING_U64, column,
-                                       text_equal(column, "bytes") ? "bytes" : ""};
+    v->columns[2] = (recording_column){.type = is_time ? RECORDING_DURATION : RECORDING_U64};
+    snprintf(v->columns[2].name, sizeof v->columns[2].name, "%s", column);
+    if (text_equal(column, "bytes"))
+        snprintf(v->columns[2].unit, sizeof v->columns[2].unit, "bytes");
     v->table = (recording_table){"samples", v->name, v->columns, 3};
 }
 

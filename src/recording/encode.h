@@ -143,10 +143,11 @@ typedef enum {
     RECORDING_FRAME_ID = 11,
 } recording_column_type;
 
+/* Texts and no pointers: hundreds of them in a library that is copied at every attach. */
 typedef struct {
-    recording_column_type type;
-    const char *name;
-    const char *unit; /* "" where the type says it all */
+    uint8_t type; /* recording_column_type */
+    char name[23];
+    char unit[8]; /* "" where the type says it all */
 } recording_column;
 
 /* A table's definition: static data of its profiler. */
