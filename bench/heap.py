@@ -50,7 +50,7 @@ class Watch:
         self.thread.start()
 
     def look(self):
-        while not self.over.wait(0.005):
+        while not self.over.wait(0.02):
             self.most = max(self.most, own_memory(self.pid))
 
     def stop(self):
@@ -185,8 +185,12 @@ def main():
                           for one, (ns, _) in zip(rows["with roots"], bare)]
                 print(f"{version} empty session: {statistics.median(ns for ns, _ in bare) / 1e6:.0f} "
                       f"ms; with roots {statistics.median(ratios):.2f} times that "
-                      f"[{min(ratios):.2f} to {max(ratios):.2f}]; program grew by "
-                      f"{max(grown for _, grown in bare) / 2**20:.1f} MB")
+                      f"[{min(ratios):.2f} to {max(ratios):.2f}]")
+                own = max(grown for _, grown in bare)
+                most = max(one[2] for one in rows["with roots"])
+                print(f"{version} memory of the program: grew by {most / 2**20:.1f} MB with roots; "
+                      f"{own / 2**20:.1f} MB are the runtime's own (the empty session takes them "
+                      f"too), {max(most - own, 0) / 2**20:.1f} MB ours")
             if traced:
                 print(f"{version} dotnet-trace: {traced[0]:.2f} s, "
                       f"{traced[0] / statistics.median(one[0] for one in rows['with roots']):.1f} "

@@ -48,7 +48,7 @@ if(agent_sources)
   set(agent_hot_sources ${agent_sources} ${profilers_sources} ${stackwalk_sources} ${base_sources}
       ${clr_sources} ${recording_format_sources})
   list(FILTER agent_hot_sources INCLUDE REGEX
-       "/(stackwalk/.*|clr/callback_table|agent/(arena|callbacks|compiled|events|heap_(blocks|quick|record|stream|strings|walk)|monitors|ring|sampling|snapshot|tally|thread)[a-z_]*|base/(buffer|table|memory)|recording/encode|profilers/(contention|exception|trace_(async|capture|clock|counters|exceptions|memory|spans|tree|values))[a-z_]*)\\.c$")
+       "/(stackwalk/.*|clr/callback_table|agent/(arena|callbacks|compiled|events|heap_(record|strings)|monitors|ring|sampling|snapshot|tally|thread)[a-z_]*|base/(buffer|table|memory)|recording/encode|profilers/(contention|exception|trace_(async|capture|clock|counters|exceptions|memory|spans|tree|values))[a-z_]*)\\.c$")
   set_source_files_properties(${agent_hot_sources} PROPERTIES
     COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo,Release>:-O2>")
 endif()

@@ -39,13 +39,14 @@ bool heap_blocks_take(heap_blocks *b, unsigned *block)
     return true;
 }
 
-void heap_blocks_hand_over(heap_blocks *b, unsigned block)
+void heap_blocks_hand_over(heap_blocks *b, unsigned block, int batch)
 {
     int written = atomic_load_explicit(&b->written, memory_order_relaxed);
 
     b->order[(unsigned)written % HEAP_BLOCKS] = (uint8_t)block;
     atomic_store_explicit(&b->written, written + 1, memory_order_release);
-    lock_wake(&b->written, 1);
+    if (written + 1 - atomic_load_explicit(&b->taken, memory_order_relaxed) >= batch)
+        lock_wake(&b->written, 1);
 }
 
 void heap_blocks_drain(heap_blocks *b)
@@ -53,6 +54,7 @@ void heap_blocks_drain(heap_blocks *b)
     int written = atomic_load_explicit(&b->written, memory_order_relaxed);
     int taken;
 
+    lock_wake(&b->written, 1);
     while ((taken = atomic_load_explicit(&b->taken, memory_order_acquire)) != written)
         lock_wait(&b->taken, taken, &MOMENT);
 }

@@ -38,7 +38,9 @@ static inline uint8_t *heap_blocks_at(const heap_blocks *b, unsigned block)
 
 /* Takes a free block; waits a moment where there is none: false. */
 bool heap_blocks_take(heap_blocks *b, unsigned *block);
-void heap_blocks_hand_over(heap_blocks *b, unsigned block);
+/* The reader is woken for no fewer than `batch` of them: a call for each one costs more than it
+ * helps. It looks by itself now and then. */
+void heap_blocks_hand_over(heap_blocks *b, unsigned block, int batch);
 /* Until the reader has given back every block. */
 void heap_blocks_drain(heap_blocks *b);
 /* After the last block. */

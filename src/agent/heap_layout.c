@@ -43,3 +43,14 @@ int heap_layout_read(ClassID class_id, uint32_t flags, uint32_t base,
     }
     return count;
 }
+
+bool heap_layout_is_references(ClassID class_id, uint32_t flags, uint32_t base)
+{
+    const uint32_t all = (uint32_t)HAS_ELEMENTS | HAS_REFERENCES;
+    run one;
+
+    return (flags & (all | IS_COLLECTIBLE)) == all && (flags & 0xffff) == sizeof(uintptr_t) &&
+           read_self_word(class_id - sizeof(uintptr_t)) == 1 &&
+           read_self(class_id - sizeof(uintptr_t) - sizeof one, &one, sizeof one) &&
+           one.start == (int64_t)base - 8 && one.length == -(int64_t)base;
+}

@@ -6,6 +6,7 @@
 #ifndef CLARINET_AGENT_HEAP_LAYOUT_H
 #define CLARINET_AGENT_HEAP_LAYOUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "clarinet/clarinet.h"
@@ -20,5 +21,7 @@ enum {
  * object, or of an array without elements. */
 int heap_layout_read(ClassID class_id, uint32_t flags, uint32_t base,
                      uint16_t places[HEAP_LAYOUT_PLACES]);
+/* Whether it is a class of arrays whose elements are references, from `base` - 8 bytes on. */
+bool heap_layout_is_references(ClassID class_id, uint32_t flags, uint32_t base);
 
 #endif

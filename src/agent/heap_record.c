@@ -30,7 +30,10 @@ enum {
     REGION = 4 << 20,       /* where another one may begin */
 };
 
-bool heap_record_open(heap_record *r, const clr_info *info, bool strings, bool values)
+/* Small rather than fast: once a type or shape, or for few objects. */
+#define SELDOM __attribute__((cold, noinline))
+
+SELDOM bool heap_record_open(heap_record *r, const clr_info *info, bool strings, bool values)
 {
     memset(r, 0, sizeof *r);
     r->info = info;
@@ -42,7 +45,7 @@ bool heap_record_open(heap_record *r, const clr_info *info, bool strings, bool v
     return heap_stream_open(&r->stream);
 }
 
-void heap_record_close(heap_record *r)
+SELDOM void heap_record_close(heap_record *r)
 {
     heap_stream_close(&r->stream);
     heap_strings_close(&r->strings);
@@ -59,7 +62,7 @@ void heap_record_close(heap_record *r)
     r->type_count = r->shape_count = r->layout_count = 0;
 }
 
-void heap_record_begin(heap_record *r)
+SELDOM void heap_record_begin(heap_record *r)
 {
     r->attempt++;
     r->previous = r->range_size = 0;
@@ -73,7 +76,7 @@ void heap_record_begin(heap_record *r)
         r->types[i].last_shape = r->types[i].sized = r->types[i].listed = 0;
 }
 
-static void give_up(heap_record *r)
+SELDOM static void give_up(heap_record *r)
 {
     r->failed = true;
     heap_stream_abandon(&r->stream);
@@ -81,7 +84,7 @@ static void give_up(heap_record *r)
 
 /* ---- types ---- */
 
-static bool reserve(void **items, size_t *capacity, size_t count, size_t size)
+SELDOM static bool reserve(void **items, size_t *capacity, size_t count, size_t size)
 {
     size_t wanted = *capacity == 0 ? 1024 : *capacity * 2;
     void *grown;
@@ -98,7 +101,7 @@ static bool reserve(void **items, size_t *capacity, size_t count, size_t size)
     return true;
 }
 
-static void read_layout(heap_record *r, heap_record_type *type, uint32_t flags)
+SELDOM static void read_layout(heap_record *r, heap_record_type *type, uint32_t flags)
 {
     uint16_t places[HEAP_LAYOUT_PLACES];
     int count = heap_layout_read(type->class_id, flags, type->base, places);
@@ -113,7 +116,7 @@ static void read_layout(heap_record *r, heap_record_type *type, uint32_t flags)
     r->layout_count += (size_t)count;
 }
 
-static heap_record_type *add_type(heap_record *r, ClassID class_id)
+SELDOM static heap_record_type *add_type(heap_record *r, ClassID class_id)
 {
     heap_record_type *type;
     uint32_t words[2]; /* flags and, in the low half, bytes of an element; bytes of an instance */
@@ -136,6 +139,7 @@ static heap_record_type *add_type(heap_record *r, ClassID class_id)
         type->is_string = type->element == 2 && type->base == STRING_BASE;
         type->is_finalizable = (words[0] & IS_FINALIZABLE) != 0;
         read_layout(r, type, words[0]);
+        type->is_references = heap_layout_is_references(class_id, words[0], type->base);
         type->has_values =
             type->element == 0 &&
             heap_values_wants(&r->values, class_id, &type->machine, &type->machine_is_apart);
@@ -188,7 +192,7 @@ static bool is_same(const heap_record *r, uint32_t number, uint32_t flags)
 }
 
 /* A new shape of the object in hand; 0 when there is no room for it. */
-static uint32_t add_shape(heap_record *r, uint32_t flags, uint32_t count)
+SELDOM static uint32_t add_shape(heap_record *r, uint32_t flags, uint32_t count)
 {
     heap_record_shape *shape;
 
@@ -228,12 +232,11 @@ static uint32_t shape_of(heap_record *r, uint32_t flags)
 
 /* ---- one object ---- */
 
-static void find_generation(heap_record *r, uint64_t address)
+/* Asks for the generation of the object and of those near it. */
+SELDOM static void ask_generation(heap_record *r, uint64_t address)
 {
     COR_PRF_GC_GENERATION_RANGE range;
 
-    if (address - r->range_start < r->range_size)
-        return;
     r->range_start = address;
     /* the range that the runtime tells may not hold the object; asking for each one is slow */
     r->range_size =
@@ -248,31 +251,43 @@ static void find_generation(heap_record *r, uint64_t address)
     }
 }
 
+SELDOM static uint8_t *put_generation(heap_record *r, uint8_t *at)
+{
+    r->generation_said = r->generation;
+    at = heap_stream_put_varint(at, 0);
+    return heap_stream_put_varint(at, r->generation);
+}
+
+/* What a shape is, after its number when that comes for the first time. */
+SELDOM static uint8_t *put_shape(const heap_record *r, uint8_t *at, const heap_record_shape *s)
+{
+    const uint64_t numbers[3] = {s->type, s->flags, s->count};
+    uint64_t before = 0;
+
+    for (size_t i = 0; i < 3; i++)
+        at = heap_stream_put_varint(at, numbers[i]);
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint64_t place = r->places[s->first + i];
+
+        at = heap_stream_put_varint(at, heap_stream_zigzag((int64_t)(place - before)));
+        before = place;
+    }
+    return at;
+}
+
 /* The record's begin: address, generation, shape. `known`: shapes there were before. */
 static uint8_t *put_head(heap_record *r, uint8_t *at, uint32_t shape, size_t known)
 {
     const heap_record_shape *s = &r->shapes[shape - 1];
-    uint64_t before = 0;
 
-    find_generation(r, r->object);
+    if (r->object - r->range_start >= r->range_size)
+        ask_generation(r, r->object);
     at = heap_stream_put_varint(at, heap_stream_zigzag((int64_t)(r->object - r->previous) / 8));
-    if (r->generation != r->generation_said) {
-        at = heap_stream_put_varint(at, 0);
-        at = heap_stream_put_varint(at, r->generation);
-        r->generation_said = r->generation;
-    }
+    if (r->generation != r->generation_said)
+        at = put_generation(r, at);
     at = heap_stream_put_varint(at, shape);
-    if (shape > known) {
-        at = heap_stream_put_varint(at, s->type);
-        at = heap_stream_put_varint(at, s->flags);
-        at = heap_stream_put_varint(at, s->count);
-        for (uint32_t i = 0; i < s->count; i++) {
-            uint64_t place = r->places[s->first + i];
-
-            at = heap_stream_put_varint(at, heap_stream_zigzag((int64_t)(place - before)));
-            before = place;
-        }
-    }
+    if (shape > known)
+        at = put_shape(r, at, s);
     if ((s->flags & RECORDING_SHAPE_SIZED) != 0)
         at = heap_stream_put_varint(at, r->size);
     r->previous = r->object;
@@ -327,7 +342,7 @@ static bool list_reference(heap_record *r, uint64_t place, uint64_t target)
     return true;
 }
 
-static bool list_kept(heap_record *r, uint32_t flags)
+SELDOM static bool list_kept(heap_record *r, uint32_t flags)
 {
     bool good = begin_listing(r, flags);
 
@@ -395,7 +410,7 @@ static uint32_t find_references(const heap_record *r, const heap_record_type *ty
 
 /* The runtime has said what the references of the object in hand are: so does the layout, or no
  * layout is believed any more. */
-static void compare_layout(heap_record *r, heap_record_type *type)
+SELDOM static void compare_layout(heap_record *r, heap_record_type *type)
 {
     uint16_t slots[HEAP_LAYOUT_PLACES];
     uint64_t targets[HEAP_LAYOUT_PLACES];
@@ -409,11 +424,60 @@ static void compare_layout(heap_record *r, heap_record_type *type)
         r->distrusts_layouts = true;
 }
 
+/* The elements of the array in hand, listed here unless `only_counts`; how many are not null. */
+static uint64_t find_elements(heap_record *r, const heap_record_type *type, bool only_counts,
+                              uint64_t *last_place)
+{
+    const uint64_t *words = (const uint64_t *)(uintptr_t)r->object;
+    uint64_t first = type->base / 8 - 1;
+    uint64_t end = first + *(const uint32_t *)(uintptr_t)(r->object + ARRAY_LENGTH);
+    uint64_t count = 0;
+
+    for (uint64_t place = first; place < end; place++) {
+        uint64_t target = words[place];
+
+        if (target == 0)
+            continue;
+        if ((target & 7) != 0) {
+            r->bad_references += only_counts ? 0 : 1;
+            continue;
+        }
+        count++;
+        *last_place = place;
+        if (!only_counts && !list_reference(r, place, target))
+            break;
+    }
+    return count;
+}
+
+/* As take_references, of an array of references. */
+static void take_elements(heap_record *r, heap_record_type *type)
+{
+    uint64_t before = r->references;
+    uint64_t last_place = r->place;
+
+    if (type->asked == ASKED_TOO && !r->distrusts_layouts) {
+        find_elements(r, type, false, &last_place);
+        return;
+    }
+    clr_info_enumerate_object_references(r->info, (ObjectID)r->object, take_reference, r);
+    if (r->distrusts_layouts || atomic_load(&r->stream.abandoned) != 0)
+        return;
+    type->asked++;
+    if (find_elements(r, type, true, &last_place) != r->references - before ||
+        last_place != r->place)
+        r->distrusts_layouts = true;
+}
+
 static void take_references(heap_record *r)
 {
     heap_record_type *type = &r->types[r->number];
     bool is_known = type->is_laid_out && !r->distrusts_layouts;
 
+    if (type->is_references) {
+        take_elements(r, type);
+        return;
+    }
     if (is_known && type->asked == ASKED_TOO) {
         if (type->layout_count != 0)
             r->count = find_references(r, type, r->slots, r->targets, &r->bad_references);
@@ -425,7 +489,7 @@ static void take_references(heap_record *r)
 }
 
 /* The beginning of a text as UTF-8 with its length before it. */
-static uint8_t *put_text(uint8_t *at, const uint16_t *text, uint32_t length)
+SELDOM static uint8_t *put_text(uint8_t *at, const uint16_t *text, uint32_t length)
 {
     uint8_t memory[HEAP_STRINGS_TEXT * 3 + 1];
     buffer bytes;
@@ -481,7 +545,8 @@ static bool put_content(heap_record *r)
 }
 
 /* The words of an object behind its type, without those whose bit is set in `left_out`. */
-static uint8_t *put_words(uint8_t *at, uint64_t object, uint32_t base, const uint64_t *left_out)
+SELDOM static uint8_t *put_words(uint8_t *at, uint64_t object, uint32_t base,
+                                 const uint64_t *left_out)
 {
     const uint32_t *words = (const uint32_t *)(uintptr_t)(object + 8);
     uint32_t count = base < 16 ? 0 : (base - 16) / 4;
@@ -499,7 +564,7 @@ static uint8_t *put_words(uint8_t *at, uint64_t object, uint32_t base, const uin
 }
 
 /* The values of the object in hand, and of its state machine where that is an object. */
-static uint8_t *put_values(heap_record *r, uint8_t *at)
+SELDOM static uint8_t *put_values(heap_record *r, uint8_t *at)
 {
     const heap_record_type *type = &r->types[r->number];
     uint64_t left_out[HEAP_VALUES_WORDS / 128] = {0};

@@ -35,6 +35,7 @@ typedef struct {
     bool is_string;
     bool is_finalizable;
     bool is_laid_out;      /* where its references are is known */
+    bool is_references;    /* its elements are references */
     uint8_t asked;         /* objects for which the runtime was asked, too */
     uint32_t layout_count; /* of them, from `layout` on in `layouts` */
     size_t layout;

@@ -15,7 +15,10 @@
 
 #include "agent/heap_blocks.h"
 
-enum { HEAP_RELAY_SIZE = 64 << 10 /* of a block: no event of the runtime is larger */ };
+enum {
+    HEAP_RELAY_SIZE = 64 << 10, /* of a block: no event of the runtime is larger */
+    HEAP_RELAY_BATCH = 8,
+};
 
 typedef struct {
     uint32_t id; /* of the event */
@@ -49,7 +52,7 @@ static inline uint8_t *heap_relay_room(heap_relay *r, unsigned *block)
 static inline void heap_relay_hand_over(heap_relay *r, unsigned block, heap_relay_head head)
 {
     r->heads[block] = head;
-    heap_blocks_hand_over(&r->blocks, block);
+    heap_blocks_hand_over(&r->blocks, block, HEAP_RELAY_BATCH);
 }
 
 /* The next one, waiting for it; NULL: none comes any more. */

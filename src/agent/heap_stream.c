@@ -50,7 +50,7 @@ void heap_stream_flush(heap_stream *s)
         return;
     s->lengths[s->block] = (size_t)(s->at - heap_blocks_at(&s->blocks, s->block));
     s->at = NULL;
-    heap_blocks_hand_over(&s->blocks, s->block);
+    heap_blocks_hand_over(&s->blocks, s->block, 1);
 }
 
 uint8_t *heap_stream_new_room(heap_stream *s, unsigned section, uint64_t attempt)

@@ -96,7 +96,7 @@ static uint64_t hash_of(const uint16_t *text, uint32_t length)
 
 /* Makes room: a larger table or, when it is as large as it may be, one without what did not
  * repeat. */
-static bool grow(heap_strings *s)
+__attribute__((cold)) static bool grow(heap_strings *s)
 {
     size_t capacity = s->capacity == 0 ? SMALLEST : s->capacity * 2;
     bool full = capacity > LARGEST;

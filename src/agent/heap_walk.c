@@ -193,14 +193,14 @@ static void take_nodes(heap_walk *w, const uint8_t *slot, size_t length)
 
 static bool put_root(heap_walk *w, uint64_t kind, uint64_t flags, uint64_t object, uint64_t id)
 {
+    const uint64_t numbers[4] = {kind, flags, object, id};
     uint8_t *at = heap_stream_room(&w->record.stream, RECORDING_HEAP_ROOTS, w->record.attempt, 300);
 
     if (at == NULL)
         return false;
-    at = heap_stream_put_varint(at, kind);
-    at = heap_stream_put_varint(at, flags);
-    at = heap_stream_put_varint(at, object);
-    w->record.stream.at = heap_stream_put_varint(at, id);
+    for (size_t i = 0; i < 4; i++)
+        at = heap_stream_put_varint(at, numbers[i]);
+    w->record.stream.at = at;
     w->roots++;
     return true;
 }

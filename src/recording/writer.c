@@ -151,6 +151,23 @@ static int put_chunk(recording_writer *w, const recording_chunk *chunk, uint32_t
     return 0;
 }
 
+/* A chunk is held as this and its payload: its check is made when it is written. */
+static bool hold(recording_writer *w, const recording_chunk *chunk, uint32_t process)
+{
+    recording_chunk head = *chunk;
+    size_t before = w->held.length;
+
+    head.process = process;
+    head.payload = NULL;
+    buffer_append(&w->held, &head, sizeof head);
+    buffer_append(&w->held, chunk->payload, chunk->length);
+    if (!w->held.failed)
+        return true;
+    w->held.failed = false;
+    w->held.length = before;
+    return false;
+}
+
 /* What was held goes the way it would have gone. */
 static int release_held(recording_writer *w, error *e)
 {
@@ -161,12 +178,10 @@ static int release_held(recording_writer *w, error *e)
     w->holds = false;
     if (code != 0 && e != NULL)
         *e = w->failure;
-    for (; code == 0 && offset < w->held.length; offset += chunk.whole) {
-        if (recording_take_chunk(w->held.data + offset, w->held.length - offset, &chunk) !=
-            RECORDING_CHUNK_WHOLE)
-            code = error_set(e, ERROR_BUG, "the chunks to be recorded are not whole");
-        else
-            code = put_chunk(w, &chunk, chunk.process, e);
+    for (; code == 0 && offset < w->held.length; offset += sizeof chunk + chunk.length) {
+        memcpy(&chunk, w->held.data + offset, sizeof chunk);
+        chunk.payload = w->held.data + offset + sizeof chunk;
+        code = put_chunk(w, &chunk, chunk.process, e);
     }
     buffer_free(&w->held);
     return code;
@@ -177,7 +192,6 @@ int recording_writer_append_received(recording_writer *w, const recording_chunk 
 {
     bool of_heap = chunk->kind == RECORDING_HEAP && chunk->length != 0;
     bool ends = of_heap && chunk->payload[0] == RECORDING_HEAP_END;
-    size_t before = w->held.length;
     int code;
 
     if (w->failure.code != 0) {
@@ -190,12 +204,8 @@ int recording_writer_append_received(recording_writer *w, const recording_chunk 
         w->holds = of_heap && !ends;
         return put_chunk(w, chunk, process, e);
     }
-    recording_put_chunk(&w->held, chunk->kind, chunk->flags, process, chunk->payload,
-                        chunk->length);
-    if (!w->held.failed)
+    if (hold(w, chunk, process))
         return ends || w->held.length >= HOLD_LIMIT ? release_held(w, e) : 0;
-    w->held.failed = false;
-    w->held.length = before;
     code = release_held(w, e);
     return code != 0 ? code : put_chunk(w, chunk, process, e);
 }
