@@ -50,7 +50,7 @@ class Watch:
         self.thread.start()
 
     def look(self):
-        while not self.over.wait(0.02):
+        while not self.over.wait(0.005):
             self.most = max(self.most, own_memory(self.pid))
 
     def stop(self):
