@@ -218,9 +218,12 @@ static void begin(agent *a, state *s, unsigned family, uintptr_t subject, uint32
     }
     atomic_store_explicit(&p->sequence, 0, memory_order_relaxed);
     p->subject = subject;
-    p->time = os_monotonic_ns();
-    if (!allowance_take(a, &s->allowed, thread ^ subject * 31))
+    /* what is only counted needs no clock: the end of a wait for a lock says how long it was */
+    if (!allowance_take(a, &s->allowed, thread ^ subject * 31)) {
+        p->time = family == FAMILY_WAIT ? os_monotonic_ns() : 0;
         return;
+    }
+    p->time = os_monotonic_ns();
     if (owner != 0 && atomic_load_explicit(&s->holders, memory_order_relaxed))
         ask_holder(a, owner);
     record_start(a, s, p, owner);
@@ -229,7 +232,6 @@ static void begin(agent *a, state *s, unsigned family, uintptr_t subject, uint32
 static void finish(agent *a, state *s, unsigned family, uint64_t duration)
 {
     place *p = find_place(s, (uintptr_t)pthread_self() | family);
-    uint64_t now = os_monotonic_ns();
     uint64_t sequence;
     wait_stop *record = NULL;
 
@@ -242,10 +244,10 @@ static void finish(agent *a, state *s, unsigned family, uint64_t duration)
     if (sequence != 0)
         record = agent_reserve(a, SELF, sizeof *record);
     if (record != NULL) {
-        *record = (wait_stop){sequence, now, duration, p->subject};
+        *record = (wait_stop){sequence, os_monotonic_ns(), duration, p->subject};
         agent_commit(a, SELF, record, sizeof *record, RECORD_STOP, sizeof *record);
     } else if (!tally_add(&s->counted, p->subject + 1, sequence == 0,
-                          duration != 0 ? duration : now - p->time)) {
+                          duration == 0 && p->time != 0 ? os_monotonic_ns() - p->time : duration)) {
         agent_lose(a, SELF, LOSS_TYPES, 1);
     }
     atomic_store_explicit(&p->sequence, 0, memory_order_relaxed);
