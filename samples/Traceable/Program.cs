@@ -103,8 +103,17 @@ namespace Traceable
             sum += Wide.Mixed<int>(new Pet<int> { Name = "pet " + i, Tag = i }, i, i, i, new Home { Number = i, Street = "Road" }, new[] { new Customer { Name = "first " + i } }, new Box<int>(i), null); // 3 of Mixed
             sum += Wide.Mixed<string>(new Customer { Name = "person " + i }, "text", "word", null, default, Array.Empty<Customer>(), new Box<string>("in"), DayOfWeek.Monday);
             sum += Wide.Mixed<Home>(new Pet<string> { Name = "cat", Tag = "tabby" }, DayOfWeek.Sunday, new Home { Number = 7, Street = "Lane" }, 5, new Home { Number = 1 }, null, new Box<Home>(default), DayOfWeek.Friday);
+            sum += Sequences.Take("a text " + i, new[] { i, 2, -3 }, new Memory<byte>(new byte[20], 4, 15), "0123456789".AsMemory(3, 4), null, "hush".ToCharArray(), new[] { 1.5f }, new[] { 'a', 'b' }, new[] { default(Guid) }, "in".AsSpan(0, 0)).Length;
             sum += Shapes.FailAsync(i).ContinueWith(t => t.IsFaulted ? 1 : 0).Result; // 2 steps, fails
             return sum;
+        }
+    }
+
+    public static class Sequences
+    {
+        public static long[] Take(ReadOnlySpan<char> text, int[] numbers, Memory<byte> bytes, ReadOnlyMemory<char> part, double[]? none, Span<char> password, object boxed, Memory<char> letters, Span<Guid> guids, ReadOnlySpan<char> empty)
+        {
+            return new long[] { text.Length, numbers[0], bytes.Length, part.Length, none == null ? 0 : 1, password.Length, boxed == null ? 0 : 1, letters.Length, guids.Length, empty.Length, 10, 11 };
         }
     }
 

@@ -8,7 +8,9 @@
 #include "profilers/trace_exceptions.h"
 #include "profilers/trace_memory.h"
 
-enum { LOWEST_ADDRESS = 4096, ARRAY_LENGTH = 8 };
+enum { LOWEST_ADDRESS = 4096, ARRAY_LENGTH = 8, ARRAY_ELEMENTS = 16 };
+/* What the first word of a class says of its objects: strings and arrays have the upper bit. */
+enum { CLASS_ARRAY_MASK = 0xC0000, CLASS_ARRAY = 0x80000 };
 
 /* ---- values into the thread's memory ---- */
 
@@ -28,17 +30,21 @@ static void put_value(trace_thread *t, uint8_t number, uint8_t kind, const void 
     t->values_used += (uint32_t)(4 + length);
 }
 
+__attribute__((noinline)) static void put_text(trace_thread *t, uint8_t number, uintptr_t units,
+                                               uint32_t length)
+{
+    if (length > TRACE_STRING_UNITS)
+        put_value(t, number, TRACE_KIND_CUT_STRING, (const void *)units, TRACE_STRING_UNITS * 2);
+    else
+        put_value(t, number, CIL_TYPE_STRING, (const void *)units, (size_t)length * 2);
+}
+
 static void put_string(const trace_counters *c, trace_thread *t, uint8_t number, uintptr_t object)
 {
     uint32_t length;
 
     memcpy(&length, (const void *)(object + c->string_length), sizeof length);
-    if (length > TRACE_STRING_UNITS)
-        put_value(t, number, TRACE_KIND_CUT_STRING, (const void *)(object + c->string_start),
-                  TRACE_STRING_UNITS * 2);
-    else
-        put_value(t, number, CIL_TYPE_STRING, (const void *)(object + c->string_start),
-                  (size_t)length * 2);
+    put_text(t, number, object + c->string_start, length);
 }
 
 /* Bytes of a value of this kind; 0 = it is a reference. */
@@ -100,6 +106,61 @@ static uintptr_t step_from(uintptr_t address, const trace_step *step)
     return address + step->offset;
 }
 
+/* Where the elements lie, and how many there are; 0 = that cannot be told. A reference to an
+ * array, a span (address, length) or a memory (object, index, length). */
+__attribute__((cold)) static uintptr_t find_items(const trace_counters *c, const trace_leaf *leaf,
+                                                  uintptr_t address, uint32_t *count)
+{
+    uintptr_t first = word_at(address);
+    uint32_t index, flags;
+
+    *count = 0;
+    if (first < LOWEST_ADDRESS)
+        return 0;
+    if (leaf->holder == CIL_TYPE_OBJECT) {
+        memcpy(count, (const void *)(first + ARRAY_LENGTH), sizeof *count);
+        return first + ARRAY_ELEMENTS;
+    }
+    memcpy(count, (const void *)(address + (leaf->holder == TRACE_SPAN ? 8 : 12)), sizeof *count);
+    if (leaf->holder == TRACE_SPAN)
+        return first;
+    /* the object is an array or a string, which have their elements' size in their class, or any
+     * other that only the program knows */
+    memcpy(&index, (const void *)(address + 8), sizeof index);
+    memcpy(&flags, (const void *)word_at(first), sizeof flags);
+    if (flags >> 31 == 0)
+        return 0;
+    first += (flags & CLASS_ARRAY_MASK) == CLASS_ARRAY ? ARRAY_ELEMENTS : c->string_start;
+    return first + (index & INT32_MAX) * size_of_kind(leaf->items);
+}
+
+__attribute__((cold, noinline)) static void put_items(const trace_counters *c, trace_thread *t,
+                                                      uint8_t number, const trace_leaf *leaf,
+                                                      uintptr_t address)
+{
+    uint8_t bytes[5 + TRACE_ITEMS * 8];
+    size_t size = size_of_kind(leaf->items);
+    uint32_t count;
+    uintptr_t first = find_items(c, leaf, address, &count);
+    size_t shown = count < TRACE_ITEMS ? count : TRACE_ITEMS;
+
+    if (leaf->holder == CIL_TYPE_OBJECT && first == 0) {
+        put_value(t, number, TRACE_KIND_NULL, NULL, 0);
+        return;
+    }
+    if (leaf->items == CIL_TYPE_CHAR && (first != 0 || count == 0)) {
+        put_text(t, number, first, count);
+        return;
+    }
+    bytes[0] = leaf->items;
+    memcpy(bytes + 1, &count, sizeof count);
+    if (first == 0)
+        shown = 0;
+    if (shown != 0)
+        memcpy(bytes + 5, (const void *)first, shown * size);
+    put_value(t, number, TRACE_KIND_ITEMS, bytes, 5 + shown * size);
+}
+
 static void put_leaf(const trace_counters *c, trace_thread *t, uint8_t number,
                      const trace_leaf *leaf, uintptr_t address)
 {
@@ -108,6 +169,10 @@ static void put_leaf(const trace_counters *c, trace_thread *t, uint8_t number,
 
     if (address == 0) {
         put_value(t, number, TRACE_KIND_NULL, NULL, 0);
+        return;
+    }
+    if (leaf->kind == TRACE_KIND_ITEMS) {
+        put_items(c, t, number, leaf, address);
         return;
     }
     if (size != 0) {
@@ -307,7 +372,8 @@ static void value_of_term(void *context, size_t term, condition_value *out)
             out->kind = CONDITION_TEXT;
             out->text = p + 4;
             out->units = length / 2;
-        } else if (p[1] == CIL_TYPE_OBJECT || p[1] == CIL_TYPE_VALUETYPE || length > 8) {
+        } else if (p[1] == CIL_TYPE_OBJECT || p[1] == CIL_TYPE_VALUETYPE ||
+                   p[1] == TRACE_KIND_ITEMS || length > 8) {
             out->kind = CONDITION_OBJECT;
         } else {
             number_of(p[1], p + 4, out);

@@ -34,10 +34,12 @@ enum {
     TRACE_HISTOGRAMS = 6000,
     TRACE_DEEP_BYTES = 8 << 20, /* of all threads' segments together */
     TRACE_VALUES = 8 << 10,     /* bytes of values that a thread keeps for its running calls */
-    TRACE_STRING_UNITS = 100,   /* of a text value; the rest is cut */
-    TRACE_RESULT = 255,         /* the number of the result among the arguments */
-    TRACE_FIRST_FIELD = 192,    /* the number of a struct's first field, after the struct */
-    TRACE_EXCEPTIONS = 8,       /* of a thread that are under way inside each other */
+    TRACE_STRING_UNITS = 100,
+    TRACE_ITEMS = 10,
+    /* of an array or span that are shown */ /* of a text value; the rest is cut */
+    TRACE_RESULT = 255,                      /* the number of the result among the arguments */
+    TRACE_FIRST_FIELD = 192, /* the number of a struct's first field, after the struct */
+    TRACE_EXCEPTIONS = 8,    /* of a thread that are under way inside each other */
 };
 
 /* Kinds of values: elements of signatures (cil/signature.h), and these value types. */
@@ -48,6 +50,7 @@ enum {
     TRACE_KIND_TIME_SPAN,
     TRACE_KIND_CUT_STRING, /* a string that goes on */
     TRACE_KIND_DECIMAL,
+    TRACE_KIND_ITEMS,   /* of an array or span: what they are (u8), how many (u32), the first */
     TRACE_KIND_SHAPE,   /* no value: the address of the shape of the next one */
     TRACE_KIND_UNKNOWN, /* its object's class is not known yet */
 };

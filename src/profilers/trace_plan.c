@@ -135,8 +135,12 @@ static void add(planning *p, uint8_t number, int32_t variable, uint32_t type, si
     if (c->by_ref)
         bare = cil_type_skip_modifiers(p->signature, bare + 1);
     c->type = p->signature->types[bare];
-    if (trace_shape_declared(&types, &p->signature->types[bare], c->label, rest, &c->shape))
-        p->count++;
+    if (!trace_shape_declared(&types, &p->signature->types[bare], c->label, rest, &c->shape))
+        return;
+    /* by reference it may be an `out` parameter, which is nothing yet */
+    if (c->by_ref && c->shape.leaf.kind == TRACE_KIND_ITEMS && c->shape.step_count == 1)
+        c->shape.leaf.kind = CIL_TYPE_OBJECT;
+    p->count++;
 }
 
 /* `this`: its type is not in the signature. */

@@ -211,14 +211,42 @@ static bool end_in_nullable(making *m, ClassID class_id, trace_leaf *leaf, trace
     return end_in(m, &value.type, leaf, step);
 }
 
+/* A span or a memory: its elements, if they are where they were in all versions until now. */
+static bool end_in_items(making *m, const trace_type *t, const char *name, trace_leaf *leaf)
+{
+    bool memory = strcmp(name, "System.Memory`1") == 0 || //
+                  strcmp(name, "System.ReadOnlyMemory`1") == 0;
+    trace_class_place at;
+    field length;
+
+    if ((!memory && strcmp(name, "System.Span`1") != 0 &&
+         strcmp(name, "System.ReadOnlySpan`1") != 0) ||
+        !find_field(m->info, t->class_id, "_length", &length) || length.offset != (memory ? 12 : 8))
+        return false;
+    leaf->kind = TRACE_KIND_ITEMS;
+    leaf->holder = memory ? TRACE_MEMORY : TRACE_SPAN;
+    if (trace_class_open(m->info, t->class_id, &at) && at.argument_count == 1)
+        leaf->items = trace_type_of_class(m->info, at.arguments[0]).element;
+    trace_class_release(&at);
+    if (!trace_type_is_plain(leaf->items))
+        leaf->items = 0;
+    return true;
+}
+
 /* How a value is shown; `step` is the last one to it. False = not at all. */
 static bool end_in(making *m, const trace_type *t, trace_leaf *leaf, trace_step *step)
 {
     buffer name = BUFFER_EMPTY;
     bool is_enum = false;
     bool nullable;
+    bool items;
 
     leaf->kind = t->element;
+    if (t->element == CIL_TYPE_OBJECT && t->items != 0) {
+        leaf->kind = TRACE_KIND_ITEMS;
+        leaf->items = t->items;
+        leaf->holder = CIL_TYPE_OBJECT;
+    }
     if (t->element != CIL_TYPE_VALUETYPE)
         return t->element != 0 && t->element != CIL_TYPE_VARIABLE &&
                t->element != CIL_TYPE_METHOD_VARIABLE;
@@ -226,7 +254,10 @@ static bool end_in(making *m, const trace_type *t, trace_leaf *leaf, trace_step 
     if (trace_type_kind_of_name(buffer_text(&name)) != 0)
         leaf->kind = trace_type_kind_of_name(buffer_text(&name));
     nullable = strcmp(buffer_text(&name), "System.Nullable`1") == 0;
+    items = end_in_items(m, t, buffer_text(&name), leaf);
     buffer_free(&name);
+    if (items)
+        return true;
     if (nullable)
         return end_in_nullable(m, t->class_id, leaf, step);
     if (leaf->kind == CIL_TYPE_VALUETYPE && trace_class_is_value(m->info, t->class_id, &is_enum) &&

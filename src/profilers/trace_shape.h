@@ -34,9 +34,14 @@ typedef struct {
     uint32_t flag;
 } trace_step;
 
+/* What is not an array, but has elements. */
+enum { TRACE_SPAN = 1, TRACE_MEMORY };
+
 /* A value's type: an element of a signature, TRACE_KIND_…, or CIL_TYPE_VALUETYPE with fields. */
 typedef struct {
     uint8_t kind;
+    uint8_t items;  /* of TRACE_KIND_ITEMS: the elements; 0 = they are not shown */
+    uint8_t holder; /* what has them: CIL_TYPE_OBJECT for an array, or TRACE_SPAN, TRACE_MEMORY */
     ModuleID enum_module; /* of an enum, else 0 */
     mdTypeDef enum_type;
 } trace_leaf;

@@ -197,6 +197,12 @@ uint8_t trace_class_enum_element(const trace_class_place *at)
     return element;
 }
 
+bool trace_type_is_plain(uint8_t element)
+{
+    return (element >= CIL_TYPE_BOOLEAN && element <= CIL_TYPE_R8) || element == CIL_TYPE_INT_PTR ||
+           element == CIL_TYPE_UINT_PTR;
+}
+
 /* What a class is as the type of a variable. */
 trace_type trace_type_of_class(const clr_info *info, ClassID class_id)
 {
@@ -204,7 +210,15 @@ trace_type trace_type_of_class(const clr_info *info, ClassID class_id)
     buffer name = BUFFER_EMPTY;
     bool is_enum = false;
     uint8_t kind;
+    CorElementType element = 0;
+    ClassID of = 0;
+    uint32_t rank = 0;
 
+    if (clr_info_is_array_class(info, class_id, &element, &of, &rank) == S_OK) {
+        if (rank == 1 && trace_type_is_plain((uint8_t)element))
+            t.items = (uint8_t)element;
+        return t;
+    }
     trace_class_append_name(info, class_id, &name);
     kind = trace_type_kind_of_name(buffer_text(&name));
     if (kind == CIL_TYPE_STRING || (kind != 0 && kind < TRACE_KIND_NULL))
@@ -247,6 +261,10 @@ trace_type trace_type_of(const trace_types *types, const cil_type *t)
         known.anything = true;
         return known;
     case CIL_TYPE_VECTOR:
+        if (trace_type_is_plain(t[1].element))
+            known.items = t[1].element;
+        known.element = CIL_TYPE_OBJECT;
+        return known;
     case CIL_TYPE_ARRAY:
         known.element = CIL_TYPE_OBJECT;
         return known;

@@ -25,6 +25,7 @@ typedef struct {
 typedef struct {
     uint8_t element;  /* a number's, STRING, OBJECT (any reference), VALUETYPE; a variable's */
     ClassID class_id; /* of a value type, or of a reference whose declared class is known; or 0 */
+    uint8_t items;    /* of an array of one dimension: its elements, if they are numbers */
     bool anything;    /* declared as object: its class decides how it is shown */
 } trace_type;
 
@@ -53,6 +54,8 @@ ClassID trace_class_of_token(const trace_types *types, mdToken token, const Clas
 
 /* A type of the system that is shown in a way of its own; 0 = it is none. */
 uint8_t trace_type_kind_of_name(const char *name);
+/* A number, boolean or character? */
+bool trace_type_is_plain(uint8_t element);
 /* What a class is as the type of a variable. */
 trace_type trace_type_of_class(const clr_info *info, ClassID class_id);
 /* A type of a signature. Element 0 = one that cannot be shown. */

@@ -190,6 +190,21 @@ static bool append_constant(const trace_call *call, const trace_leaf *leaf, cons
 
 /* ---- values ---- */
 
+/* [1000: 1, 2, 3, …] */
+static void append_items(buffer *out, reader *r)
+{
+    uint8_t items = reader_u8(r);
+    uint32_t count = reader_u32(r);
+    uint32_t n = 0;
+
+    buffer_format(out, "[%u", (unsigned)count);
+    for (; !reader_at_end(r) && items != 0; n++) {
+        buffer_append_text(out, n == 0 ? ": " : ", ");
+        append_number(out, r, items);
+    }
+    buffer_append_text(out, n == count ? "]" : n == 0 ? ": …]" : ", …]");
+}
+
 static void append_value(buffer *out, reader *r, uint8_t kind, const char *quote)
 {
     switch (kind) {
@@ -205,6 +220,9 @@ static void append_value(buffer *out, reader *r, uint8_t kind, const char *quote
     case CIL_TYPE_STRING:
     case TRACE_KIND_CUT_STRING:
         append_string(out, r, kind == TRACE_KIND_CUT_STRING, quote);
+        break;
+    case TRACE_KIND_ITEMS:
+        append_items(out, r);
         break;
     case TRACE_KIND_GUID:
         append_guid(out, r);

@@ -288,7 +288,7 @@ def test_values_of_single_calls(sample, clarinet, runtime):
     with sample("Traceable") as patient:
         process = clarinet.start("trace", "--json", "--args", "--rate", "10000", patient.pid,
                                  "Traceable.Shapes::Values", "Traceable.Shapes::Throw",
-                                 "Traceable.Shapes::First")
+                                 "Traceable.Shapes::First", "Traceable.Sequences::Take")
         wait_until_probed(process)
         checksum = rounds(patient, 20)
         time.sleep(0.5)
@@ -311,7 +311,12 @@ def test_values_of_single_calls(sample, clarinet, runtime):
     times = [call["time_ns"] for call in calls]
     assert times == sorted(times) or len(set(call["thread"] for call in calls)) > 1
     firsts = [call["values"] for call in calls if call["method"].endswith(".First")]
-    assert firsts == ["numbers={_length=3} → 0"] * 20, firsts
+    assert firsts == ["numbers=[3: 0, 0, 0] → 0"] * 20, firsts
+    taken = [call["values"] for call in calls if call["method"].endswith(".Take")]
+    assert taken == [
+        f'text="a text {n}", numbers=[3: {n}, 2, -3], bytes=[15: 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, …], part="3456", '
+        f'none=null, password=***, boxed=[1: 1.5], letters="ab", guids=[1: …], empty="" → '
+        f'[12: {len(f"a text {n}")}, {n}, 15, 4, 0, 4, 1, 2, 1, 0, …]' for n in range(20)], taken
 
 
 def test_slow_calls_only(sample, clarinet, newest_runtime):
