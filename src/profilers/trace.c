@@ -30,6 +30,7 @@
 enum {
     SELF = ENGINE_INDEX_trace,
     BATCH = 1000, /* methods in one request: recompiling is spread a little */
+    REVERTED_AT_ONCE = 256,
     REJIT_WITH_CALLBACKS = 3,
     WRITE_INTERVAL_NS = 500000000,
     TICKS_A_SECOND = 10,
@@ -386,13 +387,26 @@ static void ask(agent *a, state *s)
     trace_list_free(&walk.list);
 }
 
+/* A part at a time, without memory of its own: many methods leave none when they are traced. */
+static void revert_part(agent *a, trace_list *part, bool may_ask, uint32_t full)
+{
+    HRESULT status[REVERTED_AT_ONCE];
+
+    if (part->count == 0 || part->count < full)
+        return;
+    if (may_ask)
+        clr_info_request_revert(&a->info, part->count, part->modules, part->tokens, status);
+    part->count = 0;
+}
+
 /* Takes every probe out again, and lets the inliners inline again. */
 static void stop(agent *a)
 {
     state *s = state_of(a);
     trace_registry *r = &s->registry;
-    trace_list list = {0};
-    HRESULT *status;
+    ModuleID modules[REVERTED_AT_ONCE];
+    mdMethodDef tokens[REVERTED_AT_ONCE];
+    trace_list part = {.modules = modules, .tokens = tokens, .capacity = REVERTED_AT_ONCE};
     bool may_ask = atomic_load(&a->phase) == AGENT_RUNNING && agent_enter_runtime(a);
 
     trace_counters_stop(&r->counters);
@@ -400,17 +414,16 @@ static void stop(agent *a)
         trace_entry *entry = trace_registry_at(r, n);
 
         if (atomic_exchange(&entry->wanted, false) && !entry->whole)
-            trace_list_add(&list, entry->module, entry->token);
+            trace_list_add(&part, entry->module, entry->token);
         if (may_ask)
             trace_cycles_restore(&a->info, entry, true);
+        revert_part(a, &part, may_ask, REVERTED_AT_ONCE);
     }
-    for (uint32_t n = 0; n < r->inliner_count; n++)
-        trace_list_add(&list, r->inliners[n].module, r->inliners[n].token);
-    status = memory_allocate_array((size_t)list.count + 1, sizeof *status);
-    if (list.count != 0 && status != NULL && may_ask)
-        clr_info_request_revert(&a->info, list.count, list.modules, list.tokens, status);
-    memory_free(status);
-    trace_list_free(&list);
+    for (uint32_t n = 0; n < r->inliner_count; n++) {
+        trace_list_add(&part, r->inliners[n].module, r->inliners[n].token);
+        revert_part(a, &part, may_ask, REVERTED_AT_ONCE);
+    }
+    revert_part(a, &part, may_ask, 1);
     trace_registry_end_session(r);
 }
 
