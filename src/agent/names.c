@@ -218,13 +218,39 @@ uint32_t names_frame_synthetic(names *n, const char *text)
     return frame.a == 0 ? 0 : frame_by_key(n, 1ull << 62 | frame.a, &frame);
 }
 
+void names_set_frame(names *n, uintptr_t inside, uint32_t frame)
+{
+    table_u64_put(&n->address_ids, inside, frame);
+}
+
+/* Keys with the highest bit: no id of the runtime's has it. */
+uint32_t names_keep_method(names *n, const names_module *module, const names_method *method)
+{
+    uint64_t key = table_hash_bytes(module->identity, sizeof module->identity) ^
+                   table_hash_u64((uint64_t)module->path << 32 | module->name) ^ module->base;
+    uint64_t *id = table_u64_at(&n->module_ids, 1ull << 63 | key, 0);
+    names_method own = *method;
+
+    if (id == NULL)
+        return 0;
+    if (*id == 0)
+        *id = names_add_module(n, module);
+    own.module = (uint32_t)*id;
+    id = table_u64_at(&n->method_ids, 1ull << 63 | table_hash_bytes(&own, sizeof own), 0);
+    if (id == NULL)
+        return 0;
+    if (*id == 0)
+        *id = names_add_method(n, &own);
+    return (uint32_t)*id;
+}
+
 void names_set_made(names *n, uintptr_t inside, const char *name, const char *parameters)
 {
     names_method made = {.flags = RECORDING_METHOD_DYNAMIC};
     uint64_t *method;
 
     if (name == NULL) {
-        table_u64_put(&n->address_ids, inside, 0);
+        names_set_frame(n, inside, 0);
         return;
     }
     made.name = names_intern_text(n, name);

@@ -99,6 +99,10 @@ uint32_t names_known_function(const names *n, FunctionID function);
 /* Names the code around an address itself: a method made at run time, which may be gone by now.
  * `name` NULL takes that back. */
 void names_set_made(names *n, uintptr_t inside, const char *name, const char *parameters);
+/* Says which frame an address (inside of the code) is, until it is said otherwise; 0 = ask. */
+void names_set_frame(names *n, uintptr_t inside, uint32_t frame);
+/* A method whose module and texts the caller knows; the same one again gets the same id. */
+uint32_t names_keep_method(names *n, const names_module *module, const names_method *method);
 /* The type's name as a string id. */
 uint32_t names_of_class(names *n, ClassID class_id);
 

@@ -202,6 +202,19 @@ static void name_made(agent *a, const exception_made *made, buffer *text)
     }
 }
 
+static void mark_leaving(agent *a, exceptions_state *s, const snapshot *stack, bool leaf_is_call)
+{
+    uintptr_t callee = 0;
+
+    for (size_t i = 0; i < stack->count; i++) {
+        uintptr_t address = stack->addresses[i];
+
+        stack->addresses[i] = exception_leaving_mark(a, &s->leaving, EXCEPTIONS_RECORD_LEAVING,
+                                                     address, i != 0 || leaf_is_call, callee);
+        callee = address - 1;
+    }
+}
+
 /* The latest ones of which nothing more is to be heard. */
 static void drop_old(agent *a, exceptions_state *s, catch_thread *place)
 {
@@ -243,6 +256,7 @@ static bool record_thrown(agent *a, exceptions_state *s, uintptr_t thread, Class
     name_made(a, &made, &made_names);
     if (buffer_failed(&made_names))
         made.count = made_names.length = 0; /* their texts are not whole */
+    mark_leaving(a, s, &stack, leaf_is_call);
     length = sizeof *record + stack.count * sizeof *addresses + c.units * sizeof(WCHAR) +
              made_names.length;
     record = agent_reserve(a, EXCEPTIONS_SELF, length);
@@ -321,13 +335,18 @@ static catch_entry *open_exception(exceptions_state *s, catch_thread **place)
 
 static void put_end(agent *a, unsigned kind, uint64_t number, FunctionID function)
 {
-    exception_end *record = number == 0 ? NULL : agent_reserve(a, EXCEPTIONS_SELF, sizeof *record);
+    uintptr_t address = number == 0 || function == 0 ? 0 : snapshot_address_of(&a->info, function);
+    exception_end *record;
 
+    if (address != 0)
+        address = exception_leaving_mark(a, &exceptions_state_of(a)->leaving,
+                                         EXCEPTIONS_RECORD_LEAVING, address, true, 0);
+    record = number == 0 ? NULL : agent_reserve(a, EXCEPTIONS_SELF, sizeof *record);
     if (record == NULL)
         return;
     record->number = number;
     record->function = function;
-    record->address = function != 0 ? snapshot_address_of(&a->info, function) : 0;
+    record->address = address;
     agent_commit(a, EXCEPTIONS_SELF, record, sizeof *record, kind, sizeof *record);
 }
 
@@ -498,12 +517,15 @@ static void on_filter_leave(agent *a)
         catch_pop_mark(&s->catch, place);
 }
 
+static void on_module_loaded(agent *a, ModuleID module)
+{
+    exception_leaving_loaded(a, &exceptions_state_of(a)->leaving, module);
+}
+
 static void on_module_unloading(agent *a)
 {
-    /* what was thrown in it is named while it can be */
-    if (ring_fill(&a->events) != 0)
-        agent_hurry(a, AGENT_UNLOAD_MS);
     exception_classes_forget(&exceptions_state_of(a)->classes);
+    exception_leaving_forget(&exceptions_state_of(a)->leaving);
 }
 
 const engine ENGINE_exceptions = {
@@ -531,5 +553,6 @@ const engine ENGINE_exceptions = {
     .on_exception_finally_enter = on_finally_enter,
     .on_exception_finally_leave = on_finally_leave,
     .on_exception_catcher_enter = on_caught,
+    .on_module_loaded = on_module_loaded,
     .on_module_unloading = on_module_unloading,
 };

@@ -13,6 +13,7 @@
 #include "base/table.h"
 #include "profilers/exception_catch.h"
 #include "profilers/exception_classes.h"
+#include "profilers/exception_leaving.h"
 #include "profilers/exception_object.h"
 #include "profilers/exception_stack.h"
 
@@ -31,6 +32,7 @@ enum {
     EXCEPTIONS_RECORD_GOES_ON,  /* it is on its way all the same */
     EXCEPTIONS_RECORD_RUNTIME,  /* the runtime itself took it */
     EXCEPTIONS_RECORD_SEARCHED, /* the search for a catcher has reached the last frame */
+    EXCEPTIONS_RECORD_LEAVING,  /* a frame of code that may be gone soon */
     EXCEPTIONS_COLUMNS = 10,
     EXCEPTIONS_MOST_FRAMES = 512, /* the catalogue's limit of `depth` */
     EXCEPTION_INNER = 4,          /* inner exceptions that are kept */
@@ -41,9 +43,9 @@ typedef struct {
     uint32_t units;
 } exception_inner_part;
 
-/* A record in the ring; `frames` frames follow, then the units of all messages, outer first, then
- * name and parameters of the methods made at run time, each with a 0 behind it: such a method may
- * be gone, and another in its place, when the record is taken. */
+/* A record in the ring; `frames` addresses follow (exception_leaving_mark), then the units of all
+ * messages, outer first, then name and parameters of the methods made at run time, each with a 0
+ * behind it: such a method may be gone, and another in its place, when the record is taken. */
 typedef struct {
     uint64_t number;
     uint64_t time;
@@ -62,7 +64,7 @@ typedef struct {
 } exception_thrown;
 
 /* What became of it. Where a catcher was found, `function` is that, and `address` is one of its
- * frame, 0 = none. */
+ * frame (exception_leaving_mark), 0 = none. */
 typedef struct {
     uint64_t number;
     FunctionID function;
@@ -103,6 +105,7 @@ typedef struct {
     atomic_uint_fast64_t unnamed; /* counted, but there was no place for its class */
     exception_catch catch;
     exception_classes classes;
+    exception_leaving leaving;
     /* own thread */
     exception_type types[EXCEPTION_CLASSES];
     uint64_t distinct;

@@ -55,6 +55,7 @@ int exceptions_start(agent *a, error *e)
     }
     allowance_reset(&s->allowed);
     exception_classes_reset(&s->classes);
+    exception_leaving_reset(&s->leaving);
     catch_reset(&s->catch);
     memset(s->types, 0, sizeof s->types);
     atomic_store(&s->unnamed, 0);
@@ -104,6 +105,7 @@ void exceptions_destroy(agent *a)
     exceptions_state *s = exceptions_state_of(a);
 
     table_u64_free(&s->stacks);
+    table_u64_free(&s->leaving.frames);
     memory_free(s->held);
     memory_free(s);
     a->engines[EXCEPTIONS_SELF].state = NULL;
@@ -118,6 +120,35 @@ static uint32_t type_of(const exceptions_state *s, const exception_class *class)
         return 0;
     name = &s->types[class->place];
     return name->generation == class->generation ? name->string : 0;
+}
+
+/* The frames of code that may be gone by now, as they were named at the throw: `addresses` lose
+ * their marks, and the names know them until they are taken back. */
+static void name_leaving(agent *a, const exceptions_state *s, const exception_thrown *record,
+                         const uintptr_t *marked, uintptr_t *addresses, bool named)
+{
+    for (size_t i = 0; i < record->frames; i++) {
+        bool caller = i != 0 || record->leaf_is_call;
+
+        addresses[i] = marked[i] & ~EXCEPTION_LEAVING;
+        if (addresses[i] != marked[i])
+            names_set_frame(&a->names, addresses[i] - caller,
+                            named ? exception_leaving_frame(&s->leaving, marked[i], caller) : 0);
+    }
+}
+
+/* Code that took the place of other code has other frames. */
+static uint64_t hash_of(const exceptions_state *s, const exception_thrown *record,
+                        const uintptr_t *marked, const char *made)
+{
+    uint64_t hash = table_hash_bytes(marked, record->frames * sizeof *marked) ^
+                    table_hash_bytes(made, record->made_length);
+
+    for (size_t i = 0; i < record->frames; i++)
+        if ((marked[i] & EXCEPTION_LEAVING) != 0)
+            hash = table_hash_u64(hash ^ exception_leaving_frame(&s->leaving, marked[i],
+                                                                 i != 0 || record->leaf_is_call));
+    return hash;
 }
 
 /* The frames of methods made at run time, as they were named at the throw. `named` = no: they are
@@ -136,10 +167,10 @@ static void name_made(agent *a, const exception_thrown *record, const uintptr_t 
 }
 
 static uint32_t stack_of(agent *a, exceptions_state *s, const exception_thrown *record,
-                         const uintptr_t *addresses, const char *made)
+                         const uintptr_t *marked, const char *made)
 {
-    uint64_t hash = table_hash_bytes(addresses, record->frames * sizeof *addresses) ^
-                    table_hash_bytes(made, record->made_length);
+    uint64_t hash = hash_of(s, record, marked, made);
+    uintptr_t addresses[EXCEPTIONS_MOST_FRAMES];
     size_t before = a->names.stacks.count;
     uint64_t known;
     uint32_t stack;
@@ -159,10 +190,12 @@ static uint32_t stack_of(agent *a, exceptions_state *s, const exception_thrown *
         agent_lose(a, EXCEPTIONS_SELF, EXCEPTIONS_LOSS_DISTINCT, 1);
         return 0;
     }
+    name_leaving(a, s, record, marked, addresses, true);
     name_made(a, record, addresses, made, true);
     stack =
         names_stack_of(&a->names, addresses, record->frames, record->leaf_is_call, record->is_cut);
     name_made(a, record, addresses, made, false);
+    name_leaving(a, s, record, marked, addresses, false);
     table_u64_put(&s->stacks, hash, stack);
     s->kept += a->names.stacks.count != before; /* not when it was only forgotten */
     return stack;
@@ -284,14 +317,17 @@ static void take_thrown(agent *a, exceptions_state *s, const exception_thrown *r
 
 /* The method that catches, by an address in it: that is safe to ask for, the function's id is not
  * (the method may be gone by now). */
-static uint32_t catching_method(agent *a, const exception_end *record)
+static uint32_t catching_method(agent *a, const exceptions_state *s, const exception_end *record)
 {
-    uint32_t method = names_known_function(&a->names, record->function);
+    bool leaving = (record->address & EXCEPTION_LEAVING) != 0;
+    uint32_t method = leaving ? 0 : names_known_function(&a->names, record->function);
     const names_frame *frame;
 
     if (method != 0 || record->address == 0)
         return method;
-    frame = names_get_frame(&a->names, names_frame_at(&a->names, record->address, true, 0));
+    frame = names_get_frame(&a->names,
+                            leaving ? exception_leaving_frame(&s->leaving, record->address, true)
+                                    : names_frame_at(&a->names, record->address, true, 0));
     return frame != NULL && frame->kind == RECORDING_FRAME_MANAGED ? frame->a : 0;
 }
 
@@ -318,7 +354,7 @@ static void take_end(agent *a, exceptions_state *s, unsigned kind, const excepti
         return;
     switch (kind) {
     case EXCEPTIONS_RECORD_FOUND:
-        row->catcher = catching_method(a, record);
+        row->catcher = catching_method(a, s, record);
         row->is_found = true;
         break;
     case EXCEPTIONS_RECORD_CAUGHT:
@@ -355,7 +391,10 @@ void exceptions_take(agent *a, unsigned kind, const void *payload, size_t length
 {
     exceptions_state *s = exceptions_state_of(a);
 
-    if (kind == EXCEPTIONS_RECORD_THROWN)
+    exception_leaving_look(a, &s->leaving);
+    if (kind == EXCEPTIONS_RECORD_LEAVING)
+        exception_leaving_take(a, &s->leaving, payload, length);
+    else if (kind == EXCEPTIONS_RECORD_THROWN)
         take_thrown(a, s, payload, length);
     else if (kind == EXCEPTIONS_RECORD_CLASS)
         take_class(a, s, payload, length);

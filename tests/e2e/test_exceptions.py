@@ -205,7 +205,14 @@ def test_types_that_are_unloaded_keep_their_names(runtime, sample_command, clari
     assert done.code == 0, done
     data = report(clarinet, "out.clarinet")
     # stacks may be lost when the agent's thread gets no time; names and counts may not
-    assert counted(exceptions(data)) == said(done.out), data["processes"][0]["loss"]
+    table = exceptions(data)
+    assert counted(table) == said(done.out), data["processes"][0]["loss"]
+    thrown = [place for place in table["places"] if place["stack"]]
+    assert thrown, table
+    for place in thrown:
+        names = [frame["name"] for frame in place["stack"]]
+        assert names[:2] == [place["type"] + ".Throw", place["type"] + ".Catch"], place
+        assert not place["caught_in"] or place["caught_in"] == names[1], place
 
 
 def test_no_message_is_recorded_when_messages_are_off(newest_runtime, sample_command, clarinet):
