@@ -149,6 +149,8 @@ SIGNAL_SAFE void agent_tell_news(agent *a);
 /* Has everything so far sent now and waits until it is, at most so long. For the last moments of a
  * program only. */
 void agent_hurry(agent *a, unsigned milliseconds);
+/* Own thread: something comes in, so the next tick is no further away than in a busy time. */
+void agent_tick_soon(agent *a);
 SIGNAL_SAFE static inline void agent_lose(agent *a, unsigned engine_index, unsigned reason,
                                           uint64_t count)
 {

@@ -72,7 +72,8 @@ typedef struct {
     void (*configure)(agent *a);
     /* One record of the ring with this engine's kind (0 to 63). */
     void (*record)(agent *a, unsigned kind, const void *payload, size_t length);
-    /* After the records of a round, at least every 100 ms while running. `last`: no further one. */
+    /* After the records of a round, every 100 ms at least unless longest_wait_ms says more. `last`:
+     * no further one. */
     void (*drain)(agent *a, bool last);
     /* How long the next round may be put off, at most AGENT_LONGEST_TICK_MS: waking up is the
      * larger part of what a quiet engine costs. NULL = not at all. */

@@ -76,6 +76,14 @@ void agent_hurry(agent *a, unsigned milliseconds)
     }
 }
 
+void agent_tick_soon(agent *a)
+{
+    uint64_t soon = os_monotonic_ns() + (uint64_t)AGENT_TICK_MS * 1000000;
+
+    if (a->next_tick_ns > soon)
+        a->next_tick_ns = soon;
+}
+
 void agent_row(agent *a, unsigned engine_index, unsigned table, const uint64_t *cells)
 {
     for (size_t i = 0; i < AGENT_CLIENTS; i++)

@@ -265,6 +265,7 @@ static void *run(void *argument)
 {
     agent *a = argument;
     bool had_client = client_count(a) != 0;
+    int woken = 0; /* the `started` that was told */
 
     prctl(PR_SET_NAME, "clarinet", 0, 0, 0);
     a->own_thread_id = os_thread_id();
@@ -284,8 +285,10 @@ static void *run(void *argument)
             forget_names(a);
             had_client = false;
         }
-        if (atomic_load(&a->started) != 0)
+        if (atomic_load(&a->started) != woken) {
+            woken = atomic_load(&a->started);
             lock_wake(&a->started, INT32_MAX);
+        }
     }
     if (atomic_load(&a->phase) == AGENT_ENDING)
         say_farewell(a);

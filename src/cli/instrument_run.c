@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/library.h"
+#include "cli/take.h"
 #include "report/http_post.h"
 #include "report/otlp_answer.h"
 #include "report/otlp_flow.h"
@@ -215,6 +216,7 @@ static int make_patterns(request *q, error *e)
 static int prepare(request *q, error *e)
 {
     const char *folder = getenv("TMPDIR");
+    char recording[64];
     buffer file = BUFFER_EMPTY;
     int code;
 
@@ -225,7 +227,10 @@ static int prepare(request *q, error *e)
         q->folder[0] = '\0';
         return code;
     }
-    buffer_format(&q->recording, "%s/spans.clarinet", q->folder);
+    code = take_temporary(recording, sizeof recording, e);
+    if (code != 0)
+        return code;
+    buffer_append_text(&q->recording, recording);
     buffer_format(&file, "%s/points", q->folder);
     code = os_write_file(buffer_text(&file), q->patterns.data, q->patterns.length, e);
     if (code == 0)
@@ -245,7 +250,7 @@ static void clean_up(request *q)
     if (q->folder[0] != '\0') {
         buffer_format(&file, "%s/points", q->folder);
         unlink(buffer_text(&file));
-        unlink(buffer_text(&q->recording));
+        take_forget((char *)q->recording.data);
         rmdir(q->folder); /* only if it is empty */
     }
     buffer_free(&file);

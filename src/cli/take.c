@@ -2,29 +2,48 @@
 #include "cli/take.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/text.h"
 #include "cli/library.h"
 #include "cli/way.h"
 
-int take_temporary(const char *verb, char *file, size_t room, error *e)
+static const char OWN_DESCRIPTORS[] = "/proc/self/fd/";
+
+int take_temporary(char *file, size_t room, error *e)
 {
     const char *folder = getenv("TMPDIR");
+    char name[512];
     int descriptor;
 
-    snprintf(file, room, "%s/clarinet-%s-XXXXXX",
-             folder != NULL && folder[0] == '/' ? folder : "/tmp", verb);
-    descriptor = mkstemp(file);
+    if (folder == NULL || folder[0] != '/')
+        folder = "/tmp";
+    descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (descriptor < 0 &&
+        snprintf(name, sizeof name, "%s/clarinet-XXXXXX", folder) < (int)sizeof name) {
+        /* not every file system has files without a name */
+        descriptor = mkostemp(name, O_CLOEXEC);
+        if (descriptor >= 0)
+            unlink(name);
+    }
     if (descriptor < 0) {
-        error_set_errno(e, ERROR_IO, errno, "no temporary file can be made in %s", file);
+        error_set_errno(e, ERROR_IO, errno, "no temporary file can be made in %s", folder);
         return error_advise(e, "name a file in another folder with -o FILE, or set TMPDIR");
     }
-    close(descriptor);
+    snprintf(file, room, "%s%d", OWN_DESCRIPTORS, descriptor);
     return 0;
+}
+
+void take_forget(char *file)
+{
+    if (text_starts_with(file, OWN_DESCRIPTORS))
+        close((int)strtol(file + sizeof OWN_DESCRIPTORS - 1, NULL, 10));
+    file[0] = '\0';
 }
 
 int take_select_heap(catalogue_selection *selection, const char *profilers, error *e)

@@ -15,9 +15,11 @@
 #include "diagnostics/processes.h"
 #include "session/session.h"
 
-/* Makes an empty temporary recording for a verb, in $TMPDIR or /tmp, and writes its path to `file`.
- * The caller deletes it. */
-int take_temporary(const char *verb, char *file, size_t room, error *e);
+/* Makes an empty temporary recording in $TMPDIR or /tmp. It has no name there, so that nothing
+ * stays behind however the tool ends; `file` is the path it can be opened by in this process (at
+ * least 32 bytes), until it is forgotten. Forgetting clears `file`. */
+int take_temporary(char *file, size_t room, error *e);
+void take_forget(char *file);
 
 /* Profilers, `heap` among them, for a look at what holds what: with the values of fields, without
  * the texts of strings. */

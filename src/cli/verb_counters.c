@@ -234,7 +234,7 @@ int verb_counters(int argc, char **argv)
     q.live.on_value = on_value;
     q.live.context = &q;
     if (code == 0 && q.file == NULL)
-        code = take_temporary("counters", temporary, sizeof temporary, &e);
+        code = take_temporary(temporary, sizeof temporary, &e);
     if (code == 0)
         code = start_listening(&q, &e);
     if (code == 0 && q.format == FORMAT_CSV)
@@ -245,8 +245,7 @@ int verb_counters(int argc, char **argv)
         code = show_at_end(&q, &e);
     if (code == 0)
         note_silence(&q);
-    if (temporary[0] != '\0')
-        unlink(temporary);
+    take_forget(temporary);
     if (q.listener >= 0)
         close(q.listener);
     counters_live_free(&q.live);

@@ -366,7 +366,7 @@ static int choose_file(request *q, size_t number, error *e)
         snprintf(q->file, sizeof q->file, "%.*s-%zu.clarinet", (int)(ends ? length - 9 : length),
                  q->kept, number);
     }
-    return length != 0 ? 0 : take_temporary("heap", q->file, sizeof q->file, e);
+    return length != 0 ? 0 : take_temporary(q->file, sizeof q->file, e);
 }
 
 static int take(request *q, size_t number, error *e)
@@ -376,10 +376,10 @@ static int take(request *q, size_t number, error *e)
     return code == 0 ? take_look_at(&q->session, q->names[0], e) : code;
 }
 
-static void forget_file(const request *q)
+static void forget_file(request *q)
 {
-    if (q->kept[0] == '\0' && q->file[0] != '\0')
-        unlink(q->file);
+    if (q->kept[0] == '\0')
+        take_forget(q->file);
 }
 
 static int take_and_show(request *q, error *e)

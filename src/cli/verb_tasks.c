@@ -164,7 +164,7 @@ static void tell_ended(const char *target, error *e)
 static int look_through_file(const options *o, const char *kept, look *l, error *e)
 {
     char temporary[512];
-    int code = kept != NULL ? 0 : take_temporary("tasks", temporary, sizeof temporary, e);
+    int code = kept != NULL ? 0 : take_temporary(temporary, sizeof temporary, e);
     const char *file = kept != NULL ? kept : temporary;
 
     if (code != 0)
@@ -173,7 +173,7 @@ static int look_through_file(const options *o, const char *kept, look *l, error 
     if (code == 0)
         code = look_load(l, file, e);
     if (kept == NULL)
-        unlink(temporary);
+        take_forget(temporary);
     if (code == ERROR_NOT_FOUND || code == ERROR_CORRUPT || code == ERROR_RUNTIME)
         tell_ended(o->target, e);
     return code;

@@ -323,11 +323,13 @@ static int name_files(const options *o, char *file, char *snapshot, size_t room,
 
     snapshot[0] = '\0';
     if (o->file == NULL)
-        code = take_temporary("threads", file, room, e);
+        code = take_temporary(file, room, e);
     else if (snprintf(file, room, "%s", o->file) >= (int)room)
         code = error_set(e, ERROR_USAGE, "the file's name is too long");
-    if (code == 0 && o->heap)
+    if (code == 0 && o->heap && o->file != NULL)
         file_name_of_snapshot(file, snapshot, room + 16);
+    else if (code == 0 && o->heap)
+        code = take_temporary(snapshot, room, e);
     return code;
 }
 
@@ -344,9 +346,8 @@ static int look_once(const options *o, error *e)
     if (code == 0)
         code = show(o, file, o->heap ? snapshot : NULL, false, e);
     if (o->file == NULL) {
-        unlink(file);
-        if (o->heap)
-            unlink(snapshot);
+        take_forget(file);
+        take_forget(snapshot);
     }
     return code;
 }

@@ -283,7 +283,7 @@ static int choose_file(request *q, error *e)
     q->session.file = q->file;
     if (q->file[0] != '\0')
         return 0;
-    code = take_temporary("trace", q->file, sizeof q->file, e);
+    code = take_temporary(q->file, sizeof q->file, e);
     q->temporary = code == 0;
     return code;
 }
@@ -317,7 +317,7 @@ int verb_trace(int argc, char **argv)
                   isatty(STDOUT_FILENO);
     code = run(&q, &e);
     if (q.temporary)
-        unlink(q.file);
+        take_forget(q.file);
     buffer_free(&q.patterns);
     buffer_free(&q.library);
     buffer_free(&q.typed);

@@ -27,7 +27,7 @@
 enum {
     CONTROL_PROTOCOL = CLARINET_PROTOCOL,
     CONTROL_TOKEN_SIZE = 32,
-    CONTROL_MOST_SESSIONS = 8, /* that one agent serves at once */
+    CONTROL_MOST_SESSIONS = 32, /* that one agent serves at once */
     CONTROL_VERSION_SIZE = 32,
     CONTROL_MAXIMUM_COMMAND = 256 << 10, /* bytes of one message to the agent */
 };

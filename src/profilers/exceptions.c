@@ -542,6 +542,7 @@ const engine ENGINE_exceptions = {
     .configure = exceptions_configure,
     .record = exceptions_take,
     .drain = exceptions_drain,
+    .longest_wait_ms = exceptions_longest_wait_ms,
     .destroy = exceptions_destroy,
     .on_exception_thrown = on_thrown,
     .on_exception_catcher_found = on_catcher_found,

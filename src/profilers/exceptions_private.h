@@ -115,6 +115,7 @@ typedef struct {
     exception_row *held;
     size_t held_count;
     uint64_t drained; /* when */
+    bool busy;        /* something came since the last tick */
 } exceptions_state;
 
 static inline exceptions_state *exceptions_state_of(agent *a)
@@ -130,6 +131,7 @@ void exceptions_stop(agent *a);
 void exceptions_configure(agent *a);
 void exceptions_take(agent *a, unsigned kind, const void *payload, size_t length);
 void exceptions_drain(agent *a, bool last);
+unsigned exceptions_longest_wait_ms(agent *a);
 void exceptions_destroy(agent *a);
 
 #endif

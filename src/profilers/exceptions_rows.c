@@ -387,10 +387,30 @@ static void take_class(agent *a, exceptions_state *s, const exception_class_name
                          names_intern(&a->names, (const char *)(record + 1), record->length), true};
 }
 
+/* While something comes in, ticks refill the allowances: they come in time. */
+static void be_busy(agent *a, exceptions_state *s)
+{
+    if (s->busy)
+        return;
+    s->busy = true;
+    agent_tick_soon(a);
+}
+
+/* Every throw wakes the own thread: nothing has to be looked for. */
+unsigned exceptions_longest_wait_ms(agent *a)
+{
+    exceptions_state *s = exceptions_state_of(a);
+    bool quiet = !s->busy && s->held_count == 0;
+
+    s->busy = false;
+    return quiet ? AGENT_LONGEST_TICK_MS : AGENT_TICK_MS;
+}
+
 void exceptions_take(agent *a, unsigned kind, const void *payload, size_t length)
 {
     exceptions_state *s = exceptions_state_of(a);
 
+    be_busy(a, s);
     exception_leaving_look(a, &s->leaving);
     if (kind == EXCEPTIONS_RECORD_LEAVING)
         exception_leaving_take(a, &s->leaving, payload, length);
@@ -436,6 +456,8 @@ void exceptions_drain(agent *a, bool last)
 
         if (exception_classes_take(&s->classes, i, &class.generation, &count)) {
             uint32_t type = type_of(s, &class);
+
+            be_busy(a, s);
 
             /* a name that comes behind its first count is in the ring: it is met next time */
             if (!s->types[i].told || s->types[i].generation != class.generation)

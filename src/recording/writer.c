@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "base/os.h"
+#include "base/text.h"
 
 static const size_t WRITE_SIZE = 256u << 10;
 static const uint64_t WRITE_INTERVAL_NS = 250000000;
@@ -33,8 +34,24 @@ struct recording_writer {
     error failure; /* code 0: none */
 };
 
+/* A file without a name is told by its folder. */
+static void append_place(const recording_writer *w, buffer *out)
+{
+    char target[512];
+    ssize_t length = text_starts_with(w->path, "/proc/self/fd/")
+                         ? readlink(w->path, target, sizeof target - 1)
+                         : -1;
+    const char *slash = length > 0 ? memrchr(target, '/', (size_t)length) : NULL;
+
+    if (slash == NULL)
+        buffer_append_text(out, w->path);
+    else
+        buffer_format(out, "a temporary file in %.*s", (int)(slash - target), target);
+}
+
 static int write_pending(recording_writer *w, error *e)
 {
+    buffer place = BUFFER_EMPTY;
     int failed;
 
     w->last_write_ns = os_monotonic_ns();
@@ -54,8 +71,10 @@ static int write_pending(recording_writer *w, error *e)
         /* A half chunk stays at the end: readers stop before it. */
     }
     buffer_clear(&w->pending);
-    error_set_errno(&w->failure, ERROR_IO, -failed, "cannot write to %s after %llu bytes", w->path,
-                    (unsigned long long)w->written);
+    append_place(w, &place);
+    error_set_errno(&w->failure, ERROR_IO, -failed, "cannot write to %s after %llu bytes",
+                    buffer_text(&place), (unsigned long long)w->written);
+    buffer_free(&place);
     if (failed == -ENOSPC || failed == -EDQUOT)
         error_advise(&w->failure, "free some space or choose another place with -o%s",
                      w->written == 0 ? "; nothing was recorded"

@@ -543,3 +543,28 @@ def test_a_prefix_does_not_hide_the_sdks_work(clarinet, tmp_path):
                     env={"DOTNET_CLI_HOME": tmp_path, "DOTNET_NOLOGO": "1"}, timeout=PATIENCE)
     assert done.code == 0 and "next: " in done.err, done
     assert len(report(clarinet, "out.clarinet")["processes"]) >= 1
+
+
+@pytest.mark.parametrize("words", [("counters",), ("threads", "-d", "600s"), ("trace",)])
+def test_a_killed_tool_leaves_no_temporary_recording(newest_runtime, sample, clarinet, tmp_path, words):
+    """It has no name from the beginning, so there is nothing that could stay."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    with sample("ExceptionStorm", "--rate", 20) as patient:
+        pattern = ("ExceptionStorm.*::*",) if words[0] == "trace" else ()
+        tool = clarinet.start(*words, patient.pid, *pattern, env={"TMPDIR": str(folder)})
+        wait_until(lambda: any(recording_of(tool.pid, folder)))
+        assert list(folder.iterdir()) == []
+        tool.kill()
+        tool.communicate(timeout=PATIENCE)
+        assert list(folder.iterdir()) == []
+
+
+def recording_of(pid, folder):
+    """The nameless files in the folder that the process has open, with something in them."""
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            if os.readlink(link).startswith(str(folder)) and link.stat().st_size > 100:
+                yield link
+        except OSError:
+            pass  # closed meanwhile
