@@ -50,6 +50,8 @@ const findings_rule FINDINGS_RULES[] = {
      findings_rule_http},
     {"server-gc-mismatch", "The collector's mode does not fit",
      "docs/findings/server-gc-mismatch.md", FINDINGS_WARNING, findings_rule_mode},
+    {"runtime-settings", "Settings that do harm", "docs/findings/runtime-settings.md",
+     FINDINGS_WARNING, findings_rule_settings},
     {"cpu-hot-path", "Hot path", "docs/findings/cpu-hot-path.md", FINDINGS_WARNING,
      findings_rule_hot_path},
     {NULL, NULL, NULL, FINDINGS_INFO, NULL},

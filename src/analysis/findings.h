@@ -87,6 +87,8 @@ typedef struct {
     X(MODE_SHARE, "server-gc-mismatch.percent", 5, "percent of the time in collections, then")     \
     X(MODE_FEW, "server-gc-mismatch.few-cpus", 2, "fewer processors than this, with server GC")    \
     X(MODE_MEMORY, "server-gc-mismatch.memory-mb", 512, "less memory than this, with server GC")   \
+    X(SETTINGS_METHODS, "runtime-settings.methods", 20, "own methods compiled unoptimized")        \
+    X(SETTINGS_TIMES, "runtime-settings.times", 2, "PROCESSOR_COUNT so many times the limit")      \
     X(LOCK_THREADS, "lock-contention.threads", 1, "threads waiting for locks, on average")         \
     X(LOCK_CRITICAL, "lock-contention.critical", 8, "the same, critical")                          \
     X(SYNC_WORKERS, "sync-over-async.workers", 2, "pool threads blocked on tasks, on average")     \

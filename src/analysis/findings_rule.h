@@ -90,6 +90,7 @@ void findings_rule_leak(findings_context *c);
 void findings_rule_jit(findings_context *c);
 void findings_rule_http(findings_context *c);
 void findings_rule_mode(findings_context *c);
+void findings_rule_settings(findings_context *c);
 void findings_rule_pool(findings_context *c);
 void findings_rule_sync(findings_context *c);
 void findings_rule_strings(findings_context *c);

@@ -135,7 +135,7 @@ static int choose_format(const arguments *a, const report_format **format, error
         if (*format == NULL) {
             error_set(e, ERROR_USAGE, "there is no format '%s'", a->format);
             return error_advise(
-                e, "formats: html, md, json, speedscope, pprof, collapsed, chrome, otlp");
+                e, "formats: html, md, json, speedscope, pprof, collapsed, chrome, otlp, otlp-profile");
         }
         return 0;
     }

@@ -22,7 +22,7 @@ typedef struct {
     const char *port;
     const char *keep_size;
     const char *keep_days;
-    const char *every, *length, *trigger, *pprof, *otlp; /* of --watch */
+    const char *every, *length, *trigger, *pprof, *otlp, *profiles; /* of --watch */
     bool opens;
     buffer folder;
     buffer library;
@@ -65,6 +65,7 @@ static int parse_options(int argc, char **argv, request *q, error *e)
                                             {"trigger", required_argument, NULL, 'T'},
                                             {"push-pprof", required_argument, NULL, 'P'},
                                             {"push-otlp", required_argument, NULL, 'O'},
+                                            {"push-otlp-profiles", required_argument, NULL, 'R'},
                                             {NULL, 0, NULL, 0}};
     server_options *s = &q->server;
     int option;
@@ -131,6 +132,9 @@ static int parse_options(int argc, char **argv, request *q, error *e)
         case 'O':
             q->otlp = optarg;
             break;
+        case 'R':
+            q->profiles = optarg;
+            break;
         default:
             error_set(e, ERROR_USAGE, "serve does not know the option %s, or it has no value",
                       argv[optind - 1]);
@@ -173,9 +177,10 @@ static int check_watch(request *q, error *e)
     q->trigger = from_environment(q->trigger, "CLARINET_TRIGGER");
     q->pprof = from_environment(q->pprof, "CLARINET_PUSH_PPROF");
     q->otlp = from_environment(q->otlp, "CLARINET_PUSH_OTLP");
+    q->profiles = from_environment(q->profiles, "CLARINET_PUSH_OTLP_PROFILES");
     if (w->name == NULL) {
         if (q->every == NULL && q->length == NULL && q->trigger == NULL && q->pprof == NULL &&
-            q->otlp == NULL)
+            q->otlp == NULL && q->profiles == NULL)
             return 0;
         error_set(e, ERROR_USAGE, "nobody is watched");
         return error_advise(e, "name a PID or a process: --watch Shop.Api");
@@ -189,8 +194,11 @@ static int check_watch(request *q, error *e)
                error_advise(e, "as in --every 10m --for 30s; --every 0 leaves it to the triggers");
     w->pushes_pprof = q->pprof != NULL;
     w->pushes_otlp = q->otlp != NULL;
+    w->pushes_profiles = q->profiles != NULL;
     if ((w->pushes_pprof && http_parse_address(q->pprof, "4040", "/ingest", &w->pprof, e) != 0) ||
-        (w->pushes_otlp && http_parse_address(q->otlp, "4318", "/v1/metrics", &w->otlp, e) != 0))
+        (w->pushes_otlp && http_parse_address(q->otlp, "4318", "/v1/metrics", &w->otlp, e) != 0) ||
+        (w->pushes_profiles &&
+         http_parse_address(q->profiles, "4318", "/v1development/profiles", &w->profiles, e) != 0))
         return e->code;
     if (q->server.keep_bytes == 0 && q->server.keep_ns == 0)
         q->server.keep_bytes = UINT64_C(1) << 30;

@@ -26,6 +26,9 @@ const report_format REPORT_FORMATS[] = {
      report_write_chrome},
     {"otlp", ".otlp.json", "application/json", "the same as OpenTelemetry spans, for a collector",
      false, report_write_otlp},
+    {"otlp-profile", ".otlp.pb", "application/x-protobuf",
+     "a profile for a collector that takes OpenTelemetry's signal for profiles (in development)",
+     true, report_write_otlp_profile},
     {NULL, NULL, NULL, NULL, false, NULL},
 };
 

@@ -55,6 +55,7 @@ int report_write_speedscope(const model *m, const report_options *options, sink 
 int report_write_pprof(const model *m, const report_options *options, sink *out, error *e);
 int report_write_chrome(const model *m, const report_options *options, sink *out, error *e);
 int report_write_otlp(const model *m, const report_options *options, sink *out, error *e);
+int report_write_otlp_profile(const model *m, const report_options *options, sink *out, error *e);
 int report_write_html(const model *m, const report_options *options, sink *out, error *e);
 
 /* Whether the options ask for this process. */

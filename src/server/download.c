@@ -124,7 +124,7 @@ int download_report(const api *a, const char *id, const http_request *r, reply *
 
     if (code == 0 && format == NULL)
         code =
-            unknown_format(name, "html, md, json, speedscope, pprof, collapsed, chrome, otlp", e);
+            unknown_format(name, "html, md, json, speedscope, pprof, collapsed, chrome, otlp, otlp-profile", e);
     if (code == 0)
         code = need_recording(folder, recording, e);
     if (code != 0)

@@ -26,18 +26,41 @@ static void append_encoded(buffer *out, const char *text)
     }
 }
 
+/* The profile of `cpu` in this format. */
+static int make_profile(const push_session *s, const char *format, buffer *bytes, error *e)
+{
+    char recording[PATH_ROOM], profile[PATH_ROOM];
+    const char *const arguments[] = {"report", recording, "-f", format, "-p", "cpu", NULL};
+    int code;
+
+    snprintf(recording, sizeof recording, "%s/recording.clarinet", s->folder);
+    snprintf(profile, sizeof profile, "%s/profile.%s", s->folder, format);
+    code = child_run_to_file(s->program, arguments, profile, e);
+    if (code == 0)
+        code = os_read_file(profile, LARGEST_PROFILE, bytes, e);
+    unlink(profile); /* before it is sent, which a server that ends does not wait for */
+    return code;
+}
+
+int push_otlp_profile(const http_address *to, const push_session *s, error *e)
+{
+    buffer bytes = BUFFER_EMPTY;
+    int code = make_profile(s, "otlp-profile", &bytes, e);
+
+    if (code == 0)
+        code = http_post(to, "application/x-protobuf", "the profile", bytes.data, bytes.length, e);
+    buffer_free(&bytes);
+    return code;
+}
+
 int push_pprof(const http_address *to, const push_session *s, error *e)
 {
     static const char BOUNDARY[] = "clarinet-profile-4c6f1b0e";
-    char recording[PATH_ROOM], profile[PATH_ROOM];
-    const char *const arguments[] = {"report", recording, "-f", "pprof", "-p", "cpu", NULL};
     http_address place = *to;
     buffer query = BUFFER_EMPTY, body = BUFFER_EMPTY, bytes = BUFFER_EMPTY;
     char type[100];
     int code;
 
-    snprintf(recording, sizeof recording, "%s/recording.clarinet", s->folder);
-    snprintf(profile, sizeof profile, "%s/profile.pprof", s->folder);
     buffer_format(&query, "%s%cname=", to->path, strchr(to->path, '?') == NULL ? '?' : '&');
     append_encoded(&query, s->name);
     buffer_format(&query, "&from=%llu&until=%llu&format=pprof&spyName=clarinet",
@@ -47,10 +70,7 @@ int push_pprof(const http_address *to, const push_session *s, error *e)
         (int)sizeof place.path)
         code = error_set(e, ERROR_USAGE, "the address for profiles is too long");
     else
-        code = child_run_to_file(s->program, arguments, profile, e);
-    if (code == 0)
-        code = os_read_file(profile, LARGEST_PROFILE, &bytes, e);
-    unlink(profile); /* before it is sent, which a server that ends does not wait for */
+        code = make_profile(s, "pprof", &bytes, e);
     if (code == 0) {
         buffer_format(&body,
                       "--%s\r\nContent-Disposition: form-data; name=\"profile\"; "

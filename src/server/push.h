@@ -1,7 +1,7 @@
 /*
  * push: hands a finished session on: its profile as pprof to a receiver that understands
  * Pyroscope's /ingest, its vital signs and findings as OTLP metrics (JSON, by HTTP) to an
- * OpenTelemetry Collector. In the clear: see report/http_post.h. Thread rules: one thread.
+ * OpenTelemetry Collector, its profile as OTLP's signal in development. In the clear: see report/http_post.h. Thread rules: one thread.
  */
 #ifndef CLARINET_SERVER_PUSH_H
 #define CLARINET_SERVER_PUSH_H
@@ -22,6 +22,8 @@ typedef struct {
 /* The profile of `cpu`. */
 int push_pprof(const http_address *to, const push_session *s, error *e);
 int push_otlp(const http_address *to, const push_session *s, error *e);
+/* The same profile as push_pprof, as OTLP's signal for profiles. */
+int push_otlp_profile(const http_address *to, const push_session *s, error *e);
 
 /* The metrics themselves, out of what `clarinet checkup --json` says; false: no memory. */
 bool push_metrics(const json_t *checkup, const push_session *s, buffer *out);

@@ -251,7 +251,7 @@ static bool begin_session(watch *w, watched *p, const char *trigger)
 
 static void queue_push(watch *w, const char *id)
 {
-    if (!w->options->pushes_pprof && !w->options->pushes_otlp)
+    if (!w->options->pushes_pprof && !w->options->pushes_otlp && !w->options->pushes_profiles)
         return;
     pthread_mutex_lock(&w->lock);
     if (w->waiting == WAITING)
@@ -370,6 +370,12 @@ static void push_one(watch *w, const char *id)
 
         if (w->options->pushes_pprof)
             failed = push_pprof(&w->options->pprof, &s, &e);
+        if (!is_over(w) && w->options->pushes_profiles) {
+            http_address to = w->options->profiles;
+
+            if (push_otlp_profile(&to, &s, &e) != 0)
+                failed = e.code;
+        }
         if (!is_over(w) && w->options->pushes_otlp) {
             http_address to = w->options->otlp; /* the options may go while it is sent */
 

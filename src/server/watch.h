@@ -18,8 +18,8 @@ typedef struct {
     uint64_t every_ns;  /* 0 = by triggers only */
     uint64_t length_ns; /* of a session */
     watch_rules rules;
-    bool pushes_pprof, pushes_otlp;
-    http_address pprof, otlp;
+    bool pushes_pprof, pushes_otlp, pushes_profiles;
+    http_address pprof, otlp, profiles;
 } watch_options;
 
 typedef enum {

@@ -72,7 +72,7 @@ def parse_text_proto(text):
             key, value = line.split(": ", 1)
             if value.startswith('"'):
                 raw = value[1:-1].encode("latin-1").decode("unicode_escape")
-                value = raw.encode("latin-1").decode("utf-8")
+                value = raw.encode("latin-1").decode("utf-8", "replace")
             elif value in ("true", "false"):
                 value = value == "true"
             else:
@@ -80,6 +80,43 @@ def parse_text_proto(text):
             stack[-1].setdefault(key, []).append(value)
     assert stack == [root]
     return root
+
+
+def decode_otlp_profile(request):
+    """A request of OTLP's signal for profiles: (resource attributes, {names from the root: ns})."""
+    done = subprocess.run(
+        ["protoc", f"--proto_path={ROOT / 'tests'}", "--decode=clarinet.tests.otlp.Request",
+         "otlp_profile.proto"], input=request, capture_output=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    assert not re.search(rb"^\s*\d+: ", done.stdout, re.M), "fields that the protocol does not have"
+    root = parse_text_proto(done.stdout.decode("utf-8"))
+    (tables,), (resource,) = root["dictionary"], root["resource_profiles"]
+    texts = tables["string_table"]
+    first = lambda message, key: message.get(key, [0])[0]  # noqa: E731
+    for name in ("mapping", "location", "function", "link", "attribute", "stack"):
+        assert tables[f"{name}_table"][0] == {}, name
+    (profile,) = resource["scope_profiles"][0]["profiles"]
+    assert texts[first(profile["sample_type"][0], "unit_strindex")] == "nanoseconds"
+    assert "profile_id" in profile
+    stacks = {}
+    for sample in profile["samples"]:
+        places = tables["stack_table"][first(sample, "stack_index")]["location_indices"]
+        lines = [tables["location_table"][p]["lines"][0] for p in reversed(places)]
+        names = tuple(
+            texts[first(tables["function_table"][line["function_index"][0]], "name_strindex")]
+            for line in lines)
+        stacks[names] = stacks.get(names, 0) + sample["values"][0]
+    attributes = {a["key"][0]: list(a["value"][0].values())[0][0]
+                  for a in resource["resource"][0]["attributes"]}
+    return attributes, stacks
+
+
+def test_otlp_profile_decodes_with_protoc(clarinet, small, tmp_path):
+    out = tmp_path / "out.otlp.pb"
+    assert clarinet("report", small, "--process", "4711", "-f", "otlp-profile", "-o", out).code == 0
+    attributes, stacks = decode_otlp_profile(out.read_bytes())
+    assert attributes["service.name"] == "Shop.Api" and attributes["process.pid"] == 4711
+    assert stacks == {stack: weight * 1000 for stack, weight in API.items()}
 
 
 def decode_pprof(path):

@@ -23,7 +23,7 @@ import jsonschema
 import pytest
 
 from conftest import PATIENCE, ROOT, environment, has_ended, wait_until
-from test_report import decode_pprof
+from test_report import decode_otlp_profile, decode_pprof
 
 OPENAPI = json.loads((ROOT / "web/openapi.json").read_text())
 ENDED = ("done", "failed", "cancelled")
@@ -553,7 +553,7 @@ def test_watching_keeps_a_history_and_pushes(newest_runtime, sample_command, sta
                 pass
 
     server = serve("--watch", str(patient.pid), "--every", "1h", "--for", "1s", "--trigger",
-                   "errors=3/30s", "--push-pprof", receiver.url, "--push-otlp", receiver.url)
+                   "errors=3/30s", "--push-pprof", receiver.url, "--push-otlp", receiver.url, "--push-otlp-profiles", receiver.url)
     client = threading.Thread(target=fail)
     client.start()
     try:
@@ -563,6 +563,7 @@ def test_watching_keeps_a_history_and_pushes(newest_runtime, sample_command, sta
         wait_for_tags(server, ["trigger", "errors"])
         _, query, headers, body = receiver.wait_for("/ingest")
         _, _, told, metrics = receiver.wait_for("/v1/metrics")
+        _, _, typed, signal_body = receiver.wait_for("/v1development/profiles")
     finally:
         over.set()
         client.join()
@@ -576,6 +577,10 @@ def test_watching_keeps_a_history_and_pushes(newest_runtime, sample_command, sta
     file.write_bytes(part.get_payload(decode=True))
     profile = decode_pprof(file)
     assert profile["sample_type"] and "cpu" in profile["string_table"]
+    assert typed["Content-Type"] == "application/x-protobuf"
+    attributes, stacks = decode_otlp_profile(signal_body)
+    assert attributes["service.name"] == "WebShop" and attributes["process.pid"] == patient.pid
+    assert sum(stacks.values()) > 0
     assert told["Content-Type"] == "application/json"
     (resource,) = json.loads(metrics)["resourceMetrics"]
     assert {"key": "service.name", "value": {"stringValue": "WebShop"}} in resource["resource"][
@@ -588,6 +593,22 @@ def test_watching_keeps_a_history_and_pushes(newest_runtime, sample_command, sta
     assert 'clarinet_watch_sessions{reason="schedule"} 1\n' in counted
     assert re.search(r'clarinet_watch_sessions{reason="trigger"} [1-9]', counted), counted
     assert server.end()[0] == 0
+
+
+def test_processor_time_triggers_a_checkup(sample, serve, newest_runtime):
+    """Only the trigger begins sessions here: what is there was begun by it."""
+    with sample("Busy") as patient:
+        server = serve("--watch", str(patient.pid), "--every", "0", "--for", "1s", "--trigger",
+                       "cpu=0.1/1s")
+        first = wait_for_tags(server, ["trigger", "cpu"])[0]
+        assert first["processId"] == patient.pid
+        assert server.wait_for(first["id"], "done")["recording"]
+        assert {tuple(s["tags"]) for s in server.ask("GET", "/api/sessions").json} == {
+            ("trigger", "cpu")}
+        counted = server.ask("GET", "/metrics").body.decode()
+        assert re.search(r'clarinet_watch_sessions{reason="trigger"} [1-9]', counted), counted
+        assert 'clarinet_watch_sessions{reason="schedule"} 0\n' in counted, counted
+    assert server.end() == (0, "")
 
 
 def test_watching_wants_sense(clarinet):

@@ -320,9 +320,58 @@ static void the_mode_of_the_collector_is_judged(void **state)
     judge(&b, NULL, NULL, NULL);
 }
 
+static void put_settings(buffer *b, const char *environment, const char *processors)
+{
+    size_t chunk;
+
+    begin(b, "attach", &COMPILATIONS, NULL);
+    chunk = recording_begin_chunk(b, RECORDING_INFO, 0);
+    recording_put_info(b, "environment", environment);
+    recording_put_info(b, "cpu_limit", processors);
+    recording_put_info(b, "memory_limit", "268435456");
+    recording_end_chunk(b, chunk);
+}
+
+static void put_unoptimized(buffer *b, uint64_t method, int count)
+{
+    put_settings(b, "", "2");
+    for (int i = 0; i < count; i++)
+        put_row(b, 1, &COMPILATIONS, (uint64_t[MOST_COLUMNS]){(uint64_t)i, method, 0, 1, 1});
+}
+
+static void settings_that_do_harm_are_told(void **state)
+{
+    buffer b = BUFFER_EMPTY;
+
+    (void)state;
+    put_settings(&b, "DOTNET_TieredPGO=0\nDOTNET_NOLOGO=1", "2");
+    judge(&b, "runtime-settings", "DOTNET_TieredPGO=0: hot methods", "TieredPGO");
+    put_settings(&b, "COMPlus_TieredCompilation=0", "2");
+    judge(&b, "runtime-settings", "precompiled code is never replaced", "TieredCompilation");
+    put_settings(&b, "DOTNET_TieredPGO=1\nDOTNET_TieredCompilation=1", "2");
+    judge(&b, NULL, NULL, NULL);
+    put_settings(&b, "X_DOTNET_TieredPGO=0\nDOTNET_TieredPGO_Old=0", "2");
+    judge(&b, NULL, NULL, NULL);
+    put_settings(&b, "DOTNET_PROCESSOR_COUNT=4", "2");
+    judge(&b, "runtime-settings", "may use 2.0 processors", "PROCESSOR_COUNT");
+    put_settings(&b, "DOTNET_PROCESSOR_COUNT=3", "2");
+    judge(&b, NULL, NULL, NULL);
+    put_settings(&b, "DOTNET_GCHeapHardLimit=20000000", "2"); /* 512 MB of 256 */
+    judge(&b, "runtime-settings", "more than the 256 MB of the container", "GCHeapHardLimit");
+    put_settings(&b, "DOTNET_GCHeapHardLimit=8000000", "2");
+    judge(&b, NULL, NULL, NULL);
+    put_unoptimized(&b, OWN, 20);
+    judge(&b, "runtime-settings", "20 methods of the program were compiled without", "debug");
+    put_unoptimized(&b, OWN, 19);
+    judge(&b, NULL, NULL, NULL);
+    put_unoptimized(&b, FRAMEWORK, 40);
+    judge(&b, NULL, NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_that_do_harm_are_told),
         cmocka_unit_test(a_thread_that_stops_late_is_told),
         cmocka_unit_test(large_objects_are_counted),
         cmocka_unit_test(compiling_without_end_is_told),

@@ -25,7 +25,7 @@ function viewer(id) {
     return place;
 }
 
-const FORMATS = ['md', 'json', 'speedscope', 'pprof', 'collapsed', 'chrome', 'otlp'];
+const FORMATS = ['md', 'json', 'speedscope', 'pprof', 'collapsed', 'chrome', 'otlp', 'otlp-profile'];
 
 export function hasEnded(session) {
     return ['done', 'failed', 'cancelled'].includes(session.status);
