@@ -483,7 +483,9 @@ class Receiver:
                 path, _, query = self.path.partition("?")
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 taken.append((path, urllib.parse.parse_qs(query), self.headers, body))
-                if path == "/v1/metrics":
+                # a session without a profile must not keep the next one's from being pushed
+                if path == "/v1/metrics" and {"/ingest", "/v1development/profiles"} <= {
+                        item[0] for item in list(taken)}:
                     self.answer_for_ever()
                     return
                 self.send_response(200)
