@@ -134,8 +134,8 @@ static int choose_format(const arguments *a, const report_format **format, error
         *format = report_find_format(a->format);
         if (*format == NULL) {
             error_set(e, ERROR_USAGE, "there is no format '%s'", a->format);
-            return error_advise(
-                e, "formats: html, md, json, speedscope, pprof, collapsed, chrome, otlp, otlp-profile");
+            return error_advise(e, "formats: html, md, json, speedscope, pprof, collapsed, chrome, "
+                                   "otlp, otlp-profile");
         }
         return 0;
     }

@@ -123,8 +123,8 @@ int download_report(const api *a, const char *id, const http_request *r, reply *
     int code = sessions_find(a->kept, id, folder, sizeof folder, &ended, e);
 
     if (code == 0 && format == NULL)
-        code =
-            unknown_format(name, "html, md, json, speedscope, pprof, collapsed, chrome, otlp, otlp-profile", e);
+        code = unknown_format(
+            name, "html, md, json, speedscope, pprof, collapsed, chrome, otlp, otlp-profile", e);
     if (code == 0)
         code = need_recording(folder, recording, e);
     if (code != 0)

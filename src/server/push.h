@@ -1,7 +1,8 @@
 /*
  * push: hands a finished session on: its profile as pprof to a receiver that understands
  * Pyroscope's /ingest, its vital signs and findings as OTLP metrics (JSON, by HTTP) to an
- * OpenTelemetry Collector, its profile as OTLP's signal in development. In the clear: see report/http_post.h. Thread rules: one thread.
+ * OpenTelemetry Collector, its profile as OTLP's signal in development. In the clear: see
+ * report/http_post.h. Thread rules: one thread.
  */
 #ifndef CLARINET_SERVER_PUSH_H
 #define CLARINET_SERVER_PUSH_H
