@@ -17,7 +17,8 @@ typedef struct {
     uint32_t unknown;    /* string */
 } naming;
 
-/* A native frame without a symbol is named after its module: one box for all of it. */
+/* A native frame without a symbol is named after its module: one box for all of it. The kernel's
+ * own, [vdso], has its brackets already. */
 static bool name_by_module(naming *n, uint32_t module, uint32_t *name)
 {
     const char *text = model_text(n->m, n->p->modules[module].name);
@@ -25,6 +26,10 @@ static bool name_by_module(naming *n, uint32_t module, uint32_t *name)
 
     if (module == 0 || text[0] == '\0') {
         *name = n->unknown;
+        return true;
+    }
+    if (text[0] == '[') {
+        *name = n->p->modules[module].name;
         return true;
     }
     snprintf(title, sizeof title, "[%s]", text);

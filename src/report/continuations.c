@@ -16,6 +16,9 @@
 #include "base/text.h"
 #include "report/report.h"
 
+#define LEAST_SHOWN 0.05 /* percent: what is less is written as 0.0 */
+
+enum { SHARE_SIZE = 32 };
 enum { NO_CONTINUATION, UNDER_DISPATCH, UNDER_CALLERS };
 
 static uint8_t kind_of(const profile *p, uint32_t function)
@@ -81,30 +84,39 @@ int continuations_sum(const profile *p, const profile_selection *selection, cont
     return 0;
 }
 
+/* "0.0 %" of something that is there would be read as a mistake. */
+static const char *percent_text(double percent, char out[SHARE_SIZE])
+{
+    if (percent < LEAST_SHOWN)
+        snprintf(out, SHARE_SIZE, "Less than 0.1 %%");
+    else
+        snprintf(out, SHARE_SIZE, "%.1f %%", percent);
+    return out;
+}
+
 const char *continuations_note(const continuations *sum, uint64_t whole,
                                char out[CONTINUATIONS_NOTE_SIZE])
 {
-    double known = report_percent(sum->known.weight, whole);
-    double unknown = report_percent(sum->all.weight - sum->known.weight, whole);
+    double all = report_percent(sum->all.weight, whole);
+    char share[SHARE_SIZE];
     size_t length = 0;
 
     out[0] = '\0';
-    if (sum->all.samples == 0)
+    if (sum->all.samples == 0 || all < LEAST_SHOWN)
         return out;
     length = (size_t)snprintf(out, CONTINUATIONS_NOTE_SIZE,
-                              "%.1f %% ran in continuations of async methods. ",
-                              report_percent(sum->all.weight, whole));
+                              "%.1f %% ran in continuations of async methods. ", all);
     if (sum->known.samples != 0)
         length += (size_t)snprintf(out + length, CONTINUATIONS_NOTE_SIZE - length,
-                                   "%.1f %% stands below (async), under the methods that await it "
+                                   "%s stands below (async), under the methods that await it "
                                    "(without the dispatch that resumed it). ",
-                                   known);
+                                   percent_text(report_percent(sum->known.weight, whole), share));
     if (sum->all.samples != sum->known.samples)
-        length +=
-            (size_t)snprintf(out + length, CONTINUATIONS_NOTE_SIZE - length,
-                             "%.1f %% stands under the dispatch of whoever resumed it, mostly "
-                             "the thread pool: who awaits it is not known. ",
-                             unknown);
+        length += (size_t)snprintf(
+            out + length, CONTINUATIONS_NOTE_SIZE - length,
+            "%s stands under the dispatch of whoever resumed it, mostly "
+            "the thread pool: who awaits it is not known. ",
+            percent_text(report_percent(sum->all.weight - sum->known.weight, whole), share));
     out[length - 1] = '\0'; /* the last blank */
     return out;
 }

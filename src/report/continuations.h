@@ -18,7 +18,8 @@ typedef struct {
 /* The selected rows whose stack runs inside a continuation. */
 int continuations_sum(const profile *p, const profile_selection *selection, continuations *sum,
                       error *e);
-/* What to tell about them; "" when there are none. `whole` is the weight of the selection. */
+/* What to tell about them; "" when there are none, or too few to show (0.0 %). `whole` is the
+ * weight of the selection. */
 const char *continuations_note(const continuations *sum, uint64_t whole,
                                char out[CONTINUATIONS_NOTE_SIZE]);
 

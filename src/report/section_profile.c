@@ -144,8 +144,8 @@ static void put_heading(const section *s, const view *v)
     markdown_text(s->out, profiler[0] == '\0' ? "profile" : profiler);
     sink_format(s->out, "\n\n%llu samples, %s in all.\n\n", (unsigned long long)v->total.samples,
                 report_amount(v->total.weight, v->profile.unit, amount));
-    if (v->continuations.all.samples != 0)
-        sink_format(s->out, "%s\n\n", continuations_note(&v->continuations, v->total.weight, note));
+    if (continuations_note(&v->continuations, v->total.weight, note)[0] != '\0')
+        sink_format(s->out, "%s\n\n", note);
 }
 
 int section_profile_markdown(const section *s)

@@ -116,12 +116,21 @@ void symbolize_close(symbolizer *s)
     memory_free(s);
 }
 
+/* "/app/Shop.dll", or "Shop.dll" inside a program that is one file. */
+static bool is_path(const char *bytes, size_t length)
+{
+    if (length == 0 || length > 4096)
+        return false;
+    return bytes[0] == '/' || (length > 4 && (memcmp(bytes + length - 4, ".dll", 4) == 0 ||
+                                              memcmp(bytes + length - 4, ".exe", 4) == 0));
+}
+
 /* Only paths are kept: everything else that is text is of no use here. */
 static void take_string(symbolizer *s, const recording_string *record)
 {
     char **text;
 
-    if (record->text.length == 0 || record->text.bytes[0] != '/' || record->text.length > 4096)
+    if (!is_path((const char *)record->text.bytes, record->text.length))
         return;
     text = list_add(&s->path_texts, sizeof *text);
     if (text == NULL)
@@ -233,7 +242,8 @@ static uint64_t string_id(symbolizer *s, const char *text, buffer *strings)
 static void write_gates(symbolizer *s, const waiting_frame *frame, const known_module *module,
                         uint32_t token, written *m)
 {
-    const char *name = strrchr(module->path, '/') + 1;
+    const char *slash = strrchr(module->path, '/');
+    const char *name = slash == NULL ? module->path : slash + 1;
     symbols_gate gates[MOST_GATES];
     size_t count;
 

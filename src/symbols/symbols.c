@@ -1,7 +1,10 @@
 /* symbols: see symbols.h. */
 #include "symbols/symbols.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "clarinet/names.h"
@@ -9,8 +12,10 @@
 #include "base/memory.h"
 #include "base/reader.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "metadata/assembly.h"
 #include "metadata/precompiled.h"
+#include "symbols/bundle.h"
 #include "symbols/elf.h"
 #include "symbols/gates.h"
 #include "symbols/pdb.h"
@@ -39,6 +44,8 @@ typedef struct {
 
 struct symbols {
     root target;
+    bundle inside;      /* the program's own file */
+    char *beside;       /* its folder, with the slash; NULL = not known */
     table_text managed; /* path and MVID: index into files */
     table_text native;  /* path and build-id */
     table_text dlls;    /* path */
@@ -47,6 +54,57 @@ struct symbols {
     table_text texts; /* interned results: value is the pointer of the copy */
 };
 
+void symbols_use_program(symbols *s, const char *path)
+{
+    char real[4096];
+    ssize_t length = readlink(path, real, sizeof real - 1);
+    const char *slash;
+
+    bundle_close(&s->inside);
+    bundle_open(&s->inside, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    memory_free(s->beside);
+    s->beside = NULL;
+    if (length > 0) {
+        real[length] = '\0';
+        path = real;
+    }
+    slash = strrchr(path, '/');
+    if (slash != NULL)
+        s->beside = memory_copy_text_n(path, (size_t)(slash + 1 - path));
+}
+
+/* The program of /proc/PID/root is /proc/PID/exe. */
+static void find_program(symbols *s, const char *root_path)
+{
+    char path[64];
+
+    if (!text_starts_with(root_path, "/proc/") || !text_ends_with(root_path, "/root") ||
+        strlen(root_path) >= sizeof path)
+        return;
+    snprintf(path, sizeof path, "%.*sexe", (int)(strlen(root_path) - strlen("root")), root_path);
+    symbols_use_program(s, path);
+}
+
+/* A file of the target. Modules of a program that was published as one file have a name only: they
+ * are inside it, and their PDBs most often beside it. */
+static int read_target(symbols *s, const char *path, size_t limit, buffer *out)
+{
+    buffer beside = BUFFER_EMPTY;
+    int code;
+
+    if (strchr(path, '/') != NULL)
+        return root_read(&s->target, path, limit, out);
+    code = bundle_read(&s->inside, path, limit, out);
+    if (code == 0 || s->beside == NULL)
+        return code;
+    buffer_append_text(&beside, s->beside);
+    buffer_append_text(&beside, path);
+    code = buffer_failed(&beside) ? ERROR_MEMORY
+                                  : root_read(&s->target, buffer_text(&beside), limit, out);
+    buffer_free(&beside);
+    return code;
+}
+
 symbols *symbols_open(const char *root_path)
 {
     symbols *s = memory_allocate_array(1, sizeof *s);
@@ -54,6 +112,8 @@ symbols *symbols_open(const char *root_path)
     if (s == NULL)
         return NULL;
     root_open(&s->target, root_path);
+    bundle_open(&s->inside, -1);
+    find_program(s, root_path);
     table_text_init(&s->managed);
     table_text_init(&s->native);
     table_text_init(&s->dlls);
@@ -91,6 +151,8 @@ void symbols_close(symbols *s)
     table_text_free(&s->native);
     table_text_free(&s->dlls);
     root_close(&s->target);
+    bundle_close(&s->inside);
+    memory_free(s->beside);
     memory_free(s);
 }
 
@@ -190,7 +252,7 @@ static bool unpack(pe_span packed, buffer *out)
 static bool load_pdb(symbols *s, symbols_file *file, const char *path, const uint8_t *id)
 {
     buffer_clear(&file->bytes);
-    return root_read(&s->target, path, PDB_LIMIT, &file->bytes) == 0 &&
+    return read_target(s, path, PDB_LIMIT, &file->bytes) == 0 &&
            pdb_open(&file->lines, file->bytes.data, file->bytes.length, NULL) == 0 &&
            memcmp(file->lines.id, id, PDB_ID) == 0;
 }
@@ -237,7 +299,7 @@ static bool load_lines(symbols *s, symbols_file *file, const char *path, const u
     bool found = false;
     pe p;
 
-    if (root_read(&s->target, path, FILE_LIMIT, &dll) != 0 ||
+    if (read_target(s, path, FILE_LIMIT, &dll) != 0 ||
         pe_open(&p, dll.data, dll.length, false, NULL) != 0 || !has_mvid(&p, mvid)) {
         buffer_free(&dll);
         return false;
@@ -305,7 +367,7 @@ bool symbols_line(symbols *s, const char *path, const uint8_t *mvid, uint32_t to
 
 static bool load_assembly(symbols *s, symbols_file *file, const char *path)
 {
-    return root_read(&s->target, path, FILE_LIMIT, &file->bytes) == 0 &&
+    return read_target(s, path, FILE_LIMIT, &file->bytes) == 0 &&
            assembly_open(&file->dll.file, file->bytes.data, file->bytes.length, NULL) == 0;
 }
 

@@ -4,7 +4,8 @@
  * Files are opened inside the process's root (/proc/PID/root), so that containers work, never
  * followed out of it, and only when they are regular files. A dll must have the module's MVID and
  * a PDB the dll's id, an ELF file the loaded image's build-id: a wrong line is worse than none.
- * Every file is read once and kept.
+ * Every file is read once and kept. Dlls inside a program that was published as one file are read
+ * from there.
  *
  * Thread rules: one thread at a time per symbols.
  */
@@ -22,6 +23,9 @@ typedef struct symbols symbols;
 /* `root` is the folder that the target sees as "/" ("/proc/PID/root", or "/"). NULL when there is
  * no memory. */
 symbols *symbols_open(const char *root);
+/* The file that the target runs, where it is not /proc/PID/exe beside `root`: dlls that have a name
+ * only, without a folder, are inside of it (PublishSingleFile). */
+void symbols_use_program(symbols *s, const char *path);
 void symbols_close(symbols *s);
 
 typedef struct {

@@ -1,17 +1,36 @@
-/* Fuzz target: a portable PDB and an ELF file of hostile bytes. */
+/* Fuzz target: a portable PDB, an ELF file and a program that is one file, of hostile bytes. */
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "symbols/bundle.h"
 #include "symbols/elf.h"
 #include "symbols/pdb.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_bundle(const uint8_t *data, size_t size)
+{
+    int program = memfd_create("bundle", MFD_CLOEXEC);
+    buffer out = BUFFER_EMPTY;
+    bundle b;
+
+    bundle_open(&b, program);
+    if (program >= 0 && write(program, data, size) == (ssize_t)size) {
+        bundle_read(&b, "a.dll", 1 << 16, &out);
+        bundle_read(&b, "b.dll", 1 << 16, &out);
+    }
+    bundle_close(&b);
+    buffer_free(&out);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     pdb p;
     elf f;
 
+    read_bundle(data, size);
     if (pdb_open(&p, data, size, NULL) == 0) {
         for (uint32_t row = 1; row <= metadata_rows(&p.tables, METADATA_PDB_METHOD) && row < 64;
              row++) {

@@ -166,6 +166,21 @@ static void continuations_are_known_by_their_box(void **state)
     model_free(&m);
 }
 
+/* No share is called 0.0 %: the whole is then not told, a part is less than what can be shown. */
+static void small_shares_of_continuations(void **state)
+{
+    char text[CONTINUATIONS_NOTE_SIZE];
+    continuations few = {{4, 4}, {4, 4}}, most = {{9000, 9000}, {8998, 8998}};
+
+    (void)state;
+    assert_string_equal(continuations_note(&few, 10000, text), "");
+    assert_non_null(strstr(continuations_note(&few, 8000, text), "0.1 % ran in"));
+    assert_non_null(strstr(continuations_note(&most, 10000, text), "90.0 % ran in"));
+    assert_non_null(strstr(text, "90.0 % stands below"));
+    assert_non_null(strstr(text, ". Less than 0.1 % stands under"));
+    assert_null(strstr(text, " 0.0 %"));
+}
+
 static void exceptions_are_grouped(void **state)
 {
     exceptions x;
@@ -338,6 +353,7 @@ int main(void)
         cmocka_unit_test(amounts_are_readable),
         cmocka_unit_test(rows_are_put_together_by_time_thread_and_stack),
         cmocka_unit_test(continuations_are_known_by_their_box),
+        cmocka_unit_test(small_shares_of_continuations),
         cmocka_unit_test(code_without_names_is_told_by_its_caller),
         cmocka_unit_test(exceptions_are_grouped),
         cmocka_unit_test(messages_say_what_is_not_known_and_what_is_cut),

@@ -11,11 +11,13 @@
 #include <link.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/buffer.h"
 #include "base/os.h"
 #include "metadata/pe.h"
 #include "stackwalk/image.h"
+#include "symbols/bundle.h"
 #include "symbols/elf.h"
 #include "symbols/pdb.h"
 #include "symbols/symbols.h"
@@ -97,6 +99,120 @@ static void lines_come_from_the_pdb_inside_the_dll(void **state)
 {
     (void)state;
     check_lines(DATA "/LinesEmbedded.dll");
+}
+
+/* ---- programs that are one file ---- */
+
+static const uint8_t BUNDLE_MARK[] = {
+    0x8b, 0x12, 0x02, 0xb9, 0x6a, 0x61, 0x20, 0x38, 0x72, 0x7b, 0x93, 0x02, 0x14, 0xd7, 0xa0, 0x32,
+    0x13, 0xf5, 0xb9, 0xe6, 0xef, 0xae, 0x33, 0x18, 0xee, 0x3b, 0x2d, 0xce, 0x24, 0xb3, 0x6a, 0xae};
+
+enum { HOST_SIZE = (1 << 20) + 20 }; /* the mark lies across two of the reader's pieces */
+
+/* Appends a file to the program and its row to the list; deflated or as it is. */
+static void put_file(buffer *program, buffer *list, const char *name, bool packed)
+{
+    buffer bytes = BUFFER_EMPTY, small = BUFFER_EMPTY;
+    char path[512];
+
+    snprintf(path, sizeof path, DATA "/%s", name);
+    assert_int_equal(os_read_file(path, 0, &bytes, NULL), 0);
+    if (packed) {
+        z_stream stream = {0};
+
+        assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
+        assert_true(buffer_reserve(&small, bytes.length * 2));
+        stream.next_in = bytes.data;
+        stream.avail_in = (uInt)bytes.length;
+        stream.next_out = small.data;
+        stream.avail_out = (uInt)(bytes.length * 2);
+        assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+        small.length = stream.total_out;
+        deflateEnd(&stream);
+    }
+    buffer_append_u64(list, program->length);
+    buffer_append_u64(list, bytes.length);
+    buffer_append_u64(list, small.length);
+    buffer_append_u8(list, 1);
+    buffer_append_blob(list, name, strlen(name));
+    if (packed)
+        buffer_append(program, small.data, small.length);
+    else
+        buffer_append(program, bytes.data, bytes.length);
+    buffer_free(&bytes);
+    buffer_free(&small);
+}
+
+static void make_bundle(buffer *program)
+{
+    buffer list = BUFFER_EMPTY;
+    uint64_t place;
+
+    buffer_append_fill(program, 0x90, HOST_SIZE - 30);
+    buffer_append_u64(program, 0);
+    buffer_append(program, BUNDLE_MARK, sizeof BUNDLE_MARK);
+    put_file(program, &list, "Lines.dll", false);
+    put_file(program, &list, "LinesEmbedded.dll", true);
+    place = program->length;
+    memcpy(program->data + HOST_SIZE - 30, &place, sizeof place);
+    buffer_append_u32(program, 6);
+    buffer_append_u32(program, 0);
+    buffer_append_u32(program, 2);
+    buffer_append_blob(program, "id of the bundle", 16);
+    buffer_append_fill(program, 0, 40);
+    buffer_append(program, list.data, list.length);
+    assert_false(buffer_failed(program));
+    buffer_free(&list);
+}
+
+static void check_single_file(const char *program, const char *name, bool has_lines)
+{
+    symbols *s = symbols_open("/");
+    char dll[512];
+    symbols_place place;
+    uint8_t mvid[16];
+    uint32_t token;
+
+    snprintf(dll, sizeof dll, DATA "/%s", name);
+    token = token_of(dll, "Lines", "Plain", mvid);
+    assert_non_null(s);
+    assert_false(symbols_line(s, name, mvid, token, 0, &place)); /* in which program? */
+    symbols_close(s);
+    s = symbols_open("/");
+    symbols_use_program(s, program);
+    assert_int_equal(symbols_line(s, name, mvid, token, 0, &place), has_lines);
+    assert_int_equal(place.line, has_lines ? 9 : 0);
+    mvid[0] ^= 1;
+    assert_false(symbols_line(s, name, mvid, token, 0, &place));
+    symbols_close(s);
+}
+
+static void lines_of_a_program_that_is_one_file(void **state)
+{
+    char folder[] = "/tmp/clarinet-symbols-XXXXXX", path[64], beside[64];
+    buffer program = BUFFER_EMPTY, bytes = BUFFER_EMPTY;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/program", folder);
+    snprintf(beside, sizeof beside, "%s/Lines.pdb", folder);
+    make_bundle(&program);
+    assert_int_equal(os_write_file(path, program.data, program.length, NULL), 0);
+    check_single_file(path, "LinesEmbedded.dll", true);
+    check_single_file(path, "Lines.dll", false); /* its PDB is not there yet */
+    assert_int_equal(os_read_file(DATA "/Lines.pdb", 0, &bytes, NULL), 0);
+    assert_int_equal(os_write_file(beside, bytes.data, bytes.length, NULL), 0);
+    check_single_file(path, "Lines.dll", true);
+    /* One that breaks off inside the list of files, and one without a list. */
+    assert_int_equal(os_write_file(path, program.data, program.length - 20, NULL), 0);
+    check_single_file(path, "LinesEmbedded.dll", false);
+    assert_int_equal(os_write_file(path, program.data, HOST_SIZE + 2, NULL), 0);
+    check_single_file(path, "Lines.dll", false);
+    buffer_free(&program);
+    buffer_free(&bytes);
+    unlink(path);
+    unlink(beside);
+    rmdir(folder);
 }
 
 static void state_machines_name_the_method_they_come_from(void **state)
@@ -227,6 +343,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_come_from_the_pdb_beside_the_dll),
         cmocka_unit_test(lines_come_from_the_pdb_inside_the_dll),
+        cmocka_unit_test(lines_of_a_program_that_is_one_file),
         cmocka_unit_test(state_machines_name_the_method_they_come_from),
         cmocka_unit_test(a_pdb_of_another_build_is_refused),
         cmocka_unit_test(files_that_would_block_or_lead_out_are_not_read),
