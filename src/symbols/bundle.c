@@ -63,10 +63,11 @@ static uint64_t find_manifest(const bundle *b, uint64_t size)
 
     /* Pieces overlap, so that a mark across two of them is whole in one. */
     for (uint64_t at = 0; at < end && found == 0; at += PIECE) {
+        uint64_t left = size - at, most = PIECE + PLACE_SIZE + sizeof MARK;
         const uint8_t *mark;
 
         buffer_clear(&piece);
-        if (append_part(b, at, PIECE + PLACE_SIZE + sizeof MARK, &piece) != 0 ||
+        if (append_part(b, at, (size_t)(left < most ? left : most), &piece) != 0 ||
             piece.length < PLACE_SIZE + sizeof MARK)
             break;
         mark = memmem(piece.data + PLACE_SIZE, piece.length - PLACE_SIZE, MARK, sizeof MARK);

@@ -219,6 +219,8 @@ def test_single_file_program(clarinet, start_program, tmp_path):
     assert rows[patient.pid]["attachable"] is True and rows[patient.pid]["name"] == "single"
     assert rows[disabled.pid]["attachable"] is False
     assert rows[disabled.pid]["runtime_version"] == rows[patient.pid]["runtime_version"]
+    # Its assembly is no file: it is read out of the program, and its PDB lies beside that.
+    assert "Program.cs:1" in clarinet("threads", patient.pid).out
 
 
 # ---- other users, containers ----------------------------------------------------------------------
