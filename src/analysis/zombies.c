@@ -376,6 +376,7 @@ int zombies_find(const threads_view *view, const threads_heap *known, zombies *z
         }
         if (z->count > 1)
             qsort(z->groups, z->count, sizeof *z->groups, compare_groups);
+        w.failed = w.failed || !zombies_find_starters(view, z);
     }
     memory_free(w.histories);
     memory_free(w.causes);
@@ -388,8 +389,10 @@ int zombies_find(const threads_view *view, const threads_heap *known, zombies *z
 
 void zombies_free(zombies *z)
 {
-    for (size_t i = 0; i < z->count; i++)
+    for (size_t i = 0; i < z->count; i++) {
         memory_free(z->groups[i].os_ids);
+        memory_free(z->groups[i].starters);
+    }
     memory_free(z->groups);
     memset(z, 0, sizeof *z);
 }

@@ -25,6 +25,13 @@ typedef enum {
     ZOMBIES_UNREACHABLE
 } zombies_cause;
 
+/* A place that started threads of a group. */
+typedef struct {
+    uint32_t stack; /* of the thread that called Thread.Start */
+    uint32_t frame; /* its innermost one of the program's own, if there is one */
+    size_t count;
+} zombies_starter;
+
 typedef struct {
     zombies_kind kind;
     zombies_cause cause;
@@ -35,6 +42,8 @@ typedef struct {
     size_t before;    /* of a leak: how many there were at the first look */
     uint64_t *os_ids; /* of the last look */
     size_t count, capacity;
+    zombies_starter *starters; /* of a leak, as far as it was seen; most threads first */
+    size_t starter_count, starter_capacity;
 } zombies_group;
 
 typedef struct {
@@ -56,5 +65,10 @@ const char *zombies_cause_text(zombies_cause cause);
 double zombies_workers_a_second(const zombies *z);
 /* How many threads are of a kind. */
 size_t zombies_threads(const zombies *z, zombies_kind kind);
+
+/* ---- between the files of zombies ---- */
+
+/* zombies_starts.c; false = no memory. */
+bool zombies_find_starters(const threads_view *view, zombies *z);
 
 #endif

@@ -175,9 +175,10 @@ static void put_words(const showing *s)
     const tasks_view *v = s->v;
     size_t shown = 0, left = 0;
 
-    sink_format(s->out, "%s (%llu): %llu tasks are not done, in %zu kinds of chains",
+    sink_format(s->out, "%s (%llu): %llu %s not done, in %zu kind%s of chains",
                 model_text(v->h->m, v->h->p->name), (unsigned long long)v->h->p->pid,
-                (unsigned long long)v->incomplete, v->group_count);
+                (unsigned long long)v->incomplete, v->incomplete == 1 ? "task is" : "tasks are",
+                v->group_count, v->group_count == 1 ? "" : "s");
     sink_format(s->out, "; the program stood still for %.1f ms\n\n",
                 (double)v->h->snapshot->walk_ns / 1e6);
     put_pool(s);
@@ -191,7 +192,8 @@ static void put_words(const showing *s)
             left++;
     }
     if (left != 0)
-        sink_format(s->out, "%zu further kinds of chains are left out (--top)\n", left);
+        sink_format(s->out, "%zu further kind%s of chains %s left out (--top)\n", left,
+                    left == 1 ? "" : "s", left == 1 ? "is" : "are");
     if (v->chains_left_out != 0)
         sink_format(s->out, "chains beyond the first %llu were not followed\n",
                     (unsigned long long)v->chains);

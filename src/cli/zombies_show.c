@@ -65,6 +65,17 @@ static void print_idle(FILE *out, const threads_view *v, const zombies_group *g,
     fprintf(out, "\n");
 }
 
+static void print_starters(FILE *out, const threads_view *v, const zombies_group *g)
+{
+    for (size_t i = 0; i < g->starter_count; i++) {
+        const zombies_starter *s = &g->starters[i];
+
+        fprintf(out, "  %zu of them %s started by %s\n", s->count, s->count == 1 ? "was" : "were",
+                method_text(v, s->frame));
+        threads_show_stack(out, v, s->stack);
+    }
+}
+
 static void print_objects(FILE *out, const threads_heap *known)
 {
     if (known->ended == 0)
@@ -93,6 +104,7 @@ void threads_show_zombies(FILE *out, const threads_view *v, const threads_show_o
             print_idle(out, v, g, seconds);
         print_ids(out, g);
         threads_show_stack(out, v, g->stack);
+        print_starters(out, v, g);
         fprintf(out, "\n");
     }
     if (o->heap != NULL)
@@ -112,6 +124,19 @@ void threads_show_zombies(FILE *out, const threads_view *v, const threads_show_o
     fprintf(out, "\n");
 }
 
+static void put_starters(json *j, const threads_view *v, const zombies_group *g)
+{
+    json_begin_array_at(j, "started_by");
+    for (size_t i = 0; i < g->starter_count; i++) {
+        json_begin_object(j);
+        json_put_u64(j, "count", g->starters[i].count);
+        json_put_text(j, "method", method_text(v, g->starters[i].frame));
+        threads_show_frames(j, v, g->starters[i].stack);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
 static void put_group(json *j, const threads_view *v, const zombies_group *g)
 {
     json_begin_object(j);
@@ -129,6 +154,8 @@ static void put_group(json *j, const threads_view *v, const zombies_group *g)
         json_u64(j, g->os_ids[i]);
     json_end_array(j);
     threads_show_frames(j, v, g->stack);
+    if (g->kind == ZOMBIES_LEAKING)
+        put_starters(j, v, g);
     json_end_object(j);
 }
 

@@ -5,9 +5,10 @@
  * One suspension of the runtime for all of it: stacks by the runtime's own walker, monitors from
  * its memory. Names are resolved after the threads run again. The suspension ends in any case when
  * its time is up; threads not reached by then are counted. Taken when the profiler starts, and
- * again every `interval` when that is set.
+ * again every `interval` when that is set. Between such looks it is also noted who starts threads
+ * (starts.h).
  *
- * Thread rules: everything on the agent's own thread.
+ * Thread rules: everything on the agent's own thread, but on_event.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -20,12 +21,12 @@
 #include "agent/waits.h"
 #include "base/memory.h"
 #include "base/os.h"
+#include "profilers/starts.h"
 #include "recording/tables.h"
 
 enum {
     SELF = ENGINE_INDEX_threads,
-    LOSS_UNUSED = 0,
-    LOSS_TIME,
+    LOSS_TIME = 1,
     LOSS_MEMORY,
     LOSS_BUSY,
     MOST_FRAMES = 200,
@@ -58,19 +59,25 @@ static const recording_column LINK_COLUMNS[] = {
 };
 enum { TABLES_LOOKS(TABLES_CELL) LOOK_COLUMNS };
 static const recording_column LOOKS_COLUMNS[LOOK_COLUMNS] = {TABLES_LOOKS(TABLES_COLUMN)};
+enum { TABLES_STARTS(TABLES_CELL) STARTS_COLUMNS };
+static const recording_column START_COLUMNS[STARTS_COLUMNS] = {TABLES_STARTS(TABLES_COLUMN)};
 static const recording_table TABLES[] = {
     {"threads", "threads", THREAD_COLUMNS, COLUMNS},
     {"looks", "threads", LOOKS_COLUMNS, LOOK_COLUMNS},
     {"wait_objects", "threads", OBJECT_COLUMNS, 3},
     {"wait_fields", "threads", FIELD_COLUMNS, 4},
     {"wait_links", "threads", LINK_COLUMNS, 5},
+    {"starts", "threads", START_COLUMNS, STARTS_COLUMNS},
 };
 static const char *const LOSSES[] = {
     "ring full",
     "thread not looked at: the suspension would have been too long",
     "thread not looked at: no memory",
     "snapshot not taken: the runtime could not be suspended",
+    "not noted who started a thread: more than 200 a second",
+    "stack not available of who started a thread",
 };
+static const events_wish WISHES[] = {{EVENTS_RUNTIME, EVENTS_KEYWORD_THREADING, 4, NULL}};
 
 typedef struct {
     ThreadID id;
@@ -104,6 +111,7 @@ typedef struct {
     monitors monitors;
     waits waits;
     sampling_code *code; /* NULL before the first look */
+    starts starts;       /* last: stop leaves it, for events that come late */
 } state;
 
 /* A stack while it is walked. */
@@ -450,6 +458,7 @@ static int start(agent *a, error *e)
     }
     s->looks = 0;
     s->next_ns = 1; /* at once */
+    starts_reset(&s->starts);
     return 0;
 }
 
@@ -478,15 +487,30 @@ static void stop(agent *a)
     waits_free(&s->waits);
     if (s->code != NULL)
         sampling_code_close(a);
-    memset(s, 0, sizeof *s);
+    memset(s, 0, offsetof(state, starts));
 }
 
 static void take_record(agent *a, unsigned kind, const void *payload, size_t length)
 {
-    (void)a;
     (void)kind;
-    (void)payload;
     (void)length;
+    starts_take(a, payload);
+}
+
+static void on_event(agent *a, const events_event *event)
+{
+    starts_on_event(a, &state_of(a)->starts, event);
+}
+
+/* One look has no time in which threads could be started. */
+static size_t count_wishes(agent *a)
+{
+    return state_of(a)->interval_ns != 0;
+}
+
+static bool has_table(const catalogue_selected *user, size_t table)
+{
+    return table != STARTS_TABLE || catalogue_number(user, "interval") != 0;
 }
 
 static void drain(agent *a, bool last)
@@ -504,7 +528,12 @@ const engine ENGINE_threads = {
     .name = "threads",
     .mask_low = COR_PRF_ENABLE_STACK_SNAPSHOT,
     .tables = TABLES,
-    .table_count = 5,
+    .mask_high = COR_PRF_HIGH_MONITOR_EVENT_PIPE,
+    .wishes = WISHES,
+    .wish_count = 1,
+    .count_wishes = count_wishes,
+    .table_count = sizeof TABLES / sizeof *TABLES,
+    .has_table = has_table,
     .losses = LOSSES,
     .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,
@@ -512,4 +541,5 @@ const engine ENGINE_threads = {
     .configure = configure,
     .record = take_record,
     .drain = drain,
+    .on_event = on_event,
 };

@@ -180,4 +180,11 @@
     X(LOOK_SUSPENSION, RECORDING_DURATION, "suspension", "")                                       \
     X(LOOK_THREADS, RECORDING_U64, "threads", "")
 
+/* Who started a thread: `native` is the new one's, as in TABLES_THREADS. */
+#define TABLES_STARTS(X)                                                                           \
+    X(START_TIME, RECORDING_TIME, "time", "")                                                      \
+    X(START_THREAD, RECORDING_THREAD_ID, "thread", "")                                             \
+    X(START_STACK, RECORDING_STACK_ID, "stack", "")                                                \
+    X(START_NATIVE, RECORDING_U64, "native", "")
+
 #endif

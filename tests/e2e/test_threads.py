@@ -219,6 +219,10 @@ def test_zombies_are_told_by_kind(clarinet, sample, runtime):
         found = zombies(done.json)
         leak = found["leaking"]["Zombies.Jobs.Work"]
         assert list(found["leaking"]) == ["Zombies.Jobs.Work"] and leak["count"] > leak["before"], found
+        assert leak["started_by"], leak
+        for starter in leak["started_by"]:
+            assert starter["count"] > 0 and starter["method"].startswith("Zombies.Program."), leak
+            assert "Zombies.Program.Main" in [frame["method"] for frame in starter["frames"]], leak
         stuck = found["stuck"]["Zombies.Jobs.WaitForNobody"]
         assert stuck["count"] == 3 and stuck["suspected"] and stuck["cause"] == "nobody else refers to it"
         assert stuck["type"] == "System.Threading.ManualResetEventSlim"

@@ -22,6 +22,9 @@ static const recording_column THREAD_COLUMNS[COLUMNS] = {TABLES_THREADS(TABLES_C
 static const recording_table THREADS = {"threads", "threads", THREAD_COLUMNS, COLUMNS};
 static const recording_column LOOK_COLUMNS[] = {{RECORDING_TIME, "time", ""},
                                                 {RECORDING_U64, "look", ""}};
+enum { TABLES_STARTS(TABLES_CELL) STARTS_COLUMNS };
+static const recording_column START_COLUMNS[] = {TABLES_STARTS(TABLES_COLUMN)};
+static const recording_table STARTS = {"starts", "threads", START_COLUMNS, STARTS_COLUMNS};
 static const recording_table LOOKS_TABLE = {"looks", "threads", LOOK_COLUMNS, 2};
 
 typedef struct {
@@ -78,6 +81,7 @@ static void begin(fixture *f)
     chunk = recording_begin_chunk(&f->bytes, RECORDING_TABLE, 0);
     recording_put_table(&f->bytes, 1, &THREADS);
     recording_put_table(&f->bytes, 2, &LOOKS_TABLE);
+    recording_put_table(&f->bytes, 3, &STARTS);
     recording_end_chunk(&f->bytes, chunk);
     recording_rows_begin(&f->rows, &f->bytes, 0, 2, &LOOKS_TABLE);
     for (uint64_t look = 1; look <= LOOKS; look++)
@@ -139,6 +143,46 @@ static void test_threads_that_only_come_leak(void **state)
     assert_int_equal(f.found.groups[0].before, 3);
     assert_int_equal(f.found.looks, LOOKS);
     assert_int_equal(f.found.observed_ns, (uint64_t)(LOOKS - 1) * 500 * MS);
+    end(&f);
+}
+
+static void put_start(fixture *f, uint64_t ms, uint64_t os_id, uint64_t stack)
+{
+    recording_rows_put_row(&f->rows, (uint64_t[]){ms * MS, 1, stack, 0x1000 + os_id});
+}
+
+/* By the lines of the program; an address that is used again is the later thread's, unless that
+ * came after the last look. */
+static void test_a_leak_says_who_started_its_threads(void **state)
+{
+    fixture f;
+
+    (void)state;
+    begin(&f);
+    for (uint64_t look = 1; look <= LOOKS; look++)
+        for (uint64_t id = 100; id < 102 + look; id++)
+            put_thread(&f, look, id, 10 + JOB, 5);
+    recording_rows_end(&f.rows);
+    recording_rows_begin(&f.rows, &f.bytes, 0, 3, &STARTS);
+    put_start(&f, 600, 105, TIMER);
+    put_start(&f, 700, 104, JOB);
+    put_start(&f, 800, 105, 10 + JOB); /* one more frame, of the framework */
+    put_start(&f, 900, 106, 10 + LOGGER);
+    put_start(&f, LOOKS * 500 + 1, 104, TIMER);
+    put_start(&f, 950, 777, TIMER); /* not one of them */
+    find(&f);
+    assert_int_equal(f.found.count, 1);
+    assert_int_equal(f.found.groups[0].count, 10);
+    assert_int_equal(f.found.groups[0].starter_count, 2);
+    assert_int_equal(f.found.groups[0].starters[0].count, 2);
+    assert_int_equal(f.found.groups[0].starters[1].count, 1);
+    assert_string_equal(
+        model_text(
+            &f.m,
+            f.view.process
+                ->functions[f.view.process->frames[f.found.groups[0].starters[0].frame].function]
+                .name),
+        "Shop.Jobs.Run");
     end(&f);
 }
 
@@ -221,6 +265,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads_that_only_come_leak),
+        cmocka_unit_test(test_a_leak_says_who_started_its_threads),
         cmocka_unit_test(test_workers_that_the_pool_added_are_counted),
         cmocka_unit_test(test_threads_that_come_and_go_do_not),
         cmocka_unit_test(test_a_crew_that_has_begun_does_not_leak),
