@@ -32,7 +32,7 @@ enum {
     AGENT_SOON_MS = 5,           /* after that as often this long after them */
     AGENT_STORM_MS = 50,         /* and then this long */
     AGENT_FORGET_MS = 1000,      /* between two times that names of gone methods are forgotten */
-    AGENT_UNLOAD_MS = 1000,      /* an assembly waits so long for its samples to be walked */
+    AGENT_UNLOAD_MS = 250,       /* an assembly waits so long for its samples to be walked */
     AGENT_GRACE_MS = 2000,       /* for the tool to say hello, to start, to take the last records */
     AGENT_ALONE_MS = 1500, /* for the tool to connect; with the runtime's detaching under 2 s */
     AGENT_FIRST_SLAB = 16 << 10,

@@ -261,4 +261,4 @@ def test_code_of_unloaded_assemblies_is_not_mistaken_for_another(
     # each did 1/32 of the work; one whose name stuck to its address would have that of many
     assert max(shares.values()) < whole / types * 3, (whole, shares)
     # nearly all of the work stands below them, though their code is gone when the recording ends
-    assert shares.total() > 0.98 * whole, (whole, shares)
+    assert shares.total() > 0.9 * whole, (whole, shares)
