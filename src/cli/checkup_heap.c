@@ -105,7 +105,7 @@ static void keep_types(const heap *h, checkup_types *types)
     memory_free(sorted);
 }
 
-/* What grows is likely among the largest. */
+/* One look cannot tell what grows, only what is large: it says so. */
 static void tell_with_leak(findings *found, const checkup_types *types)
 {
     enum { TOLD = 4 };
@@ -114,7 +114,9 @@ static void tell_with_leak(findings *found, const checkup_types *types)
     for (size_t i = 0; i < found->count; i++) {
         if (!text_equal(found->items[i].id, "leak-growth") || types->count == 0)
             continue;
-        findings_add_evidence(&found->items[i], "the largest types now:");
+        findings_add_evidence(
+            &found->items[i],
+            "the largest types now (a single look: it does not tell which of them grow):");
         for (size_t k = 0; k < types->count && k < TOLD; k++) {
             snprintf(line, sizeof line, "%.1f MB in %llu x %.300s",
                      (double)types->items[k].bytes / 1e6, (unsigned long long)types->items[k].count,

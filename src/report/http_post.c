@@ -14,7 +14,7 @@
 #include "base/os.h"
 #include "base/text.h"
 
-enum { PATIENCE_SECONDS = 30, MOST_WAITING_SECONDS = 60, MOST_RETRIES = 3, ANSWER = 1 << 16 };
+enum { MOST_WAITING_SECONDS = 60, MOST_RETRIES = 3, ANSWER = 1 << 16 };
 
 bool http_is_address(const char *text)
 {
@@ -82,11 +82,22 @@ int http_parse_address(const char *text, const char *port, const char *path, htt
     return *at == '\0' || strcmp(at, "/") == 0 ? 0 : wrong(e, text);
 }
 
-static int open_connection(const http_address *to, error *e)
+/* The next call waits for as long as the whole request still may take: a receiver that gives or
+ * takes a byte now and then must not hold anybody for ever. False: the time is over. */
+static bool limit_wait(int descriptor, int direction, uint64_t deadline_ns)
+{
+    uint64_t now = os_monotonic_ns();
+    uint64_t left_us = now < deadline_ns ? (deadline_ns - now) / 1000 : 0;
+    struct timeval left = {(time_t)(left_us / 1000000), (suseconds_t)(left_us % 1000000)};
+
+    return left_us != 0 && /* 0 would be no limit at all */
+           setsockopt(descriptor, SOL_SOCKET, direction, &left, sizeof left) == 0;
+}
+
+static int open_connection(const http_address *to, uint64_t deadline_ns, error *e)
 {
     struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
-    struct timeval patience = {PATIENCE_SECONDS, 0};
     int descriptor = -1;
     int number = getaddrinfo(to->host, to->port, &wanted, &found);
 
@@ -99,10 +110,11 @@ static int open_connection(const http_address *to, error *e)
             number = errno;
             continue;
         }
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-        if (connect(descriptor, a->ai_addr, a->ai_addrlen) != 0) {
-            number = errno;
+        number = ETIMEDOUT;
+        if (limit_wait(descriptor, SO_SNDTIMEO, deadline_ns))
+            number = connect(descriptor, a->ai_addr, a->ai_addrlen) == 0 ? 0 : errno;
+        if (number != 0) {
+            number = number == EINPROGRESS ? ETIMEDOUT : number;
             close(descriptor);
             descriptor = -1;
         }
@@ -115,17 +127,20 @@ static int open_connection(const http_address *to, error *e)
     return descriptor;
 }
 
-static int send_all(int descriptor, const void *bytes, size_t length)
+static int send_all(int descriptor, const void *bytes, size_t length, uint64_t deadline_ns)
 {
     const char *p = bytes;
 
     while (length != 0) {
-        ssize_t n = send(descriptor, p, length, MSG_NOSIGNAL);
+        ssize_t n;
 
+        if (!limit_wait(descriptor, SO_SNDTIMEO, deadline_ns))
+            return ETIMEDOUT;
+        n = send(descriptor, p, length, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return errno;
+            return errno == EAGAIN ? ETIMEDOUT : errno;
         p += n;
         length -= (size_t)n;
     }
@@ -182,15 +197,18 @@ void http_read_answer(const char *text, size_t length, http_answer *answer)
         answer->is_whole = answer->status == 204;
 }
 
-/* Reads until all has come, or until nothing more comes. */
-static void receive(int descriptor, char *text, size_t size, http_answer *answer)
+/* Reads until all has come, until nothing more comes, or until the time is over: the answer is then
+ * what has come so far. */
+static void receive(int descriptor, uint64_t deadline_ns, char *text, size_t size,
+                    http_answer *answer)
 {
     size_t length = 0;
     ssize_t n = 1;
 
     text[0] = '\0';
     http_read_answer(text, 0, answer);
-    while (n > 0 && length < size - 1 && !answer->is_whole) {
+    while (n > 0 && length < size - 1 && !answer->is_whole &&
+           limit_wait(descriptor, SO_RCVTIMEO, deadline_ns)) {
         n = recv(descriptor, text + length, size - 1 - length, 0);
         if (n < 0 && errno == EINTR) {
             n = 1;
@@ -207,9 +225,11 @@ typedef struct {
     const char *type, *what;
     const void *bytes;
     size_t length;
+    unsigned patience_ms;
 } content;
 
-static int send_request(int descriptor, const http_address *to, const content *c, error *e)
+static int send_request(int descriptor, const http_address *to, const content *c,
+                        uint64_t deadline_ns, error *e)
 {
     buffer head = BUFFER_EMPTY;
     int number;
@@ -218,9 +238,9 @@ static int send_request(int descriptor, const http_address *to, const content *c
                   "POST %s HTTP/1.1\r\nHost: %s:%s\r\nContent-Type: %s\r\n"
                   "Content-Length: %zu\r\nConnection: close\r\n\r\n",
                   to->path, to->host, to->port, c->type, c->length);
-    number = send_all(descriptor, head.data, head.length);
+    number = send_all(descriptor, head.data, head.length, deadline_ns);
     if (number == 0)
-        number = send_all(descriptor, c->bytes, c->length);
+        number = send_all(descriptor, c->bytes, c->length, deadline_ns);
     buffer_free(&head);
     return number == 0 ? 0
                        : error_set_errno(e, ERROR_IO, number, "%s cannot be sent to %s:%s", c->what,
@@ -231,16 +251,20 @@ static int send_request(int descriptor, const http_address *to, const content *c
 static int post_once(const http_address *to, const content *c, buffer *body, long *wait, error *e)
 {
     static char text[ANSWER]; /* one request at a time */
+    uint64_t deadline_ns = os_monotonic_ns() + c->patience_ms * UINT64_C(1000000);
     http_answer answer;
-    int descriptor = open_connection(to, e);
+    int descriptor = open_connection(to, deadline_ns, e);
     int code;
 
     if (descriptor < 0)
         return descriptor;
-    code = send_request(descriptor, to, c, e);
+    code = send_request(descriptor, to, c, deadline_ns, e);
     if (code == 0) {
-        receive(descriptor, text, sizeof text, &answer);
-        if (answer.status == 0)
+        receive(descriptor, deadline_ns, text, sizeof text, &answer);
+        if (answer.status == 0 && os_monotonic_ns() >= deadline_ns)
+            code = error_set(e, ERROR_IO, "%s:%s took %s and did not answer within %g s", to->host,
+                             to->port, c->what, c->patience_ms / 1e3);
+        else if (answer.status == 0)
             code = error_set(e, ERROR_IO, "%s:%s does not answer as an http server does", to->host,
                              to->port);
         else if (answer.status < 200 || answer.status > 299)
@@ -260,9 +284,9 @@ static int post_once(const http_address *to, const content *c, buffer *body, lon
 }
 
 int http_post(const http_address *to, const char *type, const char *what, const void *bytes,
-              size_t length, error *e)
+              size_t length, unsigned patience_ms, error *e)
 {
-    content c = {type, what, bytes, length};
+    content c = {type, what, bytes, length, patience_ms};
     long wait = 0;
 
     return post_once(to, &c, NULL, &wait, e);
@@ -270,7 +294,7 @@ int http_post(const http_address *to, const char *type, const char *what, const 
 
 int http_post_json(const http_address *to, const void *bytes, size_t length, buffer *body, error *e)
 {
-    content c = {"application/json", "the spans", bytes, length};
+    content c = {"application/json", "the spans", bytes, length, HTTP_PATIENCE_MS};
     long patience = MOST_WAITING_SECONDS;
     int code = 0;
 

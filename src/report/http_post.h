@@ -11,6 +11,8 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
+enum { HTTP_PATIENCE_MS = 30000 }; /* for a whole request */
+
 typedef struct {
     char host[256];
     char port[8];
@@ -42,8 +44,9 @@ void http_read_answer(const char *text, size_t length, http_answer *answer);
 int http_post_json(const http_address *to, const void *bytes, size_t length, buffer *body,
                    error *e);
 /* Any content, sent once: a receiver that is too busy misses it. `what` ("the profile") is for
- * errors. */
+ * errors. `patience_ms` is for the whole request once the host's name is found, from the connection
+ * to the end of the answer; of an answer that is not whole by then its status counts. */
 int http_post(const http_address *to, const char *type, const char *what, const void *bytes,
-              size_t length, error *e);
+              size_t length, unsigned patience_ms, error *e);
 
 #endif

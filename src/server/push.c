@@ -48,7 +48,8 @@ int push_otlp_profile(const http_address *to, const push_session *s, error *e)
     int code = make_profile(s, "otlp-profile", &bytes, e);
 
     if (code == 0)
-        code = http_post(to, "application/x-protobuf", "the profile", bytes.data, bytes.length, e);
+        code = http_post(to, "application/x-protobuf", "the profile", bytes.data, bytes.length,
+                         HTTP_PATIENCE_MS, e);
     buffer_free(&bytes);
     return code;
 }
@@ -80,7 +81,7 @@ int push_pprof(const http_address *to, const push_session *s, error *e)
         buffer_append(&body, bytes.data, bytes.length);
         buffer_format(&body, "\r\n--%s--\r\n", BOUNDARY);
         snprintf(type, sizeof type, "multipart/form-data; boundary=%s", BOUNDARY);
-        code = http_post(&place, type, "the profile", body.data, body.length, e);
+        code = http_post(&place, type, "the profile", body.data, body.length, HTTP_PATIENCE_MS, e);
     }
     buffer_free(&query);
     buffer_free(&body);
@@ -187,7 +188,8 @@ int push_otlp(const http_address *to, const push_session *s, error *e)
     else if (!push_metrics(checkup, s, &body))
         code = error_set(e, ERROR_MEMORY, "no memory for the metrics");
     if (code == 0)
-        code = http_post(to, "application/json", "the metrics", body.data, body.length, e);
+        code = http_post(to, "application/json", "the metrics", body.data, body.length,
+                         HTTP_PATIENCE_MS, e);
     json_decref(checkup);
     buffer_free(&body);
     return code;

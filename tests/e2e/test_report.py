@@ -99,7 +99,7 @@ def decode_otlp_profile(request):
     assert texts[first(profile["sample_type"][0], "unit_strindex")] == "nanoseconds"
     assert "profile_id" in profile
     stacks = {}
-    for sample in profile["samples"]:
+    for sample in profile.get("samples", []):
         places = tables["stack_table"][first(sample, "stack_index")]["location_indices"]
         lines = [tables["location_table"][p]["lines"][0] for p in reversed(places)]
         names = tuple(

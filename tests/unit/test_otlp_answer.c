@@ -6,6 +6,14 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/os.h"
+
 #include "report/http_post.h"
 #include "report/otlp_answer.h"
 
@@ -90,12 +98,99 @@ static void rejected_spans_are_counted(void **state)
     }
 }
 
+/* ---- receivers that give a byte now and then ---- */
+
+typedef struct {
+    int listening;
+    const char *begins; /* what is said at once; a byte follows for as long as somebody listens */
+    pthread_t thread;
+    http_address address;
+} dripper;
+
+static void *drip(void *context)
+{
+    const dripper *d = context;
+    int client = accept(d->listening, NULL, NULL);
+
+    if (send(client, d->begins, strlen(d->begins), MSG_NOSIGNAL) >= 0)
+        while (send(client, "x", 1, MSG_NOSIGNAL) == 1)
+            os_sleep_ms(20);
+    close(client);
+    return NULL;
+}
+
+static void open_dripper(dripper *d, const char *begins)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t length = sizeof at;
+
+    *d = (dripper){.begins = begins, .address = {.host = "127.0.0.1", .path = "/v1/metrics"}};
+    d->listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(d->listening, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(d->listening, 4), 0);
+    assert_int_equal(getsockname(d->listening, (struct sockaddr *)&at, &length), 0);
+    snprintf(d->address.port, sizeof d->address.port, "%d", ntohs(at.sin_port));
+    assert_int_equal(pthread_create(&d->thread, NULL, drip, d), 0);
+}
+
+static void close_dripper(dripper *d)
+{
+    pthread_join(d->thread, NULL); /* it ends once nobody listens */
+    close(d->listening);
+}
+
+/* With a limit for each read alone neither would come to an end for twenty minutes. */
+static void nobody_is_held_by_a_slow_answer(void **state)
+{
+    enum { PATIENCE_MS = 1000 };
+    dripper d;
+    error e;
+
+    (void)state;
+    error_clear(&e);
+    open_dripper(&d, "HTTP/1.1 200 OK\r\nX-Long: ");
+    assert_int_equal(http_post(&d.address, "text/plain", "it", "{}", 2, PATIENCE_MS, &e), 0);
+    close_dripper(&d);
+    open_dripper(&d, "HTTP/1.");
+    assert_int_not_equal(http_post(&d.address, "text/plain", "it", "{}", 2, PATIENCE_MS, &e), 0);
+    assert_non_null(strstr(e.message, "did not answer within 1 s"));
+    close_dripper(&d);
+}
+
+/* It takes the connection and never a byte: what is sent does not fit into the buffers. */
+static void nobody_is_held_by_one_who_does_not_read(void **state)
+{
+    enum { LENGTH = 32 << 20 };
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t length = sizeof at;
+    http_address to = {.host = "127.0.0.1", .path = "/"};
+    buffer bytes = BUFFER_EMPTY;
+    int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    error e;
+
+    (void)state;
+    error_clear(&e);
+    assert_int_equal(bind(listening, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(listening, 4), 0);
+    assert_int_equal(getsockname(listening, (struct sockaddr *)&at, &length), 0);
+    snprintf(to.port, sizeof to.port, "%d", ntohs(at.sin_port));
+    while (bytes.length < LENGTH)
+        buffer_append(&bytes, "0123456789abcdef", 16);
+    assert_false(buffer_failed(&bytes));
+    assert_int_not_equal(http_post(&to, "text/plain", "it", bytes.data, bytes.length, 200, &e), 0);
+    assert_non_null(strstr(e.message, "it cannot be sent to 127.0.0.1"));
+    buffer_free(&bytes);
+    close(listening);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_is_taken_apart),
         cmocka_unit_test(an_answer_in_pieces_is_not_whole),
         cmocka_unit_test(rejected_spans_are_counted),
+        cmocka_unit_test(nobody_is_held_by_a_slow_answer),
+        cmocka_unit_test(nobody_is_held_by_one_who_does_not_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
