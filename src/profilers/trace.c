@@ -37,6 +37,8 @@ enum {
     BURST = 100,          /* single calls that may come at once, if the rate is not lower */
     MOST_SPANS = 8 << 20, /* bytes */
     LEAST_SPANS = 64 << 10,
+    LOAD_WAIT_NS = 1000000,
+    MOST_LOAD_WAITS = 1500, /* so that all is over within 2 s */
 };
 
 typedef trace_state_of_engine state;
@@ -187,9 +189,8 @@ static void on_module_unloading(agent *a)
 }
 
 /* In the middle of a module's load the runtime does not look for precompiled inliners itself. */
-static void on_module_loaded(agent *a, ModuleID module)
+static void ask_in_load(agent *a, state *s, ModuleID module)
 {
-    state *s = state_of(a);
     const trace_wanted *w = atomic_load(&s->wanted);
     trace_list list = {0};
 
@@ -203,7 +204,7 @@ static void on_module_loaded(agent *a, ModuleID module)
         if (entry != NULL)
             atomic_store(&entry->is_new, true);
     }
-    if (list.count != 0 && !w->dry_run) {
+    if (list.count != 0 && !w->dry_run && agent_is_active(a, SELF)) {
         trace_cycles_prepare(&a->info, &s->registry, module, &list);
         trace_select_inliners(&a->info, module, &list);
         clr_info_request_rejit(&a->info, list.count, list.modules, list.tokens);
@@ -211,6 +212,19 @@ static void on_module_loaded(agent *a, ModuleID module)
     if (list.failed)
         atomic_fetch_add(&s->lost_methods, 1);
     trace_list_free(&list);
+}
+
+/* Either this is told that the session is over, or the end of the session waits for it: what was
+ * asked for after the end would stay in the program. */
+static void on_module_loaded(agent *a, ModuleID module)
+{
+    state *s = state_of(a);
+
+    atomic_fetch_add(&s->loading, 1);
+    if (agent_is_active(a, SELF))
+        ask_in_load(a, s, module);
+    if (atomic_fetch_sub(&s->loading, 1) == 1)
+        lock_wake(&s->loading, 1);
 }
 
 /* ---- own thread ---- */
@@ -399,6 +413,17 @@ static void revert_part(agent *a, trace_list *part, bool may_ask, uint32_t full)
     part->count = 0;
 }
 
+/* Bounded, though a load that was begun never waits for us. */
+static void wait_for_loads(state *s)
+{
+    struct timespec moment = {0, LOAD_WAIT_NS};
+    int loading;
+
+    atomic_thread_fence(memory_order_seq_cst);
+    for (int n = 0; n < MOST_LOAD_WAITS && (loading = atomic_load(&s->loading)) != 0; n++)
+        lock_wait(&s->loading, loading, &moment);
+}
+
 /* Takes every probe out again, and lets the inliners inline again. */
 static void stop(agent *a)
 {
@@ -410,6 +435,8 @@ static void stop(agent *a)
     bool may_ask = atomic_load(&a->phase) == AGENT_RUNNING && agent_enter_runtime(a);
 
     trace_counters_stop(&r->counters);
+    if (may_ask)
+        wait_for_loads(s);
     for (uint32_t n = 0; n < r->count; n++) {
         trace_entry *entry = trace_registry_at(r, n);
 

@@ -317,6 +317,7 @@ void trace_counters_start(trace_counters *c)
     trace_memory_begin(c);
     atomic_store(&c->lost_depth, 0);
     atomic_store(&c->lost_threads, 0);
+    atomic_store(&c->lost_rate, 0);
     c->first_ticks = ticks(c);
     c->first_ns = os_monotonic_ns();
     atomic_store(&c->session, session);

@@ -15,7 +15,14 @@ enum {
 };
 
 /* Where the header of a file tells of precompiled code. */
-enum { PE_OFFSET = 0x3C, CLI_HEADER = 24 + 112 + 14 * 8, NATIVE_SIZE = 64 + 4, PE_LIMIT = 0x1000 };
+enum {
+    PE_OFFSET = 0x3C,
+    PE_MAGIC = 24,
+    PE_64_BIT = 0x20B, /* in which the directories come 16 bytes later */
+    CLI_HEADER = 24 + 96 + 14 * 8,
+    NATIVE_SIZE = 64 + 4,
+    PE_LIMIT = 0x1000,
+};
 
 typedef struct {
     uint32_t from, to; /* in the list */
@@ -57,6 +64,7 @@ static bool is_plain_module(const clr_info *info, ModuleID module)
     header = read_u32(base + PE_OFFSET);
     if (header > PE_LIMIT)
         return false;
+    header += (read_u32(base + header + PE_MAGIC) & 0xFFFF) == PE_64_BIT ? 16 : 0;
     header = read_u32(base + header + CLI_HEADER);
     return header != 0 && read_u32(base + header + NATIVE_SIZE) == 0;
 }
@@ -230,6 +238,11 @@ void trace_cycles_prepare(const clr_info *info, trace_registry *r, ModuleID modu
 
 void trace_cycles_restore(const clr_info *info, trace_entry *entry, bool at_end)
 {
-    if ((!entry->is_generic || at_end) && atomic_exchange(&entry->in_metadata, false))
+    bool was_there;
+
+    if (!entry->hurried || (entry->is_generic && !at_end))
+        return;
+    was_there = atomic_exchange(&entry->in_metadata, false);
+    if (was_there || at_end) /* then nobody is left who puts them in: whoever was last, it holds */
         set_flags(info, entry, entry->impl_flags);
 }
