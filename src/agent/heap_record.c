@@ -223,8 +223,13 @@ static uint32_t shape_of(heap_record *r, uint32_t flags)
             return 0;
     } else {
         number = add_shape(r, flags, r->count);
-        if (number == 0 || !table_u64_put(&r->shape_numbers, hash, number))
+        if (number == 0)
             return 0;
+        if (!table_u64_put(&r->shape_numbers, hash, number)) {
+            r->shape_count--; /* shapes are told without a gap */
+            r->place_count -= r->count;
+            return 0;
+        }
     }
     type->last_shape = (uint32_t)number;
     return (uint32_t)number;

@@ -27,7 +27,7 @@ enum {
 
 bool heap_walk_open(heap_walk *w, const clr_info *info, bool strings, bool values)
 {
-    memset(w, 0, sizeof *w);
+    memset((uint8_t *)w + offsetof(heap_walk, info), 0, sizeof *w - offsetof(heap_walk, info));
     w->info = info;
     table_u64_init(&w->functions);
     table_u64_init(&w->slots);
@@ -165,6 +165,9 @@ bool heap_walk_is_walking(heap_walk *w, uint64_t *event_count)
 void heap_walk_finish(heap_walk *w)
 {
     lock_take(&w->guard);
+    /* of a walk that was not waited for: the program may run again as soon as it is let go */
+    if (w->is_walking)
+        heap_blocks_drain(&w->relay.blocks);
     w->is_open = w->is_walking = false;
     heap_blocks_finish(&w->relay.blocks);
     lock_give(&w->guard);

@@ -23,14 +23,15 @@
 #include "clarinet/clarinet.h"
 
 typedef struct {
-    const clr_info *info;
-    heap_relay relay;
-    lock_word guard;
+    lock_word guard; /* from snapshot to snapshot: events of others may come at any time */
     /* guarded */
     bool is_open;           /* a walk that begins is taken */
     atomic_bool is_walking; /* one is under way, and taken */
-    uint64_t event_count;   /* of all walks */
-    bool saw_nodes;         /* in that walk */
+    /* anew for each snapshot, from here on */
+    const clr_info *info;
+    heap_relay relay;
+    uint64_t event_count; /* of all walks */
+    bool saw_nodes;       /* in that walk */
     /* of the thread that writes records, while it runs */
     heap_record record;
     table_u64 functions; /* that stack roots name */
@@ -40,7 +41,8 @@ typedef struct {
     uint64_t first_ns, last_ns; /* of the walk's events */
 } heap_walk;
 
-/* `strings`, `values`: as heap_record_open has them. */
+/* `strings`, `values`: as heap_record_open has them. What is opened for the first time is zero. To
+ * be closed, without memory too. */
 bool heap_walk_open(heap_walk *w, const clr_info *info, bool strings, bool values);
 void heap_walk_close(heap_walk *w);
 /* Whether the event is one of a heap dump. */
@@ -59,7 +61,7 @@ void heap_walk_run(heap_walk *w);
 void heap_walk_set_open(heap_walk *w, bool is_open);
 /* Whether one is under way; *event_count tells whether it goes on. */
 bool heap_walk_is_walking(heap_walk *w, uint64_t *event_count);
-/* No event comes any more. */
+/* No event comes any more, or none is taken: no object is read after this. */
 void heap_walk_finish(heap_walk *w);
 
 #endif

@@ -53,6 +53,7 @@ typedef struct {
     bool quick, may_collect;
     bool collected; /* for a quick one, to be sure */
     uint64_t keywords;
+    bool has_threads;
     HRESULT result;
     uint64_t session_ns; /* how long the runtime took to make the session, and the dump in it */
 } heap;
@@ -324,6 +325,8 @@ static void name_all(agent *a, heap *h)
 
 static const char *trouble_of(heap *h, char *text)
 {
+    if (!h->has_threads)
+        return "the process can start no thread";
     if (h->quick && h->result == E_NOINTERFACE)
         return "a quick one needs .NET 9 or later";
     if (h->quick && h->result == HEAP_QUICK_NO_REST)
@@ -368,7 +371,8 @@ static void run(heap *h, client *c)
 
     if (!h->quick && !run_aside(h, run_records, &records))
         return;
-    if (run_aside(h, run_session, &session)) {
+    h->has_threads = run_aside(h, run_session, &session);
+    if (h->has_threads) {
         pump(h, c);
         pthread_join(session, NULL);
     } else {
@@ -386,10 +390,11 @@ static void take_snapshot(agent *a, heap *h, client *c)
     h->agent = a;
     h->result = E_FAIL;
     h->session_ns = 0;
-    h->collected = false;
+    h->collected = h->has_threads = false;
     h->keywords = choose_keywords(a);
     if (!heap_walk_open(&h->walk, &a->info, h->strings, h->values)) {
         put_end(c, h, "the agent has no memory left");
+        heap_walk_close(&h->walk);
         return;
     }
     run(h, c);
