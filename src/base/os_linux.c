@@ -100,7 +100,8 @@ int os_read_file(const char *path, size_t limit, buffer *out, error *e)
 {
     enum { STEP = 65536 };
     size_t start = out->length;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    /* a pipe in a file's place has nobody on its other side, and must not hold us */
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     if (descriptor < 0) {
         int number = errno;
@@ -110,6 +111,9 @@ int os_read_file(const char *path, size_t limit, buffer *out, error *e)
 
         return error_set_errno(e, code, number, "cannot open %s", path);
     }
+#ifndef CLARINET_IN_TARGET
+    fcntl(descriptor, F_SETFL, 0); /* somebody may be there, and slow: `--points <(…)` */
+#endif
     if (limit == 0)
         limit = (size_t)1 << 30;
     for (;;) {

@@ -466,7 +466,30 @@ static int tell_of_points(const request *q, const model *m, size_t spans, error 
     return 0;
 }
 
-static int deliver(const request *q, uint64_t lost, error *e)
+/* What is not among the spans, by reason. */
+static void tell_losses(const model *m)
+{
+    uint64_t calls = 0, assemblies = 0;
+
+    for (size_t n = 0; n < m->process_count; n++)
+        for (size_t i = 0; i < m->processes[n].loss_count; i++) {
+            const model_loss *loss = &m->processes[n].losses[i];
+
+            if (strncmp(model_text(m, loss->reason), "assembly ", 9) == 0)
+                assemblies += loss->total;
+            else
+                calls += loss->total;
+        }
+    if (calls != 0)
+        fprintf(stderr, "clarinet: %llu calls were too many at once and are not among them\n",
+                (unsigned long long)calls);
+    if (assemblies != 0)
+        fprintf(stderr,
+                "clarinet: left alone, since code that can be unloaded is not traced: %llu %s\n",
+                (unsigned long long)assemblies, assemblies == 1 ? "assembly" : "assemblies");
+}
+
+static int deliver(const request *q, error *e)
 {
     model m;
     flow f;
@@ -484,9 +507,7 @@ static int deliver(const request *q, uint64_t lost, error *e)
                     q->by_http ? "sent to" : "in", q->destination);
         else
             keep_spans(q, &m, &f, sent);
-        if (lost != 0)
-            fprintf(stderr, "clarinet: %llu calls were too many at once and are not among them\n",
-                    (unsigned long long)lost);
+        tell_losses(&m);
         if (code == 0)
             code = tell_of_points(q, &m, f.count, e);
         flow_free(&f);
@@ -511,7 +532,7 @@ static int run(request *q, error *e)
         return cli_fail(e);
     if (result.trouble.code != 0)
         cli_fail(&result.trouble);
-    if (result.total.started && deliver(q, result.total.lost, e) != 0) {
+    if (result.total.started && deliver(q, e) != 0) {
         code = cli_fail(e);
         return result.exit_code != 0 ? result.exit_code : code;
     }

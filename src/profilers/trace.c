@@ -188,16 +188,29 @@ static void on_module_unloading(agent *a)
         trace_classes_forget(state_of(a)->registry.counters.classes);
 }
 
+/* What the session wants of a module that was not seen yet; false when it was, or is left alone. */
+static bool look_through(agent *a, state *s, const trace_wanted *w, ModuleID module,
+                         trace_list *list)
+{
+    if (trace_select_is_unloadable(&a->info, module)) {
+        atomic_fetch_add(&s->left_modules, 1);
+        return false;
+    }
+    if (!trace_registry_take(&s->registry, module))
+        return false;
+    trace_select_module(&a->info, &s->registry, &w->patterns, w->has_log ? &w->log_methods : NULL,
+                        module, list);
+    return true;
+}
+
 /* In the middle of a module's load the runtime does not look for precompiled inliners itself. */
 static void ask_in_load(agent *a, state *s, ModuleID module)
 {
     const trace_wanted *w = atomic_load(&s->wanted);
     trace_list list = {0};
 
-    if (w == NULL || !trace_registry_take(&s->registry, module))
+    if (w == NULL || !look_through(a, s, w, module, &list))
         return;
-    trace_select_module(&a->info, &s->registry, &w->patterns, w->has_log ? &w->log_methods : NULL,
-                        module, &list);
     for (uint32_t n = 0; n < list.count; n++) {
         trace_entry *entry = trace_registry_find(&s->registry, module, list.tokens[n]);
 
@@ -289,6 +302,7 @@ static int start(agent *a, error *e)
     s->registry.counters.wake_context = a;
     memset(s->lost, 0, sizeof s->lost);
     atomic_store(&s->lost_methods, 0);
+    atomic_store(&s->left_modules, 0);
     trace_registry_end_session(&s->registry);
     trace_memory_sweep(&s->registry.counters, true);
     return 0;
@@ -373,11 +387,8 @@ typedef struct {
 static int visit_module(void *context, uintptr_t module)
 {
     asking *ask = context;
-    state *s = state_of(ask->a);
 
-    if (trace_registry_take(&s->registry, module))
-        trace_select_module(&ask->a->info, &s->registry, &ask->w->patterns,
-                            ask->w->has_log ? &ask->w->log_methods : NULL, module, &ask->list);
+    look_through(ask->a, state_of(ask->a), ask->w, module, &ask->list);
     return 1;
 }
 

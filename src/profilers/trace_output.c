@@ -85,6 +85,7 @@ const char *const TRACE_LOSSES[TRACE_LOSS_COUNT] = {
     "call not in the call tree: more than 65,536 ways to call",
     "async call not timed as a whole: too many under way",
     "type of an exception not kept: more than 2,048 methods and types",
+    "assembly left alone: it can be unloaded",
 };
 
 /* One thing seen while adding up: a block of counters, or (NULL) running calls. */
@@ -328,6 +329,7 @@ static void tell_losses(agent *a, state *s)
         [TRACE_LOSS_TREE] = c->tree == NULL ? 0 : atomic_load(&c->tree->lost),
         [TRACE_LOSS_ASYNC] = c->async == NULL ? 0 : atomic_load(&c->async->lost),
         [TRACE_LOSS_TYPES] = c->exceptions == NULL ? 0 : atomic_load(&c->exceptions->lost),
+        [TRACE_LOSS_MODULES] = atomic_load(&s->left_modules),
     };
 
     for (unsigned n = 0; n < TRACE_LOSS_COUNT; n++) {

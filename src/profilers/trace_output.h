@@ -34,6 +34,7 @@ enum {
     TRACE_LOSS_TREE,
     TRACE_LOSS_ASYNC,
     TRACE_LOSS_TYPES,
+    TRACE_LOSS_MODULES,
     TRACE_LOSS_COUNT,
 };
 extern const recording_table TRACE_TABLES[TRACE_TABLE_COUNT];
@@ -55,6 +56,7 @@ typedef struct {
     uint64_t lost[TRACE_LOSS_COUNT]; /* as told to the agent */
     uint64_t unkept; /* calls of the whole session whose times are in no histogram */
     atomic_uint_fast64_t lost_methods;
+    atomic_uint_fast64_t left_modules; /* that can be unloaded */
 } trace_state_of_engine;
 
 /* Everything that has changed; at the end (`last`) everything. */

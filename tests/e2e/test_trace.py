@@ -416,6 +416,27 @@ def test_values_of_a_type_whose_name_another_assembly_has_too(clarinet, runtime,
     assert [call["values"] for call in json.loads(out)["calls"]] == ['order={Number=7, Customer="Ada"} → 7'], out
 
 
+def test_code_that_can_be_unloaded_is_left_alone(clarinet, runtime, instrumentation_programs, tmp_path):
+    """Assemblies come and go while the tracer names what it met: none of their ids may be used again."""
+    command = runtime.command(instrumentation_programs / "Live/Live.dll")
+    words = "\n".join(["call", "collectible", "collectible bytes"] * 4) + "\n"
+    alone = subprocess.run(command, input=words, capture_output=True, text=True, timeout=PATIENCE)
+    for way in (["trace", "Live.Work::*", "-o", tmp_path / "out.clarinet"],
+                ["instrument", "run", "--otlp", tmp_path / "spans.json", "--points", points_file(tmp_path)]):
+        done = clarinet.start(*way, "--", *command, stdin=subprocess.PIPE)
+        out, err = done.communicate(words, timeout=PATIENCE)
+        assert done.returncode == alone.returncode, (out, err)
+        assert alone.stdout in out, (out, err)
+        assert "unloaded" in out + err, (out, err)
+
+
+def points_file(folder):
+    file = folder / "points.json"
+    file.write_text(json.dumps({"points": [
+        {"assembly": "Live", "class": "Live.Work", "method": ["Call", "Large"]}]}))
+    return file
+
+
 def test_rate_of_single_calls(sample, clarinet, newest_runtime, tmp_path):
     """Beyond the rate calls are counted, and told as not shown; none is lost in silence."""
     recording = tmp_path / "rate.clarinet"
