@@ -54,6 +54,11 @@ static void forget_ids(void)
             continue;
         t->start_frame = t->cpu_stack = t->last_stack = t->held_stack = 0;
         atomic_store(&t->held_clock_ns, 0);
+        atomic_store(&t->asking, false);
+        /* by now another thread may have this id */
+        atomic_store(&t->readable_from, 0);
+        atomic_store(&t->readable_end, 0);
+        atomic_store(&t->stack_end, 0);
         t->sampled_ns = 0;
         atomic_store(&t->born, false);
         atomic_store(&t->collecting, 0);

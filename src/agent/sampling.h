@@ -96,7 +96,8 @@ typedef struct {
     atomic_uint_fast64_t clock_ns;     /* its CPU clock when the last signal had been handled */
     /* As the holder of a lock. */
     atomic_uint_fast64_t asked_ns;      /* when a waiter last asked for its stack */
-    atomic_uint_fast64_t held_clock_ns; /* its CPU clock when that had been taken */
+    atomic_uint_fast64_t held_clock_ns; /* its CPU clock when that had been taken; 0 = it was not */
+    atomic_bool asking;                 /* a signal for that is under way */
     uint32_t held_stack;                /* own thread: the stack … */
     uint64_t held_ns;                   /* … and when it was seen */
     /* Sampler only. */
@@ -187,7 +188,7 @@ extern sampling_shared sampling_state;
 int sampling_arm(error *e);
 /* Waits until no handler runs. false: one still does (then the ring must stay). */
 bool sampling_disarm(void);
-/* Sends the signal to one thread; false when it is gone. */
+/* Sends the signal to one thread; false when it is gone, or the handler no longer ours. */
 bool sampling_send(sampling_thread *t, sampling_kind kind);
 /* For a thread that waits for this one: has its stack taken, unless somebody asked a moment ago.
  * True: it has stood still since its stack was last taken, and is left alone. */

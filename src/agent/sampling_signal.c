@@ -167,7 +167,7 @@ SIGNAL_SAFE static size_t length_from(const sampling_thread *t, uintptr_t from)
     return end > from && end - from < limit ? end - from : limit;
 }
 
-SIGNAL_SAFE static void take(sampling_thread *t, sampling_kind kind, uint64_t now, unsigned weight,
+SIGNAL_SAFE static bool take(sampling_thread *t, sampling_kind kind, uint64_t now, unsigned weight,
                              uint64_t cpu, ucontext_t *context)
 {
     uintptr_t from = (uintptr_t)context->uc_mcontext.gregs[REG_RSP] - SAMPLING_RED_ZONE, outer = 0;
@@ -187,7 +187,7 @@ SIGNAL_SAFE static void take(sampling_thread *t, sampling_kind kind, uint64_t no
     c = ring_reserve(&sampling_state.captures, room);
     if (c == NULL) {
         lose(kind, SAMPLING_LOST_RING, weight);
-        return;
+        return false;
     }
     c->time_ns = now;
     c->slot = (uint32_t)(t - sampling_state.threads);
@@ -210,7 +210,7 @@ SIGNAL_SAFE static void take(sampling_thread *t, sampling_kind kind, uint64_t no
     if (c->stack_length == 0) {
         lose(kind, SAMPLING_LOST_COPY, weight);
         ring_commit(&sampling_state.captures, c, room, 0, 0);
-        return;
+        return false;
     }
     if (chained)
         c->chain_length =
@@ -221,6 +221,7 @@ SIGNAL_SAFE static void take(sampling_thread *t, sampling_kind kind, uint64_t no
         atomic_fetch_add_explicit(&t->unread, 1, memory_order_relaxed);
     ring_commit(&sampling_state.captures, c, room, 1,
                 sizeof *c + c->stack_length + c->outer_length + c->chain_length);
+    return true;
 }
 
 /* A signal that is not ours: what would have happened without us. */
@@ -281,24 +282,28 @@ SIGNAL_SAFE static void on_signal(int number, siginfo_t *info, void *context)
         return;
     }
     atomic_fetch_add(&sampling_state.inside, 1);
+    if (kind == SAMPLING_HOLDER)
+        atomic_store_explicit(&t->asking, false, memory_order_relaxed);
     /* A slot is freed only when its thread is gone, and signals come to that thread alone. */
     if (atomic_load(&sampling_state.armed) &&
         atomic_load_explicit(&t->thread, memory_order_relaxed) != 0) {
         int missed = info->si_code == FROM_TIMER ? info->si_overrun : 0;
         unsigned count = weight_of_measure(t);
         uint64_t start = count != 0 ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
+        bool taken;
 
         swap_stack(t, context);
-        take(t, kind, clock_ns(CLOCK_MONOTONIC), missed > 0 ? (unsigned)missed + 1 : 1, start,
-             context);
+        taken = take(t, kind, clock_ns(CLOCK_MONOTONIC), missed > 0 ? (unsigned)missed + 1 : 1,
+                     start, context);
         if (kind == SAMPLING_WALL) {
             /* The time we took is not the thread's: it must not look as if it had gone on. */
             atomic_store_explicit(&t->clock_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID),
                                   memory_order_relaxed);
             atomic_store_explicit(&t->waiting, false, memory_order_release);
         }
+        /* Without a stack it is asked again: the one before may be from elsewhere. */
         if (kind == SAMPLING_HOLDER)
-            atomic_store_explicit(&t->held_clock_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID),
+            atomic_store_explicit(&t->held_clock_ns, taken ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0,
                                   memory_order_relaxed);
         if (count != 0)
             count_time(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start, count);
@@ -423,6 +428,9 @@ bool sampling_send(sampling_thread *t, sampling_kind kind)
 {
     queued_info info;
 
+    /* The program may have set it to something else since, or back to what ends the process. */
+    if (!sampling_is_installed())
+        return false;
     memset(&info, 0, sizeof info);
     info.number = sampling_state.number;
     info.code = FROM_QUEUE;
@@ -433,24 +441,32 @@ bool sampling_send(sampling_thread *t, sampling_kind kind)
                    sampling_state.number, &info) == 0;
 }
 
-/* A thread that stands still is not woken again, as with wall: its last stack is still the one. */
+/*
+ * A thread that stands still is not woken again, as with wall: its last stack is still the one. One
+ * that has not taken the last signal, because it blocks it or does not run, gets few more: those of
+ * real time would pile up. Some, since one of another kind that was under way swallows ours.
+ */
 bool sampling_ask_holder(int os_thread)
 {
-    enum { APART_NS = 10000000, MOVED_NS = 40000 };
+    enum { APART_NS = 10000000, ASKING_APART_NS = 1000000000, MOVED_NS = 40000 };
     sampling_thread *t = os_thread > 0 ? sampling_thread_at(os_thread, SAMPLING_MEET) : NULL;
     uint64_t now = os_monotonic_ns(), before, clock, seen;
 
     if (t == NULL)
         return false;
     before = atomic_load(&t->asked_ns);
-    if (now - before < APART_NS || !atomic_compare_exchange_strong(&t->asked_ns, &before, now))
+    if (now - before < (atomic_load(&t->asking) ? ASKING_APART_NS : APART_NS) ||
+        !atomic_compare_exchange_strong(&t->asked_ns, &before, now))
         return false;
     atomic_store(&t->managed, true); /* who else holds a lock */
     clock = sampling_thread_clock(os_thread);
     seen = atomic_load(&t->held_clock_ns);
     if (seen != 0 && clock <= seen + MOVED_NS)
         return true;
-    if (clock != 0)
-        sampling_send(t, SAMPLING_HOLDER);
+    if (clock != 0) {
+        atomic_store(&t->asking, true);
+        if (!sampling_send(t, SAMPLING_HOLDER))
+            atomic_store(&t->asking, false);
+    }
     return false;
 }

@@ -375,8 +375,11 @@ static bool finish_process(model *m, model_process *p)
     if (value != NULL)
         text_to_u64(value, &p->origin_unix_ns);
     value = model_info_value(m, p, "name");
-    return strings_add_text(&m->strings, value == NULL ? "" : value, &p->name) &&
-           model_resolve_names(m, p);
+    if (!strings_add_text(&m->strings, value == NULL ? "" : value, &p->name) ||
+        !model_resolve_names(m, p))
+        return false;
+    model_trim_waits(m, p);
+    return true;
 }
 
 /* `file`: the rest of it may tell what there would have to be room for. */

@@ -12,6 +12,8 @@
 
 /* Gives every frame its function and its place, once everything is read; false: no memory. */
 bool model_resolve_names(model *m, model_process *p);
+/* Waits for a lock that managed code tells of: without the frames that told. After the names. */
+void model_trim_waits(model *m, model_process *p);
 
 /* TABLE and ROWS chunks; 0, ERROR_MEMORY or ERROR_LIMIT. Broken records set r->failed. */
 int model_load_tables(model *m, model_process *p, reader *r);

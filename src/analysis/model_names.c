@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/array.h"
+#include "base/text.h"
 
 typedef struct {
     model *m;
@@ -173,4 +174,31 @@ bool model_resolve_names(model *m, model_process *p)
     table_u64_free(&n.functions);
     table_u64_free(&n.places);
     return done;
+}
+
+/* Whether the runtime raises its own events in this frame: no code that anybody waits in. */
+static bool raises_events(const model *m, const model_process *p, uint32_t stack)
+{
+    const model_frame *frame = &p->frames[p->stack_frames[stack]];
+
+    return frame->kind == RECORDING_FRAME_MANAGED &&
+           text_starts_with(model_text(m, p->functions[frame->function].name),
+                            "System.Diagnostics.Tracing.NativeRuntimeEventSource.");
+}
+
+void model_trim_waits(model *m, model_process *p)
+{
+    const model_table *waits = model_find_table(m, p, "waits", "contention");
+    const model_column *column = waits == NULL ? NULL : model_find_column(m, waits, "stack");
+
+    if (column == NULL || column->type != RECORDING_STACK_ID)
+        return;
+    for (size_t row = 0; row < waits->rows; row++) {
+        uint32_t stack = column->u32[row];
+
+        while (stack != 0 && raises_events(m, p, stack))
+            stack = p->stack_parents[stack];
+        if (stack != 0)
+            column->u32[row] = stack;
+    }
 }
