@@ -529,7 +529,8 @@ int instrument_compare(int argc, char **argv)
             print_text(&r, &p);
         code = p.result.critical == 0 ? CLI_DONE : CLI_FAILED;
     } else {
-        code = cli_fail(&e);
+        cli_fail(&e);
+        code = CLI_USAGE; /* apart from 1, which says that they part */
     }
     comparison_free(&p.result);
     comparison_clear(&p.sides[0]);

@@ -106,12 +106,14 @@ static int decide(char **command, int count, const home_folders *folders,
 
 static int explain(int argc, char **argv)
 {
+    static const char EMPTY[] = "<configuration/>";
+    const configuration_file NO_FILE = {EMPTY, sizeof EMPTY - 1, "no file"};
     home_folders folders;
     configuration settings;
     filter_decision decision;
     bool as_json = false;
-    bool has_settings = false;
     int first = 1;
+    int code;
     error e;
 
     for (; first < argc && strcmp(argv[first], "--") != 0; first++) {
@@ -125,14 +127,17 @@ static int explain(int argc, char **argv)
         return cli_fail(&e);
     }
     home_find(&folders, &FILES, &ENVIRONMENT, true);
-    if (folders.home != NULL) {
-        if (home_read_configuration(&folders, &ENVIRONMENT, &settings, &e) != 0)
-            return cli_fail(&e);
-        has_settings = true;
-    }
-    if (decide(argv + first + 1, argc - first - 1, &folders, has_settings ? &settings : NULL,
-               &decision, &e) != 0)
+    /* without a file there are still the lists of the environment */
+    code = folders.home != NULL
+               ? home_read_configuration(&folders, &ENVIRONMENT, &settings, &e)
+               : configuration_read(&settings, NO_FILE, (configuration_file){NULL, 0, NULL},
+                                    &ENVIRONMENT, &e);
+    if (code != 0 ||
+        decide(argv + first + 1, argc - first - 1, &folders, &settings, &decision, &e) != 0) {
+        if (code == 0)
+            configuration_free(&settings);
         return cli_fail(&e);
+    }
     if (as_json) {
         sink out;
         json j;
@@ -152,11 +157,11 @@ static int explain(int argc, char **argv)
         printf("%s: %s (rule %s)\n",
                decision.instrument ? "would be instrumented" : "would not be instrumented",
                decision.reason, decision.rule);
-        if (!has_settings)
-            printf("no home folder is set: the lists of newrelic.config were not looked at\n");
+        if (folders.home == NULL)
+            printf("no home folder is set: the lists of newrelic.config were not looked at, and "
+                   "without one the agent does nothing\n");
     }
-    if (has_settings)
-        configuration_free(&settings);
+    configuration_free(&settings);
     return CLI_DONE;
 }
 

@@ -124,7 +124,7 @@ def test_where_two_event_logs_part(clarinet, tmp_path):
     broken = tmp_path / "broken"
     broken.write_text("{}\nnonsense\n{}\n")
     refused = clarinet("instrument", "compare", first, broken)
-    assert refused.code == 1 and "line 2 is not an event" in refused.err
+    assert refused.code == 2 and "line 2 is not an event" in refused.err
     assert clarinet("instrument", "compare", first).code == 2
     assert clarinet("instrument", "compare", first, tmp_path).code == 2
 

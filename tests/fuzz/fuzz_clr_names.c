@@ -14,6 +14,14 @@ static void append_path(void *context, mdToken token, clr_text *out)
     clr_text_append(out, token & 1 ? context : "System.ValueTuple`2");
 }
 
+static const char *by_reference(void *context, uint32_t number)
+{
+    static const char *const WORDS[] = {"ref", "out", "in", "ref readonly"};
+
+    (void)context;
+    return WORDS[number % 4];
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -26,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *line;
     const char *method = "";
     buffer out = BUFFER_EMPTY;
-    clr_signature_names names = {append_path, path, ARGUMENTS, 2, ARGUMENTS, 1};
+    clr_signature_names names = {append_path, path, ARGUMENTS, 2, ARGUMENTS, 1, by_reference};
 
     if (path == NULL)
         return 0;

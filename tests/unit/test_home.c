@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -522,12 +523,31 @@ static void levels_are_clamped_at_each_call(void **state)
     }
 }
 
+/* Somebody made a pipe where a file is meant, and nobody writes into it. */
+static void a_pipe_in_a_files_place_holds_nobody(void **state)
+{
+    char folder[] = "/tmp/clarinet-pipe-XXXXXX";
+    char path[64];
+    buffer text = BUFFER_EMPTY;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a.xml", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(os_read_file(path, 0, &text, NULL), 0);
+    assert_int_equal(text.length, 0);
+    unlink(path);
+    rmdir(folder);
+    buffer_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(configuration_cases),
         cmocka_unit_test(home_cases),
         cmocka_unit_test(process_cases),
+        cmocka_unit_test(a_pipe_in_a_files_place_holds_nobody),
         cmocka_unit_test(journal_cases),
         cmocka_unit_test(level_cases),
         cmocka_unit_test(lines_go_where_the_settings_say),
