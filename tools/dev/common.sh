@@ -73,6 +73,11 @@ need_packages() {
         "the message above says why; install them by hand and try again"
 }
 
+# need_npm: for the viewer that the server has bundled, before the first build.
+need_npm() {
+    command -v npm >/dev/null || need_packages nodejs npm
+}
+
 # need_dotnet: the .NET SDK, which no Debian package brings.
 need_dotnet() {
     local advice=("the C# samples and the end-to-end tests need the .NET SDK, 8.0 or later:"

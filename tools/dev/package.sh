@@ -1,5 +1,6 @@
 # ./dev package: the .deb and the .tar.gz, into build/packages/.
 need_packages "${PACKAGES_BUILD[@]}" "${PACKAGES_PACKAGE[@]}" libcmocka-dev
+need_npm
 configure_and_build release
 say "packing"
 (cd build && cpack --config CPackConfig.cmake >packages.log 2>&1) || {

@@ -127,7 +127,7 @@ test_browser() {
         return 0
     fi
     need_packages chromium
-    command -v npm >/dev/null || need_packages nodejs npm
+    need_npm
     configure_and_build release
     say "browser tests"
     rm -f "$report"
@@ -153,6 +153,7 @@ test_e2e() {
 }
 
 need_packages "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}"
+need_npm
 rm -rf "$RESULTS"
 mkdir -p "$RESULTS"
 : >"$RESULTS/counts"
