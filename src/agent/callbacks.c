@@ -206,14 +206,24 @@ static void on_module_load_finished(void *context, ModuleID module, HRESULT stat
         FORWARD(on_module_loaded, module);
 }
 
+/* The runtime must not be asked about code that is half gone: it was seen to end the program. So
+ * what was taken in it is walked and named now, by one round of the own thread; no thread runs in
+ * that code any more. */
 static void on_module_unload_started(void *context, ModuleID module)
 {
     agent *a = context;
+    bool active = false;
 
     (void)module;
-    for (unsigned i = 0; i < ENGINE_COUNT; i++)
-        if (ENGINES[i]->on_module_unloading != NULL && agent_is_active(a, i))
+    for (unsigned i = 0; i < ENGINE_COUNT; i++) {
+        if (!agent_is_active(a, i))
+            continue;
+        active = true;
+        if (ENGINES[i]->on_module_unloading != NULL)
             ENGINES[i]->on_module_unloading(a);
+    }
+    if (active)
+        agent_hurry(a, AGENT_UNLOAD_MS);
     atomic_fetch_add(&a->unloads, 1);
 }
 

@@ -134,11 +134,13 @@ int agent_apply_mask(agent *a, error *e)
 {
     uint32_t low = 0;
     uint32_t high = 0;
+    bool active = false;
     char text[CLR_HRESULT_TEXT];
     HRESULT hr;
 
     for (unsigned i = 0; i < ENGINE_COUNT; i++) {
         if (agent_is_active(a, i)) {
+            active = true;
             low |= ENGINES[i]->mask_low;
             if (ENGINES[i]->further_mask != NULL)
                 low |= ENGINES[i]->further_mask(a);
@@ -146,7 +148,7 @@ int agent_apply_mask(agent *a, error *e)
         }
     }
     /* Whoever names code must hear when it goes: its addresses may be another's next. */
-    if (low != 0 || high != 0) {
+    if (active) {
         low |= COR_PRF_MONITOR_MODULE_LOADS;
         high |= COR_PRF_HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS;
     }

@@ -245,13 +245,6 @@ void sampling_on_collection_finished(agent *a)
     mark_collecting(false);
 }
 
-/* What was sampled in it is walked and named while its code is there. */
-void sampling_on_module_unloading(agent *a)
-{
-    if (ring_fill(&sampling_state.captures) != 0)
-        agent_hurry(a, AGENT_UNLOAD_MS);
-}
-
 /* ---- draining ---- */
 
 static bool is_wanted(agent *a, sampling_thread *t, sampling_kind kind)

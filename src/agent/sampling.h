@@ -321,7 +321,6 @@ extern const recording_column SAMPLING_COLUMNS[SAMPLING_COLUMN_COUNT];
 extern const char *const SAMPLING_LOSS_NAMES[SAMPLING_LOSSES];
 void sampling_on_collection_started(agent *a);
 void sampling_on_collection_finished(agent *a);
-void sampling_on_module_unloading(agent *a);
 /* sampling_types.c: a class has been loaded. */
 void sampling_on_class_loading(agent *a);
 

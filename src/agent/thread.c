@@ -147,7 +147,8 @@ static void sleep_and_serve(agent *a)
         if (descriptor >= 0)
             client_open(a, descriptor);
     }
-    if (polled[0].revents != 0 && somebody_records(a))
+    if (polled[0].revents != 0 &&
+        (somebody_records(a) || atomic_load(&a->hurries) != atomic_load(&a->hurried)))
         heed_wake(a);
 }
 

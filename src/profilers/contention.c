@@ -593,5 +593,4 @@ const engine ENGINE_contention = {
     .destroy = destroy,
     .note = note,
     .on_event = on_event,
-    .on_module_unloading = sampling_on_module_unloading,
 };

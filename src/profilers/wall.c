@@ -312,5 +312,4 @@ const engine ENGINE_wall = {
     .on_class_loading = sampling_on_class_loading,
     .on_collection_started = sampling_on_collection_started,
     .on_collection_finished = sampling_on_collection_finished,
-    .on_module_unloading = sampling_on_module_unloading,
 };

@@ -71,6 +71,18 @@ def test_law_1_output_and_exit_code_are_the_same(runtime, sample_command, start_
     assert patient.stderr == alone.stderr == ""
 
 
+@pytest.mark.parametrize("profilers", ["allocations,gc,jit,pauses", "contention,exceptions", "cpu,wall"])
+def test_law_1_code_that_goes_is_not_asked_about(runtime, sample_command, clarinet, profilers):
+    """Assemblies and methods are made, run and unloaded all the time; what is half gone is a trap."""
+    command = sample_command("Fates", "--parts", "burn,gone,departed,remade", "--types", 16, "--throws",
+                             60, "--work", 20)
+    alone = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE,
+                           stdin=subprocess.DEVNULL)
+    done = clarinet("record", "-p", profilers, "-o", "out.clarinet", "--", *command)
+    assert done.code == alone.returncode == 0, done
+    assert done.out == alone.stdout
+
+
 def test_law_7_the_tool_is_killed_and_the_agent_lets_go(runtime, sample_command, start_program,
                                                         clarinet):
     patient = start_program(sample_command("ExceptionStorm", "--rate", 100))
