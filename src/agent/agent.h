@@ -111,8 +111,9 @@ struct agent {
     uint64_t soon_ns;       /* a round before the next tick; 0 = none */
     uint64_t news_since_ns; /* rounds for news are counted by the second */
     unsigned news_rounds;
-    atomic_int hurries;  /* rounds asked for by agent_hurry */
-    atomic_int hurried;  /* and made */
+    atomic_int hurries; /* rounds asked for by agent_hurry */
+    atomic_int hurried; /* and made */
+    atomic_int asks; /* sessions for which the own thread may ask about code: also at their end */
     atomic_uint unloads; /* modules that went */
     unsigned unloads_met;
     atomic_bool made_went; /* a method made at run time */
@@ -155,6 +156,11 @@ SIGNAL_SAFE static inline void agent_lose(agent *a, unsigned engine_index, unsig
                                           uint64_t count)
 {
     atomic_fetch_add_explicit(&a->engines[engine_index].lost[reason], count, memory_order_relaxed);
+}
+/* Own thread: this round is waited for, and nothing may be put off. */
+static inline bool agent_is_hurried(agent *a)
+{
+    return atomic_load(&a->hurries) != atomic_load(&a->hurried);
 }
 static inline bool agent_is_active(agent *a, unsigned engine_index)
 {

@@ -212,17 +212,12 @@ static void on_module_load_finished(void *context, ModuleID module, HRESULT stat
 static void on_module_unload_started(void *context, ModuleID module)
 {
     agent *a = context;
-    bool active = false;
 
     (void)module;
-    for (unsigned i = 0; i < ENGINE_COUNT; i++) {
-        if (!agent_is_active(a, i))
-            continue;
-        active = true;
-        if (ENGINES[i]->on_module_unloading != NULL)
+    for (unsigned i = 0; i < ENGINE_COUNT; i++)
+        if (ENGINES[i]->on_module_unloading != NULL && agent_is_active(a, i))
             ENGINES[i]->on_module_unloading(a);
-    }
-    if (active)
+    if (atomic_load(&a->asks) != 0)
         agent_hurry(a, AGENT_UNLOAD_MS);
     atomic_fetch_add(&a->unloads, 1);
 }

@@ -134,13 +134,11 @@ int agent_apply_mask(agent *a, error *e)
 {
     uint32_t low = 0;
     uint32_t high = 0;
-    bool active = false;
     char text[CLR_HRESULT_TEXT];
     HRESULT hr;
 
     for (unsigned i = 0; i < ENGINE_COUNT; i++) {
         if (agent_is_active(a, i)) {
-            active = true;
             low |= ENGINES[i]->mask_low;
             if (ENGINES[i]->further_mask != NULL)
                 low |= ENGINES[i]->further_mask(a);
@@ -148,7 +146,7 @@ int agent_apply_mask(agent *a, error *e)
         }
     }
     /* Whoever names code must hear when it goes: its addresses may be another's next. */
-    if (active) {
+    if (atomic_load(&a->asks) != 0) {
         low |= COR_PRF_MONITOR_MODULE_LOADS;
         high |= COR_PRF_HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS;
     }
@@ -229,10 +227,19 @@ static void stop_engine(agent *a, client *c, unsigned index)
         ENGINES[index]->configure(a);
 }
 
+/* All that a session took has been named: modules may go unheard again. */
+static void end_asking(agent *a)
+{
+    if (atomic_fetch_sub(&a->asks, 1) == 1)
+        agent_apply_mask(a, NULL);
+}
+
 int agent_start_client(agent *a, client *c, error *e)
 {
     int code = 0;
 
+    if (atomic_fetch_add(&a->asks, 1) == 0)
+        atomic_fetch_add(&a->unloads, 1); /* what went since the last one was not heard of */
     c->out.origin_ns = os_monotonic_ns();
     c->refused_before = atomic_load(&a->memory.refused);
     sampling_cost(&c->cost_before.thread_cpu_ns, &c->cost_before.handler_ns,
@@ -250,6 +257,7 @@ int agent_start_client(agent *a, client *c, error *e)
         for (unsigned i = 0; i < ENGINE_COUNT; i++)
             if ((c->engines & 1ull << i) != 0)
                 stop_engine(a, c, i);
+        end_asking(a);
         return code;
     }
     for (size_t i = 0; i < c->selection->count; i++) {
@@ -285,6 +293,7 @@ void agent_stop_client(agent *a, client *c)
     for (unsigned i = 0; i < ENGINE_COUNT; i++)
         if ((c->engines & 1ull << i) != 0)
             stop_engine(a, c, i);
+    end_asking(a);
     for (size_t i = 0; i < c->selection->count; i++)
         put_profiler(c, &c->selection->items[i], RECORDING_STOPPED, "");
 }

@@ -497,6 +497,7 @@ static void drain(agent *a, bool last)
     if (w != NULL && w->single)
         allow_single_calls(s, w->rate, now);
     trace_output_look(s);
+    trace_output_name_failures(a, s);
     if (s->registry.counters.span_ring != NULL)
         trace_spans_write(a, s, last);
     if (!last && now < s->next_write_ns)

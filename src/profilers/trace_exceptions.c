@@ -82,12 +82,28 @@ void trace_exceptions_clear(trace_exceptions *x)
     for (unsigned n = 0; n < TRACE_FAILURES; n++) {
         atomic_store(&x->items[n].key, 0);
         atomic_store(&x->items[n].count, 0);
+        x->items[n].named = 0;
     }
     atomic_store(&x->lost, 0);
 }
 
+void trace_exceptions_name(trace_exceptions *x, void *context,
+                           uint32_t (*name_of)(void *context, uintptr_t class_id))
+{
+    for (unsigned n = 0; n < TRACE_FAILURES; n++) {
+        trace_failure *f = &x->items[n];
+        uint64_t key = atomic_load_explicit(&f->key, memory_order_relaxed);
+        uintptr_t class_id = (uintptr_t)((key & ((1ull << CLASS_BITS) - 1)) << ALIGNED_BITS);
+
+        if (key == f->named)
+            continue;
+        f->named = key;
+        f->name = class_id == 0 ? 0 : name_of(context, class_id);
+    }
+}
+
 void trace_exceptions_each(const trace_exceptions *x, void *context,
-                           void (*visit)(void *context, uint32_t method, uintptr_t class_id,
+                           void (*visit)(void *context, uint32_t method, uint32_t name,
                                          uint64_t count))
 {
     for (unsigned n = 0; n < TRACE_FAILURES; n++) {
@@ -95,7 +111,6 @@ void trace_exceptions_each(const trace_exceptions *x, void *context,
 
         if (key != 0)
             visit(context, (uint32_t)(key >> CLASS_BITS) - 1,
-                  (uintptr_t)((key & ((1ull << CLASS_BITS) - 1)) << ALIGNED_BITS),
-                  atomic_load(&x->items[n].count));
+                  key == x->items[n].named ? x->items[n].name : 0, atomic_load(&x->items[n].count));
     }
 }

@@ -16,6 +16,8 @@ enum { TRACE_FAILURES = 2048 };
 typedef struct {
     atomic_uint_fast64_t key; /* method and class; 0 = free */
     atomic_uint_fast64_t count;
+    uint64_t named; /* own thread: the key that `name` is for; its class may go after that */
+    uint32_t name;
 } trace_failure;
 
 typedef struct trace_exceptions {
@@ -39,9 +41,12 @@ void trace_exceptions_count_class(trace_counters *c, const trace_method *m, uint
 
 /* ---- own thread ---- */
 void trace_exceptions_clear(trace_exceptions *x);
-/* `method` is an index. */
+/* Names the classes that came since, in every round: they may go. */
+void trace_exceptions_name(trace_exceptions *x, void *context,
+                           uint32_t (*name_of)(void *context, uintptr_t class_id));
+/* `method` is an index, `name` what its class was given. */
 void trace_exceptions_each(const trace_exceptions *x, void *context,
-                           void (*visit)(void *context, uint32_t method, uintptr_t class_id,
+                           void (*visit)(void *context, uint32_t method, uint32_t name,
                                          uint64_t count));
 
 #endif

@@ -344,14 +344,27 @@ typedef struct {
     state *s;
 } failure_walk;
 
-static void write_failure(void *context, uint32_t method, uintptr_t class_id, uint64_t count)
+static uint32_t name_of_class(void *context, uintptr_t class_id)
+{
+    agent *a = context;
+
+    return names_of_class(&a->names, class_id);
+}
+
+void trace_output_name_failures(agent *a, state *s)
+{
+    trace_exceptions *x = s->registry.counters.exceptions;
+
+    if (x != NULL && agent_enter_runtime(a))
+        trace_exceptions_name(x, a, name_of_class);
+}
+
+static void write_failure(void *context, uint32_t method, uint32_t name, uint64_t count)
 {
     failure_walk *w = context;
     trace_entry *entry = trace_registry_at(&w->s->registry, method);
-    uint64_t cells[4] = {trace_output_name(w->a, entry), 0, count, kind_of(entry)};
+    uint64_t cells[4] = {trace_output_name(w->a, entry), name, count, kind_of(entry)};
 
-    if (class_id != 0 && agent_enter_runtime(w->a))
-        cells[1] = names_of_class(&w->a->names, class_id);
     agent_row(w->a, SELF, TRACE_TABLE_FAILURES, cells);
 }
 

@@ -61,6 +61,8 @@ typedef struct {
 
 /* Everything that has changed; at the end (`last`) everything. */
 void trace_output_write(agent *a, trace_state_of_engine *s, bool last);
+/* In every round: the types of exceptions that left traced methods, while they are there. */
+void trace_output_name_failures(agent *a, trace_state_of_engine *s);
 /* Looks how many calls run at this moment. */
 void trace_output_look(trace_state_of_engine *s);
 /* The method's name for rows; 0 = the runtime cannot be asked any more. */

@@ -140,7 +140,7 @@ static void drain(agent *a, bool last)
     uint64_t cells[COLUMNS] = {[TIME] = now};
     uintptr_t key;
 
-    if ((!last && now - s->told_ns < EVERY_NS) || !agent_enter_runtime(a))
+    if ((!last && now - s->told_ns < EVERY_NS && !agent_is_hurried(a)) || !agent_enter_runtime(a))
         return;
     s->told_ns = now;
     for (unsigned i = 0; i < TALLY_KEYS; i++) {
