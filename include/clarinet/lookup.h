@@ -32,6 +32,9 @@ HRESULT clr_get_runtime(const clr_info *info, clr_runtime *runtime);
 /* The file a module came from (its name when it has no file), and its assembly (NULL allowed). */
 HRESULT clr_get_module_path(const clr_info *info, ModuleID module, clr_text *path,
                             AssemblyID *assembly);
+/* Whether a module may be unloaded while the program runs: requests for new bodies of its methods
+ * are taken and come to nothing. */
+int clr_is_module_collectible(const clr_info *info, ModuleID module);
 HRESULT clr_get_assembly_name(const clr_info *info, AssemblyID assembly, clr_text *name);
 HRESULT clr_get_appdomain_name(const clr_info *info, AppDomainID appdomain, clr_text *name);
 /* A variable of the target's environment, as the runtime sees it. */

@@ -92,6 +92,15 @@ HRESULT clr_get_module_path(const clr_info *info, ModuleID module, clr_text *pat
     return hr;
 }
 
+int clr_is_module_collectible(const clr_info *info, ModuleID module)
+{
+    uint32_t length = 0;
+    uint32_t flags = 0;
+
+    return CLR_OK(clr_info_get_module_info2(info, module, NULL, 0, &length, NULL, NULL, &flags)) &&
+           (flags & COR_PRF_MODULE_COLLECTIBLE) != 0;
+}
+
 static HRESULT read_assembly(void *context, WCHAR *units, uint32_t capacity, uint32_t *length)
 {
     question *q = context;

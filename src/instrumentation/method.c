@@ -42,15 +42,6 @@ bool method_module_open(const clr_info *info, ModuleID module, method_module *m)
     return false;
 }
 
-bool method_is_collectible(const clr_info *info, ModuleID module)
-{
-    uint32_t length = 0;
-    uint32_t flags = 0;
-
-    return CLR_OK(clr_info_get_module_info2(info, module, NULL, 0, &length, NULL, NULL, &flags)) &&
-           (flags & COR_PRF_MODULE_COLLECTIBLE) != 0;
-}
-
 void method_module_close(method_module *m)
 {
     buffer_free(&m->assembly_name);

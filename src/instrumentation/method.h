@@ -30,9 +30,6 @@ typedef struct {
 /* false when the module has no metadata to speak of (dynamic, being unloaded). */
 bool method_module_open(const clr_info *info, ModuleID module, method_module *m);
 void method_module_close(method_module *m);
-/* Can the module be unloaded? The runtime takes requests for new bodies of its methods and does
- * nothing about them. */
-bool method_is_collectible(const clr_info *info, ModuleID module);
 /* Opens the module's metadata. For the first one who does, the runtime turns all of it into a form
  * that can be changed and is slower to read, which takes tens of milliseconds for the core library:
  * nothing that opens metadata may be done before it is known that the module matters. */

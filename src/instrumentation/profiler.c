@@ -313,7 +313,7 @@ static void on_module_load_finished(void *context, ModuleID module, HRESULT stat
     whole = targets_add(&root->targets, module, TARGET_WHOLE_MODULE);
     if (whole != NULL)
         whole->active = true;
-    if (found.count != 0 && method_is_collectible(&root->info, module)) {
+    if (found.count != 0 && clr_is_module_collectible(&root->info, module)) {
         rewrite_at_once(root, &found);
         method_list_free(&found);
         return;

@@ -77,7 +77,7 @@ static int scan_module(void *context, uintptr_t module)
 {
     reload *r = context;
 
-    if (method_is_collectible(&r->root->info, module))
+    if (clr_is_module_collectible(&r->root->info, module))
         keep_collectible(r->root, module);
     else
         matching_scan_module(r->root, module, false, &r->wanted);

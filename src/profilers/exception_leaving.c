@@ -20,15 +20,6 @@ typedef struct {
     names_module module;
 } told_frame;
 
-static bool is_collectible(const clr_info *info, ModuleID module)
-{
-    uint32_t length = 0;
-    uint32_t flags = 0;
-
-    return clr_info_get_module_info2(info, module, NULL, 0, &length, NULL, NULL, &flags) == S_OK &&
-           (flags & COR_PRF_MODULE_COLLECTIBLE) != 0;
-}
-
 /* Generic code lives with the shortest-lived of its arguments: it is taken for code that may go. */
 static bool may_go(const clr_info *info, uintptr_t inside)
 {
@@ -47,7 +38,7 @@ static bool may_go(const clr_info *info, uintptr_t inside)
         clr_info_get_function_info2(info, function, 0, &class_id, &module, &token, 0, &of_method,
                                     NULL) != S_OK)
         return false;
-    if (of_method != 0 || class_id == 0 || is_collectible(info, module))
+    if (of_method != 0 || class_id == 0 || clr_is_module_collectible(info, module))
         return true;
     return clr_info_get_class_id_info2(info, class_id, NULL, &token, NULL, 0, &of_type, NULL) ==
                S_OK &&
@@ -144,7 +135,7 @@ uintptr_t exception_leaving_mark(agent *a, exception_leaving *l, unsigned kind, 
 void exception_leaving_loaded(agent *a, exception_leaving *l, ModuleID module)
 {
     if (atomic_load_explicit(&l->modules, memory_order_relaxed) != SOME &&
-        is_collectible(&a->info, module))
+        clr_is_module_collectible(&a->info, module))
         atomic_store(&l->modules, SOME);
 }
 

@@ -192,7 +192,8 @@ static void on_module_unloading(agent *a)
 static bool look_through(agent *a, state *s, const trace_wanted *w, ModuleID module,
                          trace_list *list)
 {
-    if (trace_select_is_unloadable(&a->info, module)) {
+    /* requests for its methods would come to nothing, and its id may be another's one day */
+    if (clr_is_module_collectible(&a->info, module)) {
         atomic_fetch_add(&s->left_modules, 1);
         return false;
     }

@@ -272,14 +272,6 @@ void trace_select_module(const clr_info *info, trace_registry *r, const cil_patt
     buffer_free(&s.parameters);
 }
 
-bool trace_select_is_unloadable(const clr_info *info, ModuleID module)
-{
-    uint32_t length = 0, flags = 0;
-
-    return CLR_OK(clr_info_get_module_info2(info, module, NULL, 0, &length, NULL, NULL, &flags)) &&
-           (flags & COR_PRF_MODULE_COLLECTIBLE) != 0;
-}
-
 typedef struct {
     trace_list *list;
     table_u64 there; /* tokens that are in the list */

@@ -25,10 +25,6 @@ void trace_list_free(trace_list *l);
 void trace_select_module(const clr_info *info, trace_registry *r, const cil_patterns *patterns,
                          const cil_patterns *log, ModuleID module, trace_list *out);
 
-/* Whether the module may go while the program runs: requests for its methods are taken and come to
- * nothing, and its id means nothing, or another module, once it is gone. */
-bool trace_select_is_unloadable(const clr_info *info, ModuleID module);
-
 /* Adds the precompiled methods of the module that inlined one of the listed ones. For a module that
  * is just being loaded, where the runtime does not look for them itself. */
 void trace_select_inliners(const clr_info *info, ModuleID module, trace_list *list);
