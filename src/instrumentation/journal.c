@@ -94,11 +94,43 @@ const char *journal_level_name(configuration_level level)
     return NAMES[level];
 }
 
+/* How many bytes at `text` are one control character (C0, DEL, and C1 in UTF-8); 0 = it is none. */
+static size_t control_length(const uint8_t *text)
+{
+    if (text[0] < 0x20 || text[0] == 0x7f)
+        return 1;
+    return text[0] == 0xc2 && text[1] >= 0x80 && text[1] <= 0x9f ? 2 : 0;
+}
+
+/* Much of a message is foreign: names of files, of methods, texts out of XML. None of them may end
+ * the line and begin one that looks like ours, or speak to a terminal. */
+static void append_visible(buffer *line, const char *message, size_t length)
+{
+    const uint8_t *text = (const uint8_t *)message;
+
+    for (size_t i = 0; i < length; i++) {
+        size_t control = control_length(text + i);
+
+        if (control == 0) {
+            buffer_append_char(line, message[i]);
+            continue;
+        }
+        i += control - 1;
+        if (text[i] == '\n' || text[i] == '\r' || text[i] == '\t')
+            buffer_format(line, "\\%c", text[i] == '\n' ? 'n' : text[i] == '\r' ? 'r' : 't');
+        else
+            buffer_format(line, "\\u%04x", text[i]);
+    }
+}
+
 void journal_write(journal *j, configuration_level level, const char *format, ...)
 {
     char small[1024];
+    char small_message[1024];
     char time[20];
     buffer line;
+    buffer large = BUFFER_EMPTY;
+    const char *message = small_message;
     va_list arguments;
     intptr_t file = j->console ? platform_console() : j->file;
     int length;
@@ -107,22 +139,28 @@ void journal_write(journal *j, configuration_level level, const char *format, ..
         return;
     platform_time_text(time);
     va_start(arguments, format);
-    length = vsnprintf(NULL, 0, format, arguments);
+    length = vsnprintf(small_message, sizeof small_message, format, arguments);
     va_end(arguments);
     if (length < 0)
         return;
-    if ((size_t)length + 40 < sizeof small)
+    if ((size_t)length >= sizeof small_message) {
+        if (!buffer_reserve(&large, (size_t)length + 1))
+            return;
+        va_start(arguments, format);
+        vsnprintf((char *)large.data, (size_t)length + 1, format, arguments);
+        va_end(arguments);
+        message = (const char *)large.data;
+    }
+    /* An escape is at most six times as long as what it stands for. */
+    if ((size_t)length * 6 + 40 < sizeof small)
         buffer_fix(&line, small, sizeof small);
     else
         buffer_init(&line);
     buffer_format(&line, "[%s] %s ", journal_level_name(level), time);
-    if (buffer_reserve(&line, (size_t)length + 1)) {
-        va_start(arguments, format);
-        vsnprintf((char *)line.data + line.length, (size_t)length + 1, format, arguments);
-        va_end(arguments);
-        line.length += (size_t)length;
-        buffer_append_char(&line, '\n');
+    append_visible(&line, message, (size_t)length);
+    buffer_append_char(&line, '\n');
+    if (!buffer_failed(&line))
         platform_write_line(file, buffer_text(&line), line.length);
-    }
     buffer_free(&line);
+    buffer_free(&large);
 }

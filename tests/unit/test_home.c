@@ -502,6 +502,66 @@ static void lines_go_where_the_settings_say(void **state)
     buffer_free(&text);
 }
 
+/* 6.2: a line stays one line, whatever a file is called that it tells of. */
+static void foreign_names_do_not_split_a_line(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *shown;
+    } CASES[] = {
+        {"a\nb.xml", "a\\nb.xml"},
+        {"a\r\n[Error] 2026-01-01 00:00:00 forged", "a\\r\\n[Error] 2026-01-01 00:00:00 forged"},
+        {"tab\there", "tab\\there"},
+        {"\x1b[31mred\x7f", "\\u001b[31mred\\u007f"},
+        {"next\xc2\x85line", "next\\u0085line"},
+        {"Grüße 日本 \\n", "Grüße 日本 \\n"},
+        {"cut \xc2", "cut \xc2"},
+        {"", ""},
+    };
+    char folder[] = "/tmp/clarinet-journal-XXXXXX";
+    configuration settings = {.level = LEVEL_INFO, .log_enabled = true};
+    environment names = {.count = 0};
+    variables v = {get, &names, false};
+    buffer path = BUFFER_EMPTY;
+    buffer text = BUFFER_EMPTY;
+    buffer expected = BUFFER_EMPTY;
+    char longest[3000];
+    char *rest;
+    journal j;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_true(journal_append_path(&path, &v, folder, (uint32_t)getpid(), '/'));
+    memset(&j, 0, sizeof j);
+    journal_open(&j, &settings, &v, folder);
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
+        journal_write(&j, LEVEL_INFO, "<%s>", CASES[i].name);
+    for (size_t length = 1; length < sizeof longest; length += 499) {
+        memset(longest, '\x01', length);
+        longest[length] = '\0';
+        journal_write(&j, LEVEL_WARN, "%s", longest);
+    }
+    journal_close(&j);
+    assert_int_equal(os_read_file(buffer_text(&path), 0, &text, NULL), 0);
+    rest = (char *)text.data;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        buffer_clear(&expected);
+        buffer_format(&expected, "<%s>", CASES[i].shown);
+        assert_string_equal(strsep(&rest, "\n") + strlen("[Info ] 2026-01-01 00:00:00 "),
+                            buffer_text(&expected));
+    }
+    for (size_t length = 1; length < sizeof longest; length += 499)
+        assert_int_equal(strlen(strsep(&rest, "\n")), 28 + 6 * length);
+    assert_string_equal(rest, "");
+    unlink(buffer_text(&path));
+    strrchr((char *)path.data, '/')[0] = '\0';
+    rmdir(buffer_text(&path));
+    rmdir(folder);
+    buffer_free(&path);
+    buffer_free(&text);
+    buffer_free(&expected);
+}
+
 /* 6.5: console and Azure functions never log below Info; the level comes back with the console. */
 static void levels_are_clamped_at_each_call(void **state)
 {
@@ -551,6 +611,7 @@ int main(void)
         cmocka_unit_test(journal_cases),
         cmocka_unit_test(level_cases),
         cmocka_unit_test(lines_go_where_the_settings_say),
+        cmocka_unit_test(foreign_names_do_not_split_a_line),
         cmocka_unit_test(levels_are_clamped_at_each_call),
     };
 
