@@ -36,6 +36,7 @@ void heap_series_free(heap_series *s)
     free_rows(&s->types);
     free_rows(&s->holders);
     heap_sites_free(&s->sites);
+    heap_survival_free(&s->first);
     memset(s, 0, sizeof *s);
 }
 
@@ -60,7 +61,8 @@ static heap_series_row *row_of(heap_series_rows *rows, const char *name, size_t 
     return &rows->items[rows->count++];
 }
 
-static bool add_types(heap_series *s, const heap *h)
+/* `numbers`: the row of each type. */
+static bool add_types(heap_series *s, const heap *h, uint32_t *numbers)
 {
     for (uint32_t i = 0; i < h->type_count; i++) {
         const char *name = heap_type_name(h, i);
@@ -74,6 +76,7 @@ static bool add_types(heap_series *s, const heap *h)
         row->count[s->count] += h->types[i].count;
         row->bytes[s->count] += h->types[i].bytes;
         row->retained[s->count] += h->types[i].retained;
+        numbers[i] = (uint32_t)(row - s->types.items);
     }
     return true;
 }
@@ -101,6 +104,35 @@ static bool add_holders(heap_series *s, const heap *h)
     return good;
 }
 
+/* What is there of the first snapshot's objects. */
+static bool match_first(heap_series *s, const heap *h, const uint32_t *numbers)
+{
+    uint64_t *survived;
+    bool good;
+
+    if (s->count == 0)
+        return heap_survival_keep(&s->first, h, numbers);
+    s->is_matched = heap_survival_is_same(&s->first, h);
+    if (!s->is_matched)
+        return true;
+    survived = memory_allocate_array(s->types.count + 1, sizeof *survived);
+    good = survived != NULL && heap_survival_count(&s->first, h, numbers, survived);
+    for (size_t i = 0; good && i < s->types.count; i++)
+        s->types.items[i].survived = survived[i];
+    memory_free(survived);
+    return good;
+}
+
+static bool add_snapshot(heap_series *s, const heap *h)
+{
+    uint32_t *numbers = memory_allocate_array(h->type_count + 1, sizeof *numbers);
+    bool good = numbers != NULL && add_types(s, h, numbers) && add_holders(s, h) &&
+                match_first(s, h, numbers);
+
+    memory_free(numbers);
+    return good;
+}
+
 int heap_series_add(heap_series *s, const heap *h, error *e)
 {
     const char *created = model_info_value(h->m, NULL, "created_unix_ns");
@@ -112,7 +144,7 @@ int heap_series_add(heap_series *s, const heap *h, error *e)
     s->snapshots[s->count].objects = h->objects;
     s->snapshots[s->count].bytes = h->bytes;
     s->snapshots[s->count].is_quick = heap_is_quick(h);
-    if (!add_types(s, h) || !add_holders(s, h))
+    if (!add_snapshot(s, h))
         return no_memory(e);
     s->count++;
     return heap_sites_add(&s->sites, h->m, h->p, e);

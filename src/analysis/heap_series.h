@@ -1,6 +1,7 @@
 /*
  * heap_series: several snapshots of one program, oldest first, by type and by what keeps objects
- * alive. Only the sums are kept, so that one snapshot at a time needs to be in memory.
+ * alive. Only the sums are kept, and where the old objects of the first one are, so that one
+ * snapshot at a time needs to be in memory.
  *
  * Types match by name, holders by the text of their root and the name of their type.
  */
@@ -9,6 +10,7 @@
 
 #include "analysis/heap.h"
 #include "analysis/heap_sites.h"
+#include "analysis/heap_survival.h"
 
 enum { HEAP_SERIES_MOST = 32 };
 
@@ -17,6 +19,7 @@ typedef struct {
     uint64_t count[HEAP_SERIES_MOST];
     uint64_t bytes[HEAP_SERIES_MOST];    /* of a holder: as retained */
     uint64_t retained[HEAP_SERIES_MOST]; /* 0 in quick snapshots */
+    uint64_t survived; /* of a type: objects of the first snapshot found in the last, at least */
 } heap_series_row;
 
 typedef struct {
@@ -33,7 +36,9 @@ typedef struct {
         bool is_quick;
     } snapshots[HEAP_SERIES_MOST];
     heap_series_rows types, holders;
-    heap_sites sites; /* of all recordings that have allocations too */
+    heap_survival first; /* snapshot */
+    bool is_matched;     /* first and last snapshot are of one process: `survived` counts */
+    heap_sites sites;    /* of all recordings that have allocations too */
 } heap_series;
 
 void heap_series_init(heap_series *s);

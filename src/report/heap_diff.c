@@ -39,6 +39,27 @@ static bool has_retained(const heap_series *s)
     return true;
 }
 
+/* Objects of the last snapshot that were not found in the first, and the other way round: at most
+ * so many, because survivors may have moved. */
+static uint64_t new_of(const heap_series *s, const heap_series_row *row)
+{
+    return row->count[s->count - 1] - row->survived;
+}
+
+static uint64_t gone_of(const heap_series_row *row)
+{
+    return row->count[0] - row->survived;
+}
+
+static uint64_t survivors(const heap_series *s)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < s->types.count; i++)
+        sum += s->types.items[i].survived;
+    return sum;
+}
+
 static const char *name_of(const heap_series_row *row)
 {
     return row->name[0] == '\0' ? "(unknown type)" : row->name;
@@ -86,12 +107,15 @@ static void put_rows(const heap_series *s, const heap_series_rows *rows, bool of
     char text[2][REPORT_AMOUNT_SIZE + 1];
     size_t shown = 0, left = 0;
     bool retained = of_types && has_retained(s);
+    bool matched = of_types && s->is_matched;
 
     sink_format(out, "%12s ", of_types ? "own bytes" : "retained");
     if (retained)
         sink_format(out, "%12s ", "retained");
-    sink_format(out, "%12s %12s  %s%s\n", "objects", "now", s->count >= 3 ? "  " : "",
-                of_types ? "type" : "kept alive by");
+    sink_format(out, "%12s %12s", "objects", "now");
+    if (matched)
+        sink_format(out, " %11s %11s %11s", "survived", "new", "gone");
+    sink_format(out, "  %s%s\n", s->count >= 3 ? "  " : "", of_types ? "type" : "kept alive by");
     for (size_t i = 0; i < rows->count; i++) {
         const heap_series_row *row = &rows->items[i];
 
@@ -105,16 +129,21 @@ static void put_rows(const heap_series *s, const heap_series_rows *rows, bool of
         sink_format(out, "%12s ", signed_bytes(heap_series_growth(s, row->bytes), text[0]));
         if (retained)
             sink_format(out, "%12s ", signed_bytes(heap_series_growth(s, row->retained), text[1]));
-        sink_format(out, "%+12lld %12llu  %s", (long long)heap_series_growth(s, row->count),
-                    (unsigned long long)row->count[s->count - 1],
-                    s->count < 3                ? ""
-                    : heap_series_rises(s, row) ? "^ "
-                                                : "  ");
+        sink_format(out, "%+12lld %12llu", (long long)heap_series_growth(s, row->count),
+                    (unsigned long long)row->count[s->count - 1]);
+        if (matched)
+            sink_format(out, " %11llu %11llu %11llu", (unsigned long long)row->survived,
+                        (unsigned long long)new_of(s, row), (unsigned long long)gone_of(row));
+        sink_format(out, "  %s", s->count < 3 ? "" : heap_series_rises(s, row) ? "^ " : "  ");
         heap_report_clean(out, name_of(row));
         sink_char(out, '\n');
     }
     if (left != 0)
         sink_format(out, "%zu more changed (--top shows more)\n", left);
+    if (matched)
+        sink_text(out, "Survived: old, large, pinned and frozen objects found at the same address. "
+                       "Those that were\nyoung in the first snapshot or have moved are not "
+                       "recognised: it is the least, new and gone the most.\n");
 }
 
 /* Where what has grown is allocated, if the recordings tell. */
@@ -156,6 +185,8 @@ int heap_report_diff(heap_series *s, const heap *last, size_t top, sink *out, er
         sink_format(out, " in %.1f minutes", (double)heap_series_span(s) / 60e9);
     else if (heap_series_span(s) != 0)
         sink_format(out, " in %.1f s", (double)heap_series_span(s) / 1e9);
+    if (s->is_matched)
+        sink_format(out, "; at least %llu objects survived", (unsigned long long)survivors(s));
     sink_text(out, "\n");
     code = put_leaks(s, last, out, e);
     if (code != 0)
@@ -199,6 +230,11 @@ static void json_rows(const heap_series *s, const heap_series_rows *rows, bool o
             put_i64(j, "retained", heap_series_growth(s, row->retained));
         json_put_u64(j, "count_after", row->count[s->count - 1]);
         json_put_u64(j, of_types ? "bytes_after" : "retained_after", row->bytes[s->count - 1]);
+        if (of_types && s->is_matched) {
+            json_put_u64(j, "survived", row->survived);
+            json_put_u64(j, "new", new_of(s, row));
+            json_put_u64(j, "gone", gone_of(row));
+        }
         if (s->count >= 3)
             json_put_bool(j, "grows_every_time", heap_series_rises(s, row));
         json_end_object(j);
@@ -269,6 +305,8 @@ int heap_report_diff_json(heap_series *s, const heap *last, size_t top, json *j,
         json_end_object(j);
     }
     json_end_array(j);
+    if (s->is_matched)
+        json_put_u64(j, "survived", survivors(s));
     json_rows(s, &s->types, true, top, j);
     if (has_retained(s))
         json_rows(s, &s->holders, false, top, j);

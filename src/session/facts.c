@@ -197,8 +197,21 @@ static void put_environment(buffer *chunk, int process_id)
     buffer_free(&text);
 }
 
+/* With the host and the PID it names a process for good. */
+static void put_start(buffer *chunk, int process_id)
+{
+    procfs_stat stat;
+    char text[24];
+
+    if (!procfs_read_stat(process_id, &stat))
+        return;
+    snprintf(text, sizeof text, "%llu", (unsigned long long)stat.start_ticks);
+    recording_put_info(chunk, "start_ticks", text);
+}
+
 void facts_put(buffer *chunk, int process_id)
 {
+    put_start(chunk, process_id);
     put_gc_mode(chunk, process_id);
     put_group_limits(chunk, process_id);
     put_environment(chunk, process_id);

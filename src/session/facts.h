@@ -7,9 +7,9 @@
 
 #include "base/buffer.h"
 
-/* Adds INFO records: `gc_mode` (server, workstation), `cpu_limit` (processors), `memory_limit`
- * (bytes), `environment` (NAME=value, one a line; values that may be secret are not there). What is
- * not known is left out. */
+/* Adds INFO records: `start_ticks` (since boot), `gc_mode` (server, workstation), `cpu_limit`
+ * (processors), `memory_limit` (bytes), `environment` (NAME=value, one a line; values that may be
+ * secret are not there). What is not known is left out. */
 void facts_put(buffer *chunk, int process_id);
 
 /* Lines of the environment (texts that end with a zero, one after the other) that set up .NET. */

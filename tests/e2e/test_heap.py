@@ -112,11 +112,17 @@ def test_what_grows_with_every_snapshot(sample, clarinet, newest_runtime, tmp_pa
     held = holders["static field LeakyCache.Store.Entries -> "
                    "System.Collections.Generic.List<LeakyCache.Entry>"]
     assert held["retained"] >= 10000 * (32 + 124) and held["grows_every_time"], held
+    # what is frozen (literals) survives and stays where it is
+    assert 0 < done.json["survived"] <= done.json["snapshots"][0]["objects"], done
+    for row in done.json["types"]:
+        assert row["survived"] + row["new"] == row["count_after"], row
+        assert row["survived"] + row["gone"] == row["count_after"] - row["count"], row
     # the files that were kept say the same, and two of them claim no leak
     files = [tmp_path / f"w-{i}.clarinet" for i in (1, 2, 3)]
     text = clarinet("heap", "diff", *files)
     assert "LeakyCache.Entry grows with every snapshot" in text.out, text
     assert "a minute" in text.out and "kept alive by static field" in text.out, text
+    assert f"at least {done.json['survived']} objects survived" in text.out, text
     assert clarinet("heap", "diff", "--json", *files[:2]).json["leaks"] == []
     assert clarinet("heap", "watch", "--count", "1", patient.pid).code == 2
 
