@@ -1,4 +1,5 @@
 /* main: finds the verb and runs it. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ static int print_overview(FILE *out)
     return out == stdout ? CLI_DONE : CLI_USAGE;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     if (argc < 2)
         return print_overview(stderr);
@@ -39,4 +40,24 @@ int main(int argc, char **argv)
     }
     fprintf(stderr, "clarinet: there is no verb '%s'\n  `clarinet --help` lists them\n", argv[1]);
     return CLI_USAGE;
+}
+
+/* What was said must have arrived: a file on a full disk is not the answer. A reader that has gone
+ * (`clarinet ps | head -1`) had enough. */
+static int check_output(int code)
+{
+    error e;
+    int reason = fflush(stdout) != 0 ? errno : ferror(stdout) ? EIO : 0;
+
+    if (reason == 0 || reason == EPIPE || code != CLI_DONE)
+        return code;
+    error_clear(&e);
+    error_set_errno(&e, ERROR_IO, reason, "cannot write all of the output");
+    error_advise(&e, "what stands in its file is not whole: make room, or write it somewhere else");
+    return cli_fail(&e);
+}
+
+int main(int argc, char **argv)
+{
+    return check_output(run(argc, argv));
 }

@@ -80,13 +80,15 @@ static void print_all(void)
     }
 }
 
+/* Whether it could be written is looked at by main, as for every verb. */
 static int print_json(void)
 {
     json_t *all = describe_profilers();
-    int failed = json_dumpf(all, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF;
 
+    json_dumpf(all, stdout, JSON_INDENT(2));
+    putchar('\n');
     json_decref(all);
-    return failed ? CLI_FAILED : CLI_DONE;
+    return CLI_DONE;
 }
 
 int verb_profilers(int argc, char **argv)

@@ -1,4 +1,5 @@
 /* clarinet ps: the .NET processes of this machine, as a table, as JSON, or again and again. */
+#include <errno.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
@@ -56,8 +57,8 @@ int verb_ps(int argc, char **argv)
             return code;
         if (!terminal && !options.json)
             putchar('\n');
-        if (fflush(stdout) != 0) /* the reader of a pipe has gone */
-            return CLI_FAILED;
+        if (fflush(stdout) != 0) /* the reader of a pipe has gone; anything else is told by main */
+            return errno == EPIPE ? CLI_FAILED : CLI_DONE;
         for (int i = 0; i < WATCH_INTERVAL_MS / 100 && !interrupted; i++)
             os_sleep_ms(100);
     }

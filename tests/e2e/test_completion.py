@@ -65,3 +65,14 @@ def test_an_unknown_shell_is_a_usage_error(clarinet, arguments):
     assert done.code == 2
     assert done.out == ""
     assert "bash|zsh|fish" in done.err
+
+
+@pytest.mark.parametrize("words", [["ps"], ["ps", "--json"], ["ps", "--watch"], ["profilers"],
+                                   ["profilers", "--json"], ["completion", "bash"], ["version"],
+                                   ["--help"], ["record", "--help"]], ids=" ".join)
+def test_output_that_cannot_be_written_is_told(clarinet, words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([clarinet.program, *words], stdout=full, stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, text=True)
+    assert done.returncode == 1, done
+    assert "cannot write all of the output" in done.stderr and "make room" in done.stderr, done
