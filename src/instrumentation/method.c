@@ -226,6 +226,7 @@ static const char *const KNOWN_ORDINARY[] = {"System.DateTime",
 
 typedef struct {
     const clr_info *info;
+    targets *loaded;
     const char *name;
     const char *assembly;   /* NULL: any */
     bool is_assembly_found; /* so what is found elsewhere may be what it has sent away */
@@ -246,17 +247,13 @@ static bool is_named(const clr_info *info, ModuleID id, const char *assembly)
     return answer;
 }
 
-/* Goes on after a find: several assemblies may have a type of that name, and which one is meant is
- * not known for sure, so one that may live on the stack only decides. Names of the core library are
- * its own. */
-static int look_in_module(void *context, uintptr_t id)
+static void look_for_type(type_search *s, ModuleID id)
 {
-    type_search *s = context;
     IMetaDataImport2 *import = NULL;
     mdTypeDef type;
 
     if (s->assembly != NULL && !is_named(s->info, id, s->assembly))
-        return 1;
+        return;
     s->is_assembly_found = s->is_assembly_found || s->assembly != NULL;
     if (CLR_OK(clr_open_import(s->info, id, &import))) {
         if (CLR_OK(clr_find_type_path(import, s->name, &type))) {
@@ -266,16 +263,29 @@ static int look_in_module(void *context, uintptr_t id)
         }
     }
     clr_release(import);
+}
+
+/* Goes on after a find: several assemblies may have a type of that name, and which one is meant is
+ * not known for sure, so one that may live on the stack only decides. Names of the core library are
+ * its own. */
+static int look_in_module(void *context, uintptr_t id)
+{
+    type_search *s = context;
+
+    targets_begin_reading(s->loaded);
+    if (targets_has_module(s->loaded, id))
+        look_for_type(s, id);
+    targets_end_reading(s->loaded);
     return !s->is_by_ref_like && !s->is_core;
 }
 
 /* First in the assembly that the reference names; then, because that may only say where the type
  * has gone, in all. What is not loaded yet could be anything. */
-static bool may_be_on_stack_only(const clr_info *info, ModuleID module, IMetaDataImport2 *import,
-                                 mdToken token, const char *name)
+static bool may_be_on_stack_only(const clr_info *info, targets *loaded, ModuleID module,
+                                 IMetaDataImport2 *import, mdToken token, const char *name)
 {
     buffer scope = BUFFER_EMPTY;
-    type_search search = {.info = info, .name = name};
+    type_search search = {.info = info, .loaded = loaded, .name = name};
 
     if (CLR_OK(clr_get_type_ref_assembly(info, module, import, token, &scope))) {
         search.assembly = buffer_text(&scope);
@@ -291,8 +301,8 @@ static bool may_be_on_stack_only(const clr_info *info, ModuleID module, IMetaDat
 }
 
 /* A value type by its token: does its definition say that it may live on the stack only? */
-static bool is_by_ref_like(const clr_info *info, ModuleID module, IMetaDataImport2 *import,
-                           mdToken token)
+static bool is_by_ref_like(const clr_info *info, targets *loaded, ModuleID module,
+                           IMetaDataImport2 *import, mdToken token)
 {
     buffer name = BUFFER_EMPTY;
     bool answer;
@@ -302,7 +312,7 @@ static bool is_by_ref_like(const clr_info *info, ModuleID module, IMetaDataImpor
     method_append_type_name(import, token, &name);
     answer = is_one_of(buffer_text(&name), KNOWN_BY_REF_LIKE);
     if (!answer && !is_one_of(buffer_text(&name), KNOWN_ORDINARY))
-        answer = may_be_on_stack_only(info, module, import, token, buffer_text(&name));
+        answer = may_be_on_stack_only(info, loaded, module, import, token, buffer_text(&name));
     buffer_free(&name);
     return answer;
 }
@@ -336,8 +346,8 @@ static bool may_be_by_ref_like(IMetaDataImport2 *import, mdToken owner, uint32_t
     return search.may_be_by_ref_like;
 }
 
-bool method_can_box(const clr_info *info, ModuleID module, IMetaDataImport2 *import,
-                    const method_facts *f, uint32_t type)
+bool method_can_box(const clr_info *info, targets *loaded, ModuleID module,
+                    IMetaDataImport2 *import, const method_facts *f, uint32_t type)
 {
     const cil_signature *s = &f->signature;
     const cil_type *t = &s->types[cil_type_skip_modifiers(s, type)];
@@ -350,14 +360,14 @@ bool method_can_box(const clr_info *info, ModuleID module, IMetaDataImport2 *imp
     case CIL_TYPE_VOID:
         return false;
     case CIL_TYPE_VALUETYPE:
-        return !is_by_ref_like(info, module, import, t->token);
+        return !is_by_ref_like(info, loaded, module, import, t->token);
     case CIL_TYPE_VARIABLE:
         return !may_be_by_ref_like(import, f->type, t->number);
     case CIL_TYPE_METHOD_VARIABLE:
         return !may_be_by_ref_like(import, f->token, t->number);
     case CIL_TYPE_GENERIC: /* the generic type itself stands first inside */
         return t[1].element != CIL_TYPE_VALUETYPE ||
-               !is_by_ref_like(info, module, import, t[1].token);
+               !is_by_ref_like(info, loaded, module, import, t[1].token);
     default:
         return true;
     }

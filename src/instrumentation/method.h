@@ -15,6 +15,7 @@
 #include "base/buffer.h"
 #include "clarinet/calls.h"
 #include "cil/signature.h"
+#include "instrumentation/targets.h"
 #include "rules/shape.h"
 #include "rules/version.h"
 
@@ -63,8 +64,8 @@ shape method_shape(const method_facts *facts);
 
 /* Can a value of this type of the method's signature be boxed? false for by-refs, pointers,
  * by-ref-like types and generic parameters that may be one, and types that are not loaded yet and
- * could be one. `module` is the method's. */
-bool method_can_box(const clr_info *info, ModuleID module, IMetaDataImport2 *import,
-                    const method_facts *facts, uint32_t type);
+ * could be one. `module` is the method's, `loaded` knows which others are there. */
+bool method_can_box(const clr_info *info, targets *loaded, ModuleID module,
+                    IMetaDataImport2 *import, const method_facts *facts, uint32_t type);
 
 #endif

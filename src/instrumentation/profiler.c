@@ -303,17 +303,22 @@ static void on_module_load_finished(void *context, ModuleID module, HRESULT stat
     instrumentation *root = context;
     method_list found;
     target *whole;
+    bool is_collectible;
 
     events_module(&root->events, "ModuleLoadFinished", module, "status",
                   CLR_OK(status) ? "ok" : "failed");
     if (!root->started || !CLR_OK(status) || !root->is_core_clr)
         return;
     memset(&found, 0, sizeof found);
-    matching_scan_module(root, module, true, &found);
+    is_collectible = clr_is_module_collectible(&root->info, module);
+    /* Before the points are read: a reload finds the module here, or we its new points. */
     whole = targets_add(&root->targets, module, TARGET_WHOLE_MODULE);
-    if (whole != NULL)
+    if (whole != NULL) {
+        whole->is_collectible = is_collectible;
         whole->active = true;
-    if (found.count != 0 && clr_is_module_collectible(&root->info, module)) {
+    }
+    matching_scan_module(root, module, true, &found);
+    if (is_collectible) {
         rewrite_at_once(root, &found);
         method_list_free(&found);
         return;

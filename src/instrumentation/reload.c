@@ -62,7 +62,13 @@ static void keep_collectible(instrumentation *root, ModuleID module)
     body_search search = {module, false};
     method_module m;
 
-    if (!method_module_open(&root->info, module, &m))
+    bool is_there;
+
+    targets_begin_reading(&root->targets);
+    is_there =
+        targets_has_module(&root->targets, module) && method_module_open(&root->info, module, &m);
+    targets_end_reading(&root->targets);
+    if (!is_there)
         return;
     targets_each(&root->targets, look_for_first_body, &search);
     if (search.is_found || points_know_assembly(root->points, buffer_text(&m.assembly_name)))
@@ -77,7 +83,7 @@ static int scan_module(void *context, uintptr_t module)
 {
     reload *r = context;
 
-    if (clr_is_module_collectible(&r->root->info, module))
+    if (targets_is_collectible(&r->root->targets, module))
         keep_collectible(r->root, module);
     else
         matching_scan_module(r->root, module, false, &r->wanted);
@@ -88,8 +94,8 @@ static void drop_if_old(void *context, target *t)
 {
     reload *r = context;
 
-    if (t->active && t->method != TARGET_WHOLE_MODULE && !t->is_first_body &&
-        t->generation != r->root->generation) {
+    if (t->active && t->method != TARGET_WHOLE_MODULE && t->generation != r->root->generation &&
+        !targets_is_collectible(&r->root->targets, t->module)) {
         t->active = false;
         t->announced = false;
         method_list_add(&r->gone, t->module, t->method);

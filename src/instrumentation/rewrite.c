@@ -84,9 +84,11 @@ static void find_boxes(job *j, template_facts *f)
     uint32_t type = cil_signature_first(s);
 
     for (uint32_t i = 0; i < s->count; i++, type = cil_signature_after(s, type))
-        j->can_box[i] = method_can_box(&j->root->info, j->module_id, import, &j->method, type);
+        j->can_box[i] = method_can_box(&j->root->info, &j->root->targets, j->module_id, import,
+                                       &j->method, type);
     f->can_box = j->can_box;
-    f->can_box_result = method_can_box(&j->root->info, j->module_id, import, &j->method, 0);
+    f->can_box_result =
+        method_can_box(&j->root->info, &j->root->targets, j->module_id, import, &j->method, 0);
 }
 
 static int read_locals(job *j, error *e)

@@ -288,6 +288,7 @@ static void name_function(const clr_info *info, sampler_name *n)
     function_search search = {n->function, 0, 0};
     clr_method props;
 
+    targets_begin_reading(&instrumentation_root.targets);
     if (find_function(info, &search) && CLR_OK(clr_open_import(info, search.module, &import)) &&
         CLR_OK(clr_get_method(import, search.method, &method, &props)))
         method_append_type_name(import, props.type, &type);
@@ -300,6 +301,7 @@ static void name_function(const clr_info *info, sampler_name *n)
     n->type = copy_units(&type);
     n->method = copy_units(&method);
     clr_release(import);
+    targets_end_reading(&instrumentation_root.targets);
     buffer_free(&type);
     buffer_free(&method);
 }

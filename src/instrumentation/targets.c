@@ -2,7 +2,10 @@
 #include "instrumentation/targets.h"
 
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/table.h"
+
+enum { LONGEST_READING_MS = 2000 };
 
 static _Atomic(target *) *bucket_of(targets *t, ModuleID module, mdMethodDef method)
 {
@@ -53,6 +56,23 @@ bool targets_has_module(targets *t, ModuleID module)
     return whole != NULL && whole->active;
 }
 
+bool targets_is_collectible(targets *t, ModuleID module)
+{
+    target *whole = targets_find(t, module, TARGET_WHOLE_MODULE);
+
+    return whole == NULL || whole->is_collectible;
+}
+
+void targets_begin_reading(targets *t)
+{
+    atomic_fetch_add(&t->readers, 1);
+}
+
+void targets_end_reading(targets *t)
+{
+    atomic_fetch_sub(&t->readers, 1);
+}
+
 uint32_t targets_unloads(targets *t, ModuleID module)
 {
     target *whole = targets_find(t, module, TARGET_WHOLE_MODULE);
@@ -95,15 +115,8 @@ clr_emitter *targets_emitter(targets *t, const clr_info *info, ModuleID module, 
     return emitter;
 }
 
-void targets_forget_module(targets *t, ModuleID module)
+static void mark_as_gone(targets *t, ModuleID module)
 {
-    for (module_tokens *m = atomic_load(&t->modules); m != NULL; m = m->next) {
-        if (m->module == module) { /* nothing of it runs any more, so nobody uses its emitter */
-            m->module = 0;
-            clr_emitter_free(m->emitter);
-            m->emitter = NULL;
-        }
-    }
     for (size_t i = 0; i < TARGET_BUCKETS; i++) {
         for (target *entry = atomic_load(&t->buckets[i]); entry != NULL; entry = entry->next) {
             if (entry->module == module) {
@@ -113,6 +126,20 @@ void targets_forget_module(targets *t, ModuleID module)
                 entry->function = 0;
                 entry->unloads++;
             }
+        }
+    }
+}
+
+void targets_forget_module(targets *t, ModuleID module)
+{
+    mark_as_gone(t, module); /* who begins to read from now on does not find it */
+    for (unsigned ms = 0; atomic_load(&t->readers) != 0 && ms < LONGEST_READING_MS; ms++)
+        os_sleep_ms(1);
+    for (module_tokens *m = atomic_load(&t->modules); m != NULL; m = m->next) {
+        if (m->module == module) { /* nothing of it runs any more, so nobody uses its emitter */
+            m->module = 0;
+            clr_emitter_free(m->emitter);
+            m->emitter = NULL;
         }
     }
 }

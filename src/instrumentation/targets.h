@@ -25,6 +25,7 @@ typedef struct target {
     _Atomic(uint32_t) generation; /* of the points that last named it */
     _Atomic(bool) announced;      /* its line is in the log */
     _Atomic(bool) is_first_body;  /* rewritten before it was compiled: it stays so */
+    _Atomic(bool) is_collectible; /* of a whole module: it may be unloaded at any time */
     _Atomic(uint32_t) unloads; /* of a whole module: how often one at this address was unloaded */
     _Atomic(FunctionID) function; /* what the managed agent knows it by; 0 = not told yet */
     struct target *next;
@@ -46,17 +47,26 @@ typedef struct {
     _Atomic(target *) buckets[TARGET_BUCKETS];
     _Atomic(size_t) count;
     _Atomic(module_tokens *) modules;
+    _Atomic(uint32_t) readers;
 } targets;
 
 target *targets_find(targets *t, ModuleID module, mdMethodDef method);
 /* The entry, made when it is new; NULL without memory. */
 target *targets_add(targets *t, ModuleID module, mdMethodDef method);
 bool targets_has_module(targets *t, ModuleID module); /* is it loaded? */
+/* Is it one that may be unloaded? What is not known may be. */
+bool targets_is_collectible(targets *t, ModuleID module);
+/* The runtime lists modules that may go before it is asked about them, and such a question ends the
+ * process. Between these two a module that targets_has_module finds stays: its unloading waits, for
+ * 2 s at most. Outside of callbacks about the module itself, nothing of one that is collectible may
+ * be read in any other way. Short, and no ReJIT request inside. */
+void targets_begin_reading(targets *t);
+void targets_end_reading(targets *t);
 /* Tells a module from one that had the same id before it. */
 uint32_t targets_unloads(targets *t, ModuleID module);
 /* The module's emitter, opened when it is first asked for; NULL with *result when it can't be. */
 clr_emitter *targets_emitter(targets *t, const clr_info *info, ModuleID module, HRESULT *result);
-/* Marks every entry of a module as gone. */
+/* Marks every entry of a module as gone, and returns when nobody reads in it any more. */
 void targets_forget_module(targets *t, ModuleID module);
 void targets_each(targets *t, void (*each)(void *context, target *entry), void *context);
 

@@ -178,6 +178,16 @@ def test_reloads_under_threads_that_call(instrument_home, runtime):
         assert live.ask("storm", 10) == "10 reloads, calls True"
 
 
+@pytest.mark.parametrize("mask", ["reference", "light"])
+def test_reloads_while_assemblies_come_and_go(instrument_home, runtime, mask):
+    """The runtime lists modules that may be gone before they are asked for their names."""
+    home = instrument_home
+    home.extension("a.xml", extension(SMALL, LARGE, SAME))
+    with LiveProgram(home, runtime, CLARINET_MASK=mask, CLARINET_TEST_AGENT_MODE="empty") as live:
+        assert live.ask("churn", 20) == "all reloads True, wrong none"
+    assert not [line for line in home.log() if line.startswith("[Error]") and "get_Property" not in line]
+
+
 ATTRIBUTED = {
     "Live.Attributed.Other(System.Int32)": "0x500000",
     "Live.Attributed.Web(System.String)": "0x300000",

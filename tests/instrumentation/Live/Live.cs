@@ -255,6 +255,33 @@ namespace Live
             return result.ToString();
         }
 
+        // A thread that loads and unloads without a pause, reloads meanwhile; for so long that both were done often.
+        private static string Churn(int rounds)
+        {
+            long loads = 0, reloads = 0, good = 0;
+            bool stop = false;
+            string wrong = null;
+            var loader = new Thread(() =>
+            {
+                while (!Volatile.Read(ref stop))
+                {
+                    string result = Collectible(Interlocked.Read(ref loads) % 2 == 0);
+                    if (result != "11")
+                        wrong = result;
+                    Interlocked.Increment(ref loads);
+                }
+            });
+            loader.Start();
+            while (reloads < rounds || Interlocked.Read(ref loads) < rounds)
+            {
+                good += Native.Plain("InstrumentationRefresh") == 0 ? 1 : 0;
+                reloads++;
+            }
+            Volatile.Write(ref stop, true);
+            loader.Join();
+            return $"all reloads {good == reloads}, wrong {wrong ?? "none"}";
+        }
+
         // A library that needs another one which nobody has loaded; with a reload while it is there.
         private static string Twins(bool collectible)
         {
@@ -310,6 +337,8 @@ namespace Live
                     return Native.NamesOf(words.Skip(1).Select(word => (UIntPtr)ulong.Parse(word)).ToArray());
                 case "storm":
                     return Storm(int.Parse(words[1]));
+                case "churn":
+                    return Churn(int.Parse(words[1]));
                 case "add":
                     return "0x" + Native.Add(words[1], File.ReadAllText(words[2])).ToString("x8");
                 case "InstrumentationRefresh":
