@@ -124,6 +124,7 @@ struct agent {
     names names;
     endpoint endpoint;
     client clients[AGENT_CLIENTS];
+    atomic_uint active; /* a bit for each engine that is called */
     engine_slot engines[ENGINE_COUNT];
     struct sampling *sampling;    /* what cpu and wall share (sampling.h) */
     struct sampling_code *code;   /* what addresses are, while somebody walks */
@@ -164,7 +165,7 @@ static inline bool agent_is_hurried(agent *a)
 }
 static inline bool agent_is_active(agent *a, unsigned engine_index)
 {
-    return atomic_load_explicit(&a->engines[engine_index].active, memory_order_acquire);
+    return (atomic_load_explicit(&a->active, memory_order_acquire) & 1u << engine_index) != 0;
 }
 
 /* ---- for engines: own thread ---- */

@@ -127,8 +127,7 @@ void transitions_cross(agent *a, FunctionID function, bool to_native, bool is_ca
 
 /* What the agent keeps per engine. */
 typedef struct {
-    void *state;        /* the engine's own */
-    atomic_bool active; /* some session uses it */
+    void *state; /* the engine's own */
     atomic_uint_fast64_t lost[ENGINE_MAX_LOSSES];
 } engine_slot;
 

@@ -208,7 +208,7 @@ static int start_engine(agent *a, client *c, const catalogue_selected *item, err
     c->engines |= 1ull << index;
     if (ENGINES[index]->configure != NULL)
         ENGINES[index]->configure(a);
-    atomic_store_explicit(&a->engines[index].active, true, memory_order_release);
+    atomic_fetch_or_explicit(&a->active, 1u << index, memory_order_release);
     return 0;
 }
 
@@ -217,7 +217,7 @@ static void stop_engine(agent *a, client *c, unsigned index)
     bool last = users_of(a, index) == 1;
 
     if (last) {
-        atomic_store_explicit(&a->engines[index].active, false, memory_order_release);
+        atomic_fetch_and_explicit(&a->active, ~(1u << index), memory_order_release);
         agent_apply_mask(a, NULL);
         if (ENGINES[index]->stop != NULL)
             ENGINES[index]->stop(a);
@@ -281,7 +281,7 @@ void agent_stop_client(agent *a, client *c)
         return;
     for (unsigned i = 0; i < ENGINE_COUNT; i++)
         if ((c->engines & 1ull << i) != 0 && users_of(a, i) == 1)
-            atomic_store_explicit(&a->engines[i].active, false, memory_order_release);
+            atomic_fetch_and_explicit(&a->active, ~(1u << i), memory_order_release);
     agent_apply_mask(a, NULL);
     c->is_stopping = true;
     agent_collect(a, true);

@@ -159,7 +159,7 @@ static unsigned next_tick_ms(agent *a)
     for (unsigned i = 0; i < ENGINE_COUNT; i++) {
         unsigned wait = AGENT_TICK_MS;
 
-        if (!atomic_load_explicit(&a->engines[i].active, memory_order_relaxed))
+        if (!agent_is_active(a, i))
             continue;
         if (ENGINES[i]->longest_wait_ms != NULL)
             wait = ENGINES[i]->longest_wait_ms(a);

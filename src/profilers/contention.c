@@ -158,15 +158,13 @@ static place *find_place(state *s, uintptr_t key)
 static place *claim_place(state *s, uintptr_t key)
 {
     size_t at = (size_t)table_hash_u64(key);
-    place *known = find_place(s, key); /* its end was never told */
 
-    if (known != NULL)
-        return known;
     for (size_t i = 0; i < PROBES; i++) {
         place *p = &s->places[(at + i) & (PLACES - 1)];
-        uintptr_t free = 0;
+        uintptr_t there = atomic_load_explicit(&p->key, memory_order_relaxed);
 
-        if (atomic_compare_exchange_strong(&p->key, &free, key))
+        /* already its own: the end of a wait was never told */
+        if (there == key || (there == 0 && atomic_compare_exchange_strong(&p->key, &there, key)))
             return p;
     }
     return NULL;
