@@ -4,10 +4,12 @@
 // calls is in Round. With --loop it runs rounds all the time on two threads instead.
 // "time N" answers with the time of a call of Hot.Tiny, "gap" with the longest time since the last "gap" in
 // which a thread that sleeps 1 ms did not run, "frame N" (or "frame N loop", "generic", "mutual", "tiny", "pair") with the bytes of stack of a
-// call N deep. "crowd N" makes N threads and 2 N tasks that stay where they are until "disperse".
+// call N deep, "flags" with the implementation flags of Tiny's methods, as reflection has them.
+// "crowd N" makes N threads and 2 N tasks that stay where they are until "disperse".
 using System;
 using System.Collections.Generic;
 using System.Globalization;
+using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Threading;
 using System.Threading.Tasks;
@@ -43,6 +45,8 @@ namespace Traceable
                     Console.WriteLine("dispersed " + Crowd.Disperse());
                 else if (line.StartsWith("frame ", StringComparison.Ordinal))
                     Console.WriteLine("frame " + Deep.FrameBytes(line.Substring(6)));
+                else if (line == "flags")
+                    Console.WriteLine("flags " + Tiny.Flags());
                 else if (line.StartsWith("time ", StringComparison.Ordinal))
                     Console.WriteLine("time " + Hot.Measure(int.Parse(line.Substring(5), CultureInfo.InvariantCulture)).ToString("F2", CultureInfo.InvariantCulture));
             }
@@ -560,6 +564,9 @@ namespace Traceable
             bottom = (long)&here;
             return here;
         }
+
+        public static string Flags() => string.Join(" ", Array.ConvertAll(new[] { "Self", "Ping", "Bottom" }, name =>
+            (int)typeof(Tiny).GetMethod(name, BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic)!.MethodImplementationFlags));
 
         public static int Self(int left) => left == 0 ? Bottom() : 1 + Self(left - 1);
 

@@ -111,6 +111,12 @@ static void on_class_load_started(void *context, ClassID class_id)
             ENGINES[i]->on_class_loading(a);
 }
 
+static void on_class_load_finished(void *context, ClassID class_id, HRESULT status)
+{
+    if (status == S_OK)
+        FORWARD(on_class_loaded, class_id);
+}
+
 static void on_collection_started(void *context, int32_t generation_count, const BOOL *collected,
                                   COR_PRF_GC_REASON reason)
 {
@@ -274,6 +280,7 @@ const clr_profiler_callbacks AGENT_CALLBACKS = {
     .thread_destroyed = on_thread_destroyed,
     .thread_name_changed = on_thread_named,
     .class_load_started = on_class_load_started,
+    .class_load_finished = on_class_load_finished,
     .module_load_finished = on_module_load_finished,
     .module_unload_started = on_module_unload_started,
     .dynamic_method_unloaded = on_dynamic_method_unloaded,

@@ -99,6 +99,7 @@ typedef struct {
     void (*on_thread_destroyed)(agent *a, ThreadID thread);
     void (*on_thread_named)(agent *a, ThreadID thread, uint32_t count, const WCHAR *name);
     void (*on_class_loading)(agent *a);
+    void (*on_class_loaded)(agent *a, ClassID class_id);
     void (*on_collection_started)(agent *a);
     void (*on_collection_finished)(agent *a);
     void (*on_event)(agent *a, const events_event *event);

@@ -22,6 +22,7 @@ typedef struct {
     assembly a;
     cil_body body;
     table_u64 delegates; /* tokens of methods whose address is taken */
+    table_u64 named;     /* and of those that were named: async ones come twice */
 } hint_file;
 
 static bool makes_code(const assembly *a)
@@ -88,10 +89,13 @@ static size_t look_at(const model *m, const model_process *p, const trace_result
     for (size_t n = 0; n < p->method_count; n++) {
         const model_method *method = &p->methods[n];
         const char *name = model_text(m, method->name);
+        uint64_t one;
 
         if (method->module != module || method->token >> 24 != METADATA_METHOD_DEF ||
-            !is_traced(results, method) || !may_be_inlined(f, method->token))
+            !is_traced(results, method) || !may_be_inlined(f, method->token) ||
+            table_u64_get(&f->named, method->token, &one))
             continue;
+        table_u64_put(&f->named, method->token, 1);
         if (count < MOST_NAMES) {
             buffer_append_text(names, count == 0 ? "" : ", ");
             text_append_cleaned(names, name, strlen(name));
@@ -126,9 +130,11 @@ void trace_hint_print(const model *m, const trace_results *results, FILE *out)
             assembly_open(&f->a, bytes.data, bytes.length, &e) == 0 && makes_code(&f->a)) {
             cil_body_init(&f->body);
             table_u64_init(&f->delegates);
+            table_u64_init(&f->named);
             find_delegates(f);
             count = look_at(m, p, results, n, f, &names, count);
             table_u64_free(&f->delegates);
+            table_u64_free(&f->named);
             cil_body_free(&f->body);
         }
         buffer_free(&bytes);

@@ -107,7 +107,6 @@ static void on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
             trace_registry_add_inliner(&s->registry, module, method);
         return;
     }
-    trace_cycles_restore(&a->info, entry, false);
     wishes = w == NULL ? 0 : w->moments | (atomic_load(&entry->log) ? w->log_moment : 0);
     request = (trace_request){.step = atomic_load(&entry->step),
                               .spans = w != NULL && w->spans,
@@ -180,6 +179,11 @@ static void on_rejit_error(agent *a, ModuleID module, mdMethodDef method, HRESUL
 
     if (entry != NULL)
         leave_alone(entry, clr_hresult_name(status, text));
+}
+
+static void on_class_loaded(agent *a, ClassID class_id)
+{
+    trace_cycles_class_loaded(&a->info, &state_of(a)->registry, class_id);
 }
 
 static void on_module_unloading(agent *a)
@@ -447,15 +451,15 @@ static void stop(agent *a)
     bool may_ask = atomic_load(&a->phase) == AGENT_RUNNING && agent_enter_runtime(a);
 
     trace_counters_stop(&r->counters);
-    if (may_ask)
+    if (may_ask) {
         wait_for_loads(s);
+        trace_cycles_restore(&a->info, r, true);
+    }
     for (uint32_t n = 0; n < r->count; n++) {
         trace_entry *entry = trace_registry_at(r, n);
 
         if (atomic_exchange(&entry->wanted, false) && !entry->whole)
             trace_list_add(&part, entry->module, entry->token);
-        if (may_ask)
-            trace_cycles_restore(&a->info, entry, true);
         revert_part(a, &part, may_ask, REVERTED_AT_ONCE);
     }
     for (uint32_t n = 0; n < r->inliner_count; n++) {
@@ -495,6 +499,8 @@ static void drain(agent *a, bool last)
         ask(a, s);
     if (!last && atomic_load(&s->registry.counters.deep_asked) && agent_enter_runtime(a))
         trace_deep_answer(&a->info, &s->registry);
+    else if (!last && agent_enter_runtime(a))
+        trace_cycles_restore(&a->info, &s->registry, false);
     if (w != NULL && w->single)
         allow_single_calls(s, w->rate, now);
     trace_output_look(s);
@@ -513,7 +519,9 @@ static uint32_t further_mask(agent *a)
 {
     const trace_wanted *w = atomic_load(&state_of(a)->wanted);
 
-    return w == NULL || w->dry_run ? 0 : COR_PRF_ENABLE_REJIT | COR_PRF_MONITOR_EXCEPTIONS;
+    return w == NULL || w->dry_run
+               ? 0
+               : COR_PRF_ENABLE_REJIT | COR_PRF_MONITOR_EXCEPTIONS | COR_PRF_MONITOR_CLASS_LOADS;
 }
 
 const engine ENGINE_trace = {
@@ -531,6 +539,7 @@ const engine ENGINE_trace = {
     .drain = drain,
     .on_exception_thrown = on_exception_thrown,
     .on_exception_caught = on_exception_caught,
+    .on_class_loaded = on_class_loaded,
     .on_module_loaded = on_module_loaded,
     .on_module_unloading = on_module_unloading,
     .on_rejit_parameters = on_rejit_parameters,

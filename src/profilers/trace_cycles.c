@@ -11,7 +11,9 @@ enum {
     MOST_ROUNDS = 32,
     INLINED_CODE = 100, /* bytes that the JIT inlines at most, unless it is told to */
     NAME = 256,
-    SPEC = 0x2B, /* of a token: a generic method with its arguments */
+    MOST_WAITED = 20, /* rounds: 2 s */
+    REMEMBERING = 9,  /* the first runtime that does */
+    SPEC = 0x2B,      /* of a token: a generic method with its arguments */
 };
 
 /* Where the header of a file tells of precompiled code. */
@@ -175,13 +177,28 @@ static bool set_flags(const clr_info *info, const trace_entry *entry, uint32_t f
     return done;
 }
 
-void trace_cycles_hurry(const clr_info *info, trace_entry *entry)
+static void hurry_now(const clr_info *info, trace_entry *entry)
 {
-    if (entry->hurried && !atomic_exchange(&entry->in_metadata, true))
+    if (!atomic_exchange(&entry->in_metadata, true))
         set_flags(info, entry, entry->impl_flags | miAggressiveOptimization);
 }
 
-static void hurry(const graph *g, trace_entry *entry)
+void trace_cycles_hurry(const clr_info *info, trace_entry *entry)
+{
+    clr_runtime runtime;
+
+    entry->rounds = 0;
+    if (entry->hurried && clr_get_runtime(info, &runtime) == S_OK && runtime.major < REMEMBERING)
+        hurry_now(info, entry);
+}
+
+static void put_back(const clr_info *info, trace_entry *entry)
+{
+    if (atomic_exchange(&entry->in_metadata, false))
+        set_flags(info, entry, entry->impl_flags);
+}
+
+static void hurry(const graph *g, trace_registry *r, trace_entry *entry)
 {
     clr_method method;
 
@@ -189,9 +206,13 @@ static void hurry(const graph *g, trace_entry *entry)
         !CLR_OK(clr_get_method(g->import, entry->token, NULL, &method)))
         return;
     entry->impl_flags = method.impl_flags;
+    entry->type = method.type;
     entry->is_generic = is_generic(g, entry->token) || is_generic(g, method.type);
     entry->hurried = true;
-    trace_cycles_hurry(g->info, entry);
+    hurry_now(g->info, entry);
+    entry->next = atomic_load(&r->hurried);
+    while (!atomic_compare_exchange_weak(&r->hurried, &entry->next, entry))
+        ;
 }
 
 static bool open_graph(graph *g)
@@ -226,7 +247,7 @@ void trace_cycles_prepare(const clr_info *info, trace_registry *r, ModuleID modu
         keep_circles(&g);
         for (uint32_t n = 0; n < g.count; n++)
             if (g.small[g.edges[n].from])
-                hurry(&g, trace_registry_find(r, module, list->tokens[g.edges[n].from]));
+                hurry(&g, r, trace_registry_find(r, module, list->tokens[g.edges[n].from]));
     }
     clr_release(g.import);
     table_u64_free(&g.numbers);
@@ -236,13 +257,35 @@ void trace_cycles_prepare(const clr_info *info, trace_registry *r, ModuleID modu
     memory_free(g.out);
 }
 
-void trace_cycles_restore(const clr_info *info, trace_entry *entry, bool at_end)
+void trace_cycles_class_loaded(const clr_info *info, trace_registry *r, ClassID class_id)
 {
-    bool was_there;
+    trace_entry *entry = atomic_load(&r->hurried);
+    ModuleID module = 0;
+    mdTypeDef type = 0;
 
-    if (!entry->hurried || (entry->is_generic && !at_end))
+    if (entry == NULL || clr_info_get_class_id_info(info, class_id, &module, &type) != S_OK)
         return;
-    was_there = atomic_exchange(&entry->in_metadata, false);
-    if (was_there || at_end) /* then nobody is left who puts them in: whoever was last, it holds */
-        set_flags(info, entry, entry->impl_flags);
+    for (; entry != NULL; entry = entry->next)
+        if (entry->type == type && entry->module == module && !entry->is_generic)
+            put_back(info, entry);
+}
+
+/* Of methods that were inlined wherever they are called there never is code. */
+static bool is_compiled(const clr_info *info, trace_entry *entry)
+{
+    FunctionID function = 0;
+    uintptr_t code;
+    uint32_t count = 0;
+
+    if (clr_info_get_function_from_token(info, entry->module, entry->token, &function) == S_OK)
+        clr_info_get_native_code_start_addresses(info, function, 0, 1, &count, &code);
+    return count != 0 || ++entry->rounds > MOST_WAITED;
+}
+
+void trace_cycles_restore(const clr_info *info, trace_registry *r, bool at_end)
+{
+    for (trace_entry *entry = atomic_load(&r->hurried); entry != NULL; entry = entry->next)
+        if (at_end || (!entry->is_generic && atomic_load(&entry->lean) &&
+                       atomic_load(&entry->in_metadata) && is_compiled(info, entry)))
+            put_back(info, entry);
 }

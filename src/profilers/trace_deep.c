@@ -83,7 +83,7 @@ static bool has_old_code(const clr_info *info, const trace_entry *entry)
     uintptr_t code;
     uint32_t count = 0;
 
-    if (entry->is_new)
+    if (entry->hurried || entry->is_new)
         return entry->hurried;
     if (!CLR_OK(clr_info_get_function_from_token(info, entry->module, entry->token, &function)))
         return true;

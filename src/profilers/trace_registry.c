@@ -156,6 +156,7 @@ void trace_registry_end_session(trace_registry *r)
         atomic_store(&entry->probe.running, 0);
         atomic_store(&entry->probe.peak, 0);
         atomic_store(&entry->lean, false);
+        atomic_store(&entry->is_new, false);
         atomic_store(&entry->probe.deep, 0);
         if (atomic_load(&entry->state) != TRACE_LEFT_ALONE)
             atomic_store(&entry->state, TRACE_WAITING);

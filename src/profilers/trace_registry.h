@@ -35,13 +35,16 @@ typedef struct trace_entry {
     struct trace_entry *as_whole; /* of an async method: those */
     atomic_bool is_new;           /* its module was loaded while we were there */
     bool hurried;                 /* optimised at its first compile: trace_cycles.h */
-    bool is_generic;              /* of those: it, or its type */
-    atomic_bool in_metadata;      /* which say so for the moment */
-    uint32_t impl_flags;          /* what they said before */
-    atomic_bool lean;             /* no probes for the rest of the session */
-    atomic_bool log;              /* the session's line of text is for it */
-    atomic_int state;             /* trace_state */
-    char *reason;                 /* set before the state becomes TRACE_LEFT_ALONE; kept for good */
+    struct trace_entry *next;     /* of those */
+    mdTypeDef type;
+    uint8_t rounds;          /* since its probes went */
+    bool is_generic;         /* of those: it, or its type */
+    atomic_bool in_metadata; /* which say so for the moment */
+    uint32_t impl_flags;     /* what they said before */
+    atomic_bool lean;        /* no probes for the rest of the session */
+    atomic_bool log;         /* the session's line of text is for it */
+    atomic_int state;        /* trace_state */
+    char *reason;            /* set before the state becomes TRACE_LEFT_ALONE; kept for good */
     /* by whoever makes its new body */
     trace_plan *plans; /* of its values; kept */
     _Atomic(const trace_plan *) plan;
@@ -68,6 +71,7 @@ typedef struct {
     table_u64 seen; /* modules that were looked through in this session */
     trace_inliner *inliners;
     uint32_t inliner_count, inliner_capacity;
+    _Atomic(trace_entry *) hurried; /* the newest */
 } trace_registry;
 
 /* The entry of a method, made when it is new; NULL without memory or beyond TRACE_METHODS. */

@@ -1,6 +1,8 @@
 """Probes and the stack: recursion nearly as deep as it gets, every call counted."""
 import json
+import shutil
 import signal
+import struct
 import subprocess
 import time
 
@@ -138,3 +140,45 @@ def test_recursion_of_methods_that_never_ran_without_probes(sample, sample_comma
     for name in ("Down", "Loop", "Generic", "Even", "Odd", "Self", "Ping", "Pong"):
         assert rows[name]["state"].startswith("left alone: recursion left no stack"), (name, rows[name])
         assert rows[name]["active"] == 0, rows
+
+
+def make_section_writable(path):
+    """Then the runtime maps the file, as it does precompiled ones, instead of reading it as it is."""
+    image = bytearray(path.read_bytes())
+    header = struct.unpack_from("<I", image, 0x3C)[0]
+    sections = header + 24 + struct.unpack_from("<H", image, header + 20)[0]
+    image[sections + 40 + 39] |= 0x80
+    path.write_bytes(image)
+
+
+def test_reflection_sees_no_flag_of_small_recursive_methods(samples_folder, sample_command, clarinet, runtime, tmp_path):
+    """Not before their first call either. In an assembly that is mapped but has no precompiled code."""
+    program = samples_folder / "Traceable" / "Traceable.dll"
+    folder = shutil.copytree(program.parent, tmp_path / "mapped")
+    make_section_writable(folder / program.name)
+    command = [word.replace(str(program), str(folder / program.name)) for word in map(str, sample_command("Traceable"))]
+    out = tmp_path / "flags.json"
+    process = clarinet.start("trace", f"--json={out}", "*.Tiny::Self", "*.Tiny::P*", "--", *command,
+                             stdin=subprocess.PIPE)
+
+    def answer(line):
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+        while not (reply := process.stdout.readline()).startswith(line.split()[0] + " "):
+            assert reply, process.stderr.read()
+        return reply.split(maxsplit=1)[1].strip()
+
+    plain = "0 0 8"  # NoInlining
+    assert answer("flags") == plain
+    answer("frame 1000 tiny")
+    assert answer("flags") == plain
+    # The probes go, and 8.0 has to be told what to do while it compiles the method as it was.
+    answer(f"frame {STACK * 9 // 10 // 8} tiny")
+    deadline = time.monotonic() + PATIENCE
+    while (now := answer("flags")) != plain and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert now == plain
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    rows = {row["method"].split(".")[2].split("(")[0]: row for row in json.loads(out.read_text())}
+    assert rows["Self"]["state"].startswith("left alone: recursion left no stack"), rows
