@@ -532,12 +532,14 @@ static void print_summary(FILE *out, const threads_view *view)
 }
 
 /* Which way the look was taken, when it says less than one from inside. */
-static void print_way(FILE *out, const threads_view *v)
+static void print_way(FILE *out, const threads_view *v, const threads_show_options *o)
 {
     if (v->outside_reason == NULL)
         return;
     fprintf(out, "%s: %s\n", v->is_core ? "CORE DUMP" : "LOOKED AT FROM OUTSIDE",
             v->outside_reason);
+    if (o->wants_more)
+        fprintf(out, "  One look only: -d and --heap need the help of the runtime.\n");
     fprintf(out, "  %s\n\n",
             v->is_traced ? "A debugger has it, so stacks end where its registers were needed. No "
                            "owners of locks, no deadlocks."
@@ -556,7 +558,7 @@ static void show_part(const threads_view *view, const threads_show_options *o, i
     if (out == NULL)
         return;
     if (part == 0) {
-        print_way(out, view);
+        print_way(out, view, o);
         print_cycles(out, view, o);
         print_queues(out, view);
         print_pool(out, view);

@@ -23,6 +23,7 @@ typedef struct {
     uint64_t thread;    /* OS id; 0 = all */
     threads_show_format format;
     bool flat;                /* one entry for each thread */
+    bool wants_more;          /* than one look from outside can have: -d or --heap */
     const zombies *zombies;   /* of all looks; NULL = not asked for */
     const threads_heap *heap; /* NULL = no snapshot was taken */
 } threads_show_options;

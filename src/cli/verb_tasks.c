@@ -147,17 +147,23 @@ static int take(const options *o, const char *file, bool is_kept, error *e)
     return take_look_at(&session, o->target, e);
 }
 
-/* A snapshot that is not whole most often means that the process ended meanwhile: say so then. */
-static void tell_ended(const char *target, error *e)
+/* A snapshot that is not whole most often means that the process ended meanwhile: say so then. One
+ * that is there and does not cooperate has threads that can be seen all the same. */
+static void tell_why(const char *target, error *e)
 {
     diagnostics_process process;
+    char advice[sizeof e->advice];
     error none;
 
     error_clear(&none);
-    if (diagnostics_find_process(target, &process, &none) != 0)
+    if (diagnostics_find_process(target, &process, &none) != 0) {
         error_set(e, ERROR_GONE, "process %s ended while clarinet looked at it", target);
-    else
-        diagnostics_process_free(&process);
+        return;
+    }
+    snprintf(advice, sizeof advice, "%s", e->advice);
+    error_advise(e, "%s%s`clarinet threads %d` shows its threads without its help", advice,
+                 advice[0] == '\0' ? "" : "; ", process.process_id);
+    diagnostics_process_free(&process);
 }
 
 /* One look through a file that is kept only where the user named it. */
@@ -174,16 +180,21 @@ static int look_through_file(const options *o, const char *kept, look *l, error 
         code = look_load(l, file, e);
     if (kept == NULL)
         take_forget(temporary);
-    if (code == ERROR_NOT_FOUND || code == ERROR_CORRUPT || code == ERROR_RUNTIME)
-        tell_ended(o->target, e);
+    if (code == ERROR_NOT_FOUND || code == ERROR_CORRUPT || code == ERROR_RUNTIME ||
+        code == ERROR_TIMEOUT || code == ERROR_BUSY || code == ERROR_UNSUPPORTED)
+        tell_why(o->target, e);
     return code;
 }
 
 static int look_and_show(const options *o, look *now, look *before, error *e)
 {
+    diagnostics_process process;
     struct pollfd stop;
-    int code;
+    int code = diagnostics_find_process(o->target, &process, e);
 
+    if (code != 0)
+        return code;
+    diagnostics_process_free(&process);
     if (o->apart_ns != 0) {
         /* Objects that have been through two collections stay where they are: the first one is that
          * of a look which nothing else is done with. */

@@ -118,7 +118,16 @@ static bool may_look_from_outside(int code)
            code == ERROR_UNSUPPORTED || code == ERROR_NOT_FOUND;
 }
 
-static int look_into_file(const options *o, const char *file, const char *snapshot, error *e)
+/* A look from outside has no snapshot: what was begun of one, or stands there from before, does not
+ * belong to it. */
+static void drop_snapshot(const options *o, char *snapshot)
+{
+    if (o->heap && o->file != NULL)
+        unlink(snapshot);
+    take_forget(snapshot);
+}
+
+static int look_into_file(const options *o, const char *file, char *snapshot, error *e)
 {
     diagnostics_process process;
     char reason[sizeof e->message] = "as was asked for with --outside";
@@ -138,8 +147,10 @@ static int look_into_file(const options *o, const char *file, const char *snapsh
         code = diagnostics_require_attachable(&process, e);
         snprintf(reason, sizeof reason, "%s", process.reason);
     }
-    if (o->outside || may_look_from_outside(code))
+    if (o->outside || may_look_from_outside(code)) {
+        drop_snapshot(o, snapshot);
         code = outside_look(&process, reason, file, e);
+    }
     diagnostics_process_free(&process);
     return code;
 }
@@ -308,6 +319,7 @@ static int parse(int argc, char **argv, options *o, error *e)
         return error_advise(e, "name a PID or a process: clarinet ps");
     }
     o->target = argv[optind];
+    o->show.wants_more = o->span_ns != 0 || o->heap;
     if ((o->span_ns != 0 || o->heap || (o->core && o->watch_ms != 0)) &&
         (o->outside || o->core || o->watch_ms != 0)) {
         error_set(e, ERROR_USAGE, "-d, --heap and --watch do not go with --outside or --core");
@@ -344,7 +356,7 @@ static int look_once(const options *o, error *e)
         return code;
     code = look_into_file(o, file, snapshot, e);
     if (code == 0)
-        code = show(o, file, o->heap ? snapshot : NULL, false, e);
+        code = show(o, file, snapshot[0] != '\0' ? snapshot : NULL, false, e);
     if (o->file == NULL) {
         take_forget(file);
         take_forget(snapshot);

@@ -110,4 +110,6 @@ def test_a_recording_is_shown_again_and_others_are_refused(clarinet, sample, new
     refused = clarinet("tasks", plain)
     assert refused.code == 1 and "no values of tasks" in refused.err, refused
     assert clarinet("tasks").code == 2
+    gone = clarinet("tasks", patient.pid)
+    assert gone.code == 1 and f"there is no process {patient.pid}" in gone.err, gone
     assert clarinet("tasks", "1", "--top", "0").code == 2

@@ -67,6 +67,15 @@ def test_a_stopped_process_is_looked_at_and_stays_stopped(clarinet, sample, runt
         (main,) = [t for t in answer["threads"] if t["os_id"] == patient.pid]
         assert main["role"] == "main" and "coreclr_execute_assembly" in methods(main)
         assert clarinet("threads", file).out.startswith("LOOKED AT FROM OUTSIDE: it is stopped by a signal\n")
+        # what needs the runtime's help says so and does not wait for it
+        file.with_name("outside-heap.clarinet").write_text("of another look")
+        look(clarinet, patient.pid, "-d", "1s", "--heap")
+        look(clarinet, patient.pid, "-d", "1s", "--heap", "-o", file)
+        assert not file.with_name("outside-heap.clarinet").exists()
+        assert "\n  One look only: " in clarinet("threads", patient.pid, "-d", "1s").out
+        refused = clarinet("tasks", patient.pid, "-d", "1s")
+        assert refused.code == 1 and "stopped by a signal" in refused.err, refused
+        assert f"`clarinet threads {patient.pid}` shows its threads" in refused.err, refused
         assert state_of(patient.pid) == "T"
         patient.kill(signal.SIGCONT)
         wait_until(lambda: state_of(patient.pid) != "T")
