@@ -104,8 +104,8 @@ static bool read_points(instrumentation *root)
     error_clear(&missing);
     error_clear(&e);
     has_agent = home_find_agent(&root->folders, &root->agent_path, &missing) == 0;
-    if (home_read_points(&root->folders, &root->environment, &root->settings, NULL, 0,
-                         instrumentation_points_log(root), &set, &e) != 0) {
+    if (home_collect_points(&root->folders, &root->environment, &root->settings, NULL, 0,
+                            instrumentation_points_log(root), &set, &e) != 0) {
         journal_write(&root->log, LEVEL_ERROR, "%s. %s", e.message, e.advice);
         return false;
     }
@@ -121,6 +121,18 @@ static bool read_points(instrumentation *root)
                       points_invalid_files(set));
     journal_write(&root->log, LEVEL_INFO, "%zu instrumentation points", points_count(set));
     return true;
+}
+
+/* The tables for look-ups: nobody sees when they are made, and an excluded process needs none. */
+static bool finish_points(instrumentation *root)
+{
+    error e;
+
+    error_clear(&e);
+    if (points_finish(root->points, &e) == 0)
+        return true;
+    journal_write(&root->log, LEVEL_ERROR, "%s", e.message);
+    return false;
 }
 
 static bool passes_filter(instrumentation *root)
@@ -232,7 +244,8 @@ static HRESULT on_initialize(void *context, const clr_info *info)
     platform_local_folder(&root->local_folder);
     root->folders.local = buffer_text(&root->local_folder);
     if (!read_settings(root) || !is_supported(root) || !read_points(root) || !passes_filter(root) ||
-        !set_mask(root)) {
+        !finish_points(root) || !set_mask(root)) {
+        points_free(atomic_exchange(&root->points, NULL));
         journal_close(&root->log);
         return CORPROF_E_PROFILER_CANCEL_ACTIVATION;
     }

@@ -236,9 +236,9 @@ void home_warn_of_file_names(const points *set, points_log log)
     buffer_free(&sentence);
 }
 
-int home_read_points(const home_folders *folders, const variables *environment,
-                     const configuration *ignored, const home_live_file *live, size_t live_count,
-                     points_log log, points **set, error *e)
+int home_collect_points(const home_folders *folders, const variables *environment,
+                        const configuration *ignored, const home_live_file *live, size_t live_count,
+                        points_log log, points **set, error *e)
 {
     configuration_list paths = {NULL, 0, 0};
     int code = 0;
@@ -267,12 +267,25 @@ int home_read_points(const home_folders *folders, const variables *environment,
     if (code == 0)
         code = add_serverless(*set, environment, e);
     if (code == 0)
-        code = points_finish(*set, e);
-    if (code == 0)
         home_warn_of_file_names(*set, log);
     for (size_t i = 0; i < paths.count; i++)
         memory_free(paths.items[i]);
     memory_free(paths.items);
+    if (code != 0) {
+        points_free(*set);
+        *set = NULL;
+    }
+    return code;
+}
+
+int home_read_points(const home_folders *folders, const variables *environment,
+                     const configuration *ignored, const home_live_file *live, size_t live_count,
+                     points_log log, points **set, error *e)
+{
+    int code = home_collect_points(folders, environment, ignored, live, live_count, log, set, e);
+
+    if (code == 0)
+        code = points_finish(*set, e);
     if (code != 0) {
         points_free(*set);
         *set = NULL;

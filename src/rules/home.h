@@ -54,6 +54,10 @@ typedef struct {
 int home_read_points(const home_folders *folders, const variables *environment,
                      const configuration *ignored, const home_live_file *live, size_t live_count,
                      points_log log, points **set, error *e);
+/* The same without the tables for look-ups: points_finish makes them. */
+int home_collect_points(const home_folders *folders, const variables *environment,
+                        const configuration *ignored, const home_live_file *live, size_t live_count,
+                        points_log log, points **set, error *e);
 /* Of points whose assembly is the name of a file, which finds nothing; once for all of a match. */
 void home_warn_of_file_names(const points *set, points_log log);
 

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "rules/blocks.h"
 
-enum { MAX_DEPTH = 256 };
+enum { MAX_DEPTH = 256, NAME_PLACES = 32 };
 
 struct xml_document {
     blocks memory;
@@ -26,6 +26,10 @@ typedef struct {
     error *error;
     const uint8_t *known; /* the last place whose line was asked for */
     unsigned line;        /* there */
+    struct {
+        const char *text;
+        size_t length;
+    } names[NAME_PLACES]; /* met before: a file has few of them, many times */
 } parser;
 
 static int parse_content(parser *x, xml_element **first, unsigned depth, bool inside);
@@ -132,19 +136,28 @@ static int skip_doctype(parser *x)
     return fail(x, from, "the document type does not end");
 }
 
-static bool ends_name(uint8_t c)
-{
-    return is_space(c) || c == '/' || c == '>' || c == '=' || c == '<' || c == '?' || c == '"' ||
-           c == '\'';
-}
+static const bool ENDS_NAME[256] = {
+    [' '] = true, ['\t'] = true, ['\r'] = true, ['\n'] = true, ['/'] = true, ['>'] = true,
+    ['='] = true, ['<'] = true,  ['?'] = true,  ['"'] = true,  ['\''] = true};
 
+/* The same text may be handed out for the same name. */
 static const char *parse_name(parser *x)
 {
     const uint8_t *from = x->p;
+    size_t length;
+    size_t place;
 
-    while (x->p < x->end && !ends_name(*x->p))
+    while (x->p < x->end && !ENDS_NAME[*x->p])
         x->p++;
-    return xml_take_text(x->document, from, (size_t)(x->p - from));
+    length = (size_t)(x->p - from);
+    if (length == 0)
+        return xml_take_text(x->document, from, 0);
+    place = (length * 5 + from[0] + from[length - 1]) % NAME_PLACES;
+    if (x->names[place].length != length || memcmp(x->names[place].text, from, length) != 0) {
+        x->names[place].text = xml_take_text(x->document, from, length);
+        x->names[place].length = x->names[place].text == NULL ? 0 : length;
+    }
+    return x->names[place].text;
 }
 
 /* Appends one reference from `*p` (which stands on '&'); an unknown one stays as it is. */
@@ -342,7 +355,7 @@ static int parse_content(parser *x, xml_element **first, unsigned depth, bool in
 
 int xml_parse(const void *bytes, size_t length, xml_document **document, error *e)
 {
-    parser x = {bytes, bytes, (const uint8_t *)bytes + length, NULL, e, bytes, 1};
+    parser x = {bytes, bytes, (const uint8_t *)bytes + length, NULL, e, bytes, 1, {{NULL, 0}}};
     int code;
 
     *document = NULL;
