@@ -22,6 +22,7 @@ enum {
     STOP_MS = 30000,
     LEAVE_MS = 20000, /* between the runtime's shutdown, when the agent goes, and the end */
     STATUS_MS = 500,
+    SILENCE_MS = 60000, /* of an agent that is to send one thing: its runtime cannot be suspended */
     SPARE_DESCRIPTORS = 8, /* for the files that are looked into while processes are recorded */
 };
 
@@ -330,6 +331,7 @@ static void take_answer(recorder *r, peer *p, const recording_chunk *chunk)
     switch (chunk->kind) {
     case CONTROL_STARTED:
         p->phase = PEER_RECORDING;
+        p->deadline_ns = in_ms(SILENCE_MS);
         p->started_ns = os_monotonic_ns();
         if (r->started_ns == 0)
             r->started_ns = p->started_ns;
@@ -363,6 +365,8 @@ static void take(recorder *r, peer *p, const recording_chunk *chunk)
 {
     error e;
 
+    if (p->phase == PEER_RECORDING)
+        p->deadline_ns = in_ms(SILENCE_MS);
     if (p->phase == PEER_ANNOUNCING) {
         take_announcement(r, p, chunk);
     } else if (chunk->kind == CONTROL_WELCOME && p->phase == PEER_GREETING) {
@@ -536,7 +540,8 @@ static void keep_time(recorder *r)
 
         total->rows += p->rows;
         total->lost += p->lost;
-        if (p->phase == PEER_RECORDING || p->phase == PEER_DONE || now < p->deadline_ns)
+        if ((p->phase == PEER_RECORDING && r->options->enough == NULL) || p->phase == PEER_DONE ||
+            now < p->deadline_ns)
             continue;
         error_set(&e, ERROR_TIMEOUT, "the agent in process %d does not answer", p->process_id);
         error_advise(&e, "is it stopped or hung? `kill -CONT %d` continues a stopped process",

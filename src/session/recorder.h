@@ -35,7 +35,7 @@ typedef struct {
     uint64_t lost;
     uint64_t started_ns;
     uint64_t gone_ns;     /* when the connection ended; 0 = it did not end by itself */
-    uint64_t deadline_ns; /* of announcing, greeting, starting, stopping, leaving */
+    uint64_t deadline_ns; /* of every phase; of recording only until there is enough */
     const char *end;      /* why it ended; NULL = it did not */
     symbolizer *symbols;
 } peer;
