@@ -16,12 +16,14 @@
 
 #include <clarinet/clarinet.h>
 
-enum { SLOTS = 1 << 14 };
+enum { SLOTS = 1 << 14, CLOSED = 1 };
 
 /* Type to counts, filled by many threads without a lock: a slot's type is claimed once, for good.
  */
 typedef struct {
     ClassID type;
+    clr_text
+        *name; /* given when an assembly is unloaded, as the type may be in it; NULL = not yet */
     unsigned long long objects;
     unsigned long long bytes;
 } slot;
@@ -40,7 +42,8 @@ static HRESULT on_start(void *context, const clr_info *info)
 
     a->info = info;
     return clr_info_set_event_mask(info, COR_PRF_MONITOR_OBJECT_ALLOCATED |
-                                             COR_PRF_ENABLE_OBJECT_ALLOCATED);
+                                             COR_PRF_ENABLE_OBJECT_ALLOCATED |
+                                             COR_PRF_MONITOR_MODULE_LOADS);
 }
 
 static HRESULT on_attach(void *context, const clr_info *info, void *data, uint32_t size)
@@ -83,6 +86,27 @@ static void on_allocated(void *context, ObjectID object, ClassID type)
     __atomic_add_fetch(&s->bytes, size, __ATOMIC_RELAXED);
 }
 
+/* The last moment at which the runtime may be asked about types of this module. Another type may
+ * get the id of one that goes: its slot is closed. */
+static void on_unload(void *context, ModuleID module)
+{
+    allocations *a = context;
+
+    for (size_t i = 0; i < SLOTS; i++) {
+        slot *s = &a->slots[i];
+        ClassID type = __atomic_load_n(&s->type, __ATOMIC_RELAXED);
+        ModuleID from = 0;
+
+        if (type <= CLOSED)
+            continue;
+        if (s->name == NULL && (s->name = clr_text_create()) != NULL)
+            clr_append_class(a->info, type, s->name);
+        clr_info_get_class_id_info2(a->info, type, &from, NULL, NULL, 0, NULL, NULL);
+        if (module != 0 && from == module)
+            __atomic_store_n(&s->type, CLOSED, __ATOMIC_RELAXED);
+    }
+}
+
 static int by_bytes(const void *a, const void *b)
 {
     unsigned long long x = ((const slot *)a)->bytes;
@@ -98,22 +122,17 @@ static void on_end(void *context)
     const char *top = getenv("CLARINET_TOP");
     size_t most = top != NULL ? strtoul(top, NULL, 10) : 30;
     FILE *out = file != NULL ? fopen(file, "w") : stderr;
-    clr_text *name = clr_text_create();
 
-    if (out == NULL || name == NULL)
+    if (out == NULL)
         return;
+    on_unload(a, 0); /* names the others */
     qsort(a->slots, SLOTS, sizeof *a->slots, by_bytes);
     fprintf(out, "%12s %10s type\n", "bytes", "objects");
-    for (size_t i = 0; i < SLOTS && i < most && a->slots[i].objects > 0; i++) {
-        clr_text_clear(name);
-        if (clr_append_class(a->info, a->slots[i].type, name) != S_OK)
-            clr_text_append(name, "(unloaded)");
+    for (size_t i = 0; i < SLOTS && i < most && a->slots[i].objects > 0; i++)
         fprintf(out, "%12llu %10llu %s\n", a->slots[i].bytes, a->slots[i].objects,
-                clr_text_value(name));
-    }
+                a->slots[i].name != NULL ? clr_text_value(a->slots[i].name) : "(no memory)");
     if (a->lost > 0)
         fprintf(out, "%llu objects not counted: too many types\n", a->lost);
-    clr_text_free(name);
     if (out != stderr)
         fclose(out);
 }
@@ -122,6 +141,7 @@ static const clr_profiler_callbacks callbacks = {
     .initialize = on_start,
     .initialize_for_attach = on_attach,
     .object_allocated = on_allocated,
+    .module_unload_started = on_unload,
     .shutdown = on_end,
 };
 

@@ -20,6 +20,8 @@ enum { MOST = 1 << 16 };
 /* One method. The runtime hands its address to the hooks, so that a hook looks nothing up. */
 typedef struct {
     FunctionID function;
+    clr_text
+        *name; /* given when an assembly is unloaded, as the method may be in it; NULL = not yet */
     unsigned long long enters;
     unsigned long long leaves; /* returns and tail calls; exceptions leave without */
 } method;
@@ -64,12 +66,28 @@ static HRESULT on_start(void *context, const clr_info *info)
     HRESULT hr;
 
     c->info = info;
-    hr = clr_info_set_event_mask(info, COR_PRF_MONITOR_ENTERLEAVE | COR_PRF_DISABLE_INLINING);
+    hr = clr_info_set_event_mask(info, COR_PRF_MONITOR_ENTERLEAVE | COR_PRF_DISABLE_INLINING |
+                                           COR_PRF_MONITOR_MODULE_LOADS);
     if (hr == S_OK)
         hr = clr_hooks_map(info, map, c);
     if (hr == S_OK)
         hr = clr_hooks_install(info, &hooks);
     return hr;
+}
+
+/* The last moment at which the runtime may be asked about methods of this module. */
+static void on_unload(void *context, ModuleID module)
+{
+    calls *c = context;
+    unsigned used = __atomic_load_n(&c->used, __ATOMIC_RELAXED);
+
+    (void)module;
+    for (size_t i = 0; i < used && i < MOST; i++) {
+        method *m = &c->methods[i];
+
+        if (m->function != 0 && m->name == NULL && (m->name = clr_text_create()) != NULL)
+            clr_append_function(c->info, m->function, 0, m->name, m->name, NULL);
+    }
 }
 
 static int by_enters(const void *a, const void *b)
@@ -90,32 +108,30 @@ static void on_end(void *context)
     size_t used = c->used < MOST ? c->used : MOST;
     method *sorted = malloc((used + 1) * sizeof *sorted);
     FILE *out = file != NULL ? fopen(file, "w") : stderr;
-    clr_text *name = clr_text_create();
     size_t listed = 0;
 
-    if (sorted == NULL || out == NULL || name == NULL)
+    if (sorted == NULL || out == NULL)
         return;
+    on_unload(c, 0);                                   /* names the others */
     memcpy(sorted, c->methods, used * sizeof *sorted); /* hooks still count into the others */
     qsort(sorted, used, sizeof *sorted, by_enters);
     fprintf(out, "%12s %12s method\n", "calls", "returns");
     for (size_t i = 0; i < used && listed < most && sorted[i].enters > 0; i++) {
-        clr_text_clear(name);
-        if (clr_append_function(c->info, sorted[i].function, 0, name, name, NULL) != S_OK)
+        const char *name = sorted[i].name != NULL ? clr_text_value(sorted[i].name) : "";
+
+        if (name[0] == '\0' || (filter != NULL && strncmp(name, filter, strlen(filter)) != 0))
             continue;
-        if (filter != NULL && strncmp(clr_text_value(name), filter, strlen(filter)) != 0)
-            continue;
-        fprintf(out, "%12llu %12llu %s\n", sorted[i].enters, sorted[i].leaves,
-                clr_text_value(name));
+        fprintf(out, "%12llu %12llu %s\n", sorted[i].enters, sorted[i].leaves, name);
         listed++;
     }
     if (c->used > MOST)
         fprintf(out, "%u methods not counted: too many\n", c->used - MOST);
-    clr_text_free(name);
     free(sorted);
     if (out != stderr)
         fclose(out);
 }
 
-static const clr_profiler_callbacks callbacks = {.initialize = on_start, .shutdown = on_end};
+static const clr_profiler_callbacks callbacks = {
+    .initialize = on_start, .module_unload_started = on_unload, .shutdown = on_end};
 
 CLR_PROFILER("{C1A21E70-0004-4C4C-8A11-6E6574434C52}", callbacks, &state)

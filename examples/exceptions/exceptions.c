@@ -16,36 +16,49 @@
 
 enum { SLOTS = 1024 };
 
-/* Id to count, filled by many threads without a lock: a slot's id is claimed once, for good. */
+/* Name to count, filled by many threads without a lock: a slot is claimed once, for good. Ids are
+ * not kept: that of a type or method is dead once its assembly is unloaded. */
 typedef struct {
-    uintptr_t id;
+    clr_text *name;
     unsigned long count;
 } slot;
 
 typedef struct {
     const clr_info *info;
-    slot thrown[SLOTS]; /* by ClassID */
-    slot caught[SLOTS]; /* by FunctionID */
-    unsigned long lost; /* more different ones than slots */
+    slot thrown[SLOTS]; /* types */
+    slot caught[SLOTS]; /* methods */
+    unsigned long lost; /* more different ones than slots, or without a name */
 } exceptions;
 
 static exceptions state;
 
-static void count(exceptions *e, slot *slots, uintptr_t id)
+/* The slot of this name, which it keeps if it is new. */
+static slot *slot_of(slot *slots, clr_text *name)
 {
-    for (size_t i = 0; i < SLOTS; i++) {
-        slot *s = &slots[(id / 16 + i) % SLOTS];
-        uintptr_t seen = __atomic_load_n(&s->id, __ATOMIC_RELAXED);
+    size_t hash = 5381;
 
-        if (seen == 0 &&
-            __atomic_compare_exchange_n(&s->id, &seen, id, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            seen = id;
-        if (seen == id) {
-            __atomic_add_fetch(&s->count, 1, __ATOMIC_RELAXED);
-            return;
-        }
+    for (const char *c = clr_text_value(name); *c != '\0'; c++)
+        hash = hash * 33 + (unsigned char)*c;
+    for (size_t i = 0; i < SLOTS; i++) {
+        slot *s = &slots[(hash + i) % SLOTS];
+        clr_text *seen = NULL;
+
+        if (__atomic_compare_exchange_n(&s->name, &seen, name, 0, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+            return s;
+        if (strcmp(clr_text_value(seen), clr_text_value(name)) == 0)
+            return s;
     }
-    __atomic_add_fetch(&e->lost, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+static void count(exceptions *e, slot *slots, clr_text *name, HRESULT named)
+{
+    slot *s = named == S_OK ? slot_of(slots, name) : NULL;
+
+    __atomic_add_fetch(s != NULL ? &s->count : &e->lost, 1, __ATOMIC_RELAXED);
+    if (s == NULL || s->name != name)
+        clr_text_free(name);
 }
 
 static HRESULT on_start(void *context, const clr_info *info)
@@ -59,19 +72,23 @@ static HRESULT on_start(void *context, const clr_info *info)
 static void on_thrown(void *context, ObjectID object)
 {
     exceptions *e = context;
+    clr_text *name = clr_text_create();
     ClassID type;
 
-    if (clr_info_get_class_from_object(e->info, object, &type) == S_OK)
-        count(e, e->thrown, type);
+    if (name != NULL && clr_info_get_class_from_object(e->info, object, &type) == S_OK)
+        count(e, e->thrown, name, clr_append_class(e->info, type, name));
+    else
+        clr_text_free(name);
 }
 
 static void on_caught(void *context, FunctionID function, ObjectID object)
 {
     exceptions *e = context;
+    clr_text *name = function != 0 ? clr_text_create() : NULL;
 
     (void)object;
-    if (function != 0)
-        count(e, e->caught, function);
+    if (name != NULL)
+        count(e, e->caught, name, clr_append_function(e->info, function, 0, name, NULL, NULL));
 }
 
 static int by_count(const void *a, const void *b)
@@ -82,21 +99,11 @@ static int by_count(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-static void print(exceptions *e, FILE *out, const char *what, slot *slots, int types)
+static void print(FILE *out, const char *what, slot *slots)
 {
-    clr_text *name = clr_text_create();
-
     qsort(slots, SLOTS, sizeof *slots, by_count);
-    for (size_t i = 0; i < SLOTS && slots[i].count > 0 && name != NULL; i++) {
-        HRESULT hr;
-
-        clr_text_clear(name);
-        hr = types ? clr_append_class(e->info, slots[i].id, name)
-                   : clr_append_function(e->info, slots[i].id, 0, name, NULL, NULL);
-        fprintf(out, "%8lu %s %s\n", slots[i].count, what,
-                hr == S_OK ? clr_text_value(name) : "(unloaded)");
-    }
-    clr_text_free(name);
+    for (size_t i = 0; i < SLOTS && slots[i].count > 0; i++)
+        fprintf(out, "%8lu %s %s\n", slots[i].count, what, clr_text_value(slots[i].name));
 }
 
 static void on_end(void *context)
@@ -107,10 +114,10 @@ static void on_end(void *context)
 
     if (out == NULL)
         return;
-    print(e, out, "thrown", e->thrown, 1);
-    print(e, out, "caught in", e->caught, 0);
+    print(out, "thrown", e->thrown);
+    print(out, "caught in", e->caught);
     if (e->lost > 0)
-        fprintf(out, "%8lu not counted: too many different ones\n", e->lost);
+        fprintf(out, "%8lu not counted: too many different ones, or no name\n", e->lost);
     if (out != stderr)
         fclose(out);
 }

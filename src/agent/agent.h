@@ -32,6 +32,7 @@ enum {
     AGENT_SOON_MS = 5,           /* after that as often this long after them */
     AGENT_STORM_MS = 50,         /* and then this long */
     AGENT_FORGET_MS = 1000,      /* between two times that names of gone methods are forgotten */
+    AGENT_WRITER_MS = 50,        /* a hurried round waits so long for a record half written */
     AGENT_UNLOAD_MS = 2000,      /* an assembly waits so long until nobody asks about its code */
     AGENT_GRACE_MS = 2000,       /* for the tool to say hello, to start, to take the last records */
     AGENT_ALONE_MS = 1500, /* for the tool to connect; with the runtime's detaching under 2 s */
@@ -67,6 +68,8 @@ typedef struct {
     uint64_t rows_told;
     uint64_t refused_before; /* allocations that the cap refused, at its start */
     uint64_t refused_reported;
+    uint64_t unasked_before; /* names that were not asked for, at its start */
+    uint64_t unasked_reported;
     recording_cost cost_before; /* of earlier sessions */
     buffer received;
     output out;
@@ -148,9 +151,9 @@ SIGNAL_SAFE void agent_commit(agent *a, unsigned engine_index, void *payload, si
 SIGNAL_SAFE void agent_wake(agent *a);
 /* The same, but once per round: for what must not be lost when the program dies. */
 SIGNAL_SAFE void agent_tell_news(agent *a);
-/* Has everything so far sent now and waits until it is, at most so long. For the last moments of a
- * program, or of an assembly, only. */
-void agent_hurry(agent *a, unsigned milliseconds);
+/* Has everything so far sent now and waits until it is, at most so long; false = it is not. For the
+ * last moments of a program, or of an assembly, only. */
+bool agent_hurry(agent *a, unsigned milliseconds);
 /* Own thread: something comes in, so the next tick is no further away than in a busy time. */
 void agent_tick_soon(agent *a);
 SIGNAL_SAFE static inline void agent_lose(agent *a, unsigned engine_index, unsigned reason,

@@ -223,8 +223,8 @@ static void on_module_unload_started(void *context, ModuleID module)
     for (unsigned i = 0; i < ENGINE_COUNT; i++)
         if (ENGINES[i]->on_module_unloading != NULL && agent_is_active(a, i))
             ENGINES[i]->on_module_unloading(a);
-    if (atomic_load(&a->asks) != 0)
-        agent_hurry(a, AGENT_UNLOAD_MS);
+    if (atomic_load(&a->asks) != 0 && !agent_hurry(a, AGENT_UNLOAD_MS))
+        atomic_fetch_add(&a->names.overtaken, 1);
     atomic_fetch_add(&a->unloads, 1);
 }
 

@@ -281,6 +281,8 @@ void client_report(agent *a, client *c, bool with_cost)
                 c->out.dropped, &c->dropped_reported);
     report_loss(c, "agent", "memory cap reached",
                 atomic_load(&a->memory.refused) - c->refused_before, &c->refused_reported);
+    report_loss(c, "agent", "names not asked for: an assembly was unloaded meanwhile",
+                a->names.unasked - c->unasked_before, &c->unasked_reported);
     if (with_cost) {
         recording_cost cost = {0, 0, 0, arena_used(&a->memory) + sampling_stacks_used()};
         size_t chunk = recording_begin_chunk(&c->out.pending, RECORDING_COST, 0);

@@ -157,6 +157,16 @@ static uint32_t name_of(search *s, names *n, ClassID class_id, uint32_t offset)
     return names_intern(n, (const char *)text.data, text.length);
 }
 
+bool heap_fields_may_ask(names *n, const heap_record_type *type)
+{
+    bool may_ask;
+
+    n->is_lasting = !type->is_collectible;
+    may_ask = names_may_ask(n);
+    n->is_lasting = true;
+    return may_ask;
+}
+
 /* Whatever place in an element may hold a reference. */
 static void name_elements(search *s, names *n, const heap_record_type *type, uint32_t number,
                           heap_fields_found *found, void *context)
@@ -185,8 +195,11 @@ void heap_fields_name(names *n, const heap_record *r, heap_fields_found *found, 
     for (size_t i = 0; s.fields != NULL && i < r->shape_count; i++) {
         const heap_record_shape *one = &r->shapes[i];
         const heap_record_type *type = &r->types[one->type];
-        bool boxed = one->count != 0 && is_value_type(r->info, type->class_id);
+        bool boxed;
 
+        if (!heap_fields_may_ask(n, type))
+            continue;
+        boxed = one->count != 0 && is_value_type(r->info, type->class_id);
         if ((one->flags & RECORDING_SHAPE_LISTED) != 0 && type->element != 0)
             name_elements(&s, n, type, one->type, found, context);
         for (uint32_t k = 0; k < one->count; k++) {
@@ -233,6 +246,8 @@ void heap_fields_name_values(names *n, const heap_record *r, heap_fields_found *
         const heap_record_type *type = &r->types[i];
         uint64_t number;
 
+        if (!heap_fields_may_ask(n, type))
+            continue;
         /* boxes have no small fields that matter; the thread pool has */
         if (type->has_values)
             name_values(&s, n, r, (uint32_t)i, type->machine != 0 ? 4 : 2, found, context);
@@ -252,7 +267,8 @@ void heap_fields_name_awaits(names *n, const heap_record *r, heap_fields_found *
         uint32_t id = 0;
         description d;
 
-        if (r->types[i].machine == 0 || !describe(r->info, r->types[i].machine, &d) ||
+        if (r->types[i].machine == 0 || !heap_fields_may_ask(n, &r->types[i]) ||
+            !describe(r->info, r->types[i].machine, &d) ||
             clr_open_import(r->info, d.module, &import) != S_OK)
             continue;
         if (clr_find_method(import, d.token, "MoveNext", &method) == S_OK)

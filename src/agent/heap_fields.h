@@ -10,6 +10,10 @@
 #include "agent/heap_record.h"
 #include "agent/names.h"
 
+/* Whether the runtime may be asked about a type of the heap as it was: most cannot be unloaded. For
+ * who names with names.is_lasting. */
+bool heap_fields_may_ask(names *n, const heap_record_type *type);
+
 /* Called for each place: the type's number, bytes from the object's start (of an array: from the
  * start of the element), a string id. */
 typedef void heap_fields_found(void *context, uint32_t type, uint32_t place, uint32_t name);

@@ -6,7 +6,6 @@
 enum {
     HAS_ELEMENTS = INT32_MIN,
     HAS_REFERENCES = 0x01000000,
-    IS_COLLECTIBLE = 0x00200000, /* each object keeps its type's allocator alive, too */
     MOST_RUNS = 16,
 };
 
@@ -22,7 +21,7 @@ int heap_layout_read(ClassID class_id, uint32_t flags, uint32_t base,
     int64_t run_count = (int64_t)read_self_word(class_id - sizeof(uintptr_t));
     int count = 0;
 
-    if ((flags & IS_COLLECTIBLE) != 0)
+    if ((flags & HEAP_LAYOUT_COLLECTIBLE) != 0)
         return HEAP_LAYOUT_UNKNOWN;
     if ((flags & HAS_REFERENCES) == 0)
         return 0;
@@ -49,7 +48,8 @@ bool heap_layout_is_references(ClassID class_id, uint32_t flags, uint32_t base)
     const uint32_t all = (uint32_t)HAS_ELEMENTS | HAS_REFERENCES;
     run one;
 
-    return (flags & (all | IS_COLLECTIBLE)) == all && (flags & 0xffff) == sizeof(uintptr_t) &&
+    return (flags & (all | HEAP_LAYOUT_COLLECTIBLE)) == all &&
+           (flags & 0xffff) == sizeof(uintptr_t) &&
            read_self_word(class_id - sizeof(uintptr_t)) == 1 &&
            read_self(class_id - sizeof(uintptr_t) - sizeof one, &one, sizeof one) &&
            one.start == (int64_t)base - 8 && one.length == -(int64_t)base;

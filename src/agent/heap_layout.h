@@ -14,6 +14,8 @@
 enum {
     HEAP_LAYOUT_PLACES = 64, /* at most */
     HEAP_LAYOUT_UNKNOWN = -1,
+    /* in a class's flags: each object keeps its type's allocator alive, too */
+    HEAP_LAYOUT_COLLECTIBLE = 0x00200000,
 };
 
 /* The places in words of 8 bytes from the object's start, in the collector's order; how many.

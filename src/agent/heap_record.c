@@ -138,6 +138,7 @@ SELDOM static heap_record_type *add_type(heap_record *r, ClassID class_id)
         type->element = (words[0] & (uint32_t)HAS_ELEMENTS) != 0 ? words[0] & 0xffff : 0;
         type->is_string = type->element == 2 && type->base == STRING_BASE;
         type->is_finalizable = (words[0] & IS_FINALIZABLE) != 0;
+        type->is_collectible = (words[0] & HEAP_LAYOUT_COLLECTIBLE) != 0;
         read_layout(r, type, words[0]);
         type->is_references = heap_layout_is_references(class_id, words[0], type->base);
         type->has_values =

@@ -34,6 +34,7 @@ typedef struct {
     uint32_t sized, listed; /* shapes without places; 0 = none yet */
     bool is_string;
     bool is_finalizable;
+    bool is_collectible;   /* may be unloaded */
     bool is_laid_out;      /* where its references are is known */
     bool is_references;    /* its elements are references */
     uint8_t asked;         /* objects for which the runtime was asked, too */

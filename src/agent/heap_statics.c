@@ -69,7 +69,8 @@ typedef struct {
     size_t thread_field_count;
     thread_slot *thread_slots;
     size_t thread_slot_count;
-    ClassID array; /* object[] */
+    ClassID array;      /* object[] */
+    unsigned overtaken; /* of names, when the modules were listed: those that are going are not */
 } search;
 
 /* A plain class: no array, no instance of a generic type. */
@@ -109,7 +110,8 @@ static size_t find_word(search *s)
         ModuleID module;
         mdTypeDef token;
 
-        if (!describe(s->walk->info, class_id, &module, &token))
+        if (s->walk->record.types[i].is_collectible ||
+            !describe(s->walk->info, class_id, &module, &token))
             continue;
         voters++;
         vote(module, token, class_id, votes);
@@ -227,7 +229,8 @@ static int visit_module(void *context, uintptr_t module)
     uint32_t domains = 0;
 
     s->module = module;
-    if (!read_self(module + 8 * s->word, map, sizeof map) || (uint32_t)map[1] > MOST_TYPES ||
+    if (atomic_load(&s->names->overtaken) != s->overtaken ||
+        !read_self(module + 8 * s->word, map, sizeof map) || (uint32_t)map[1] > MOST_TYPES ||
         clr_info_get_appdomains_containing_module(s->walk->info, module, 1, &domains, &s->domain) !=
             S_OK ||
         domains == 0 || clr_open_import(s->walk->info, module, &s->import) != S_OK)
@@ -338,7 +341,7 @@ static void search_generics(search *s)
     if (s->for_base < FEWEST_VOTES || s->for_base < 4 * s->against_base)
         return;
     for (size_t i = 0; i < r->type_count; i++)
-        if (r->types[i].element == 0)
+        if (r->types[i].element == 0 && heap_fields_may_ask(s->names, &r->types[i]))
             search_generic(s, r->types[i].class_id);
 }
 
@@ -398,7 +401,7 @@ static ClassID find_object_array(const search *s)
     for (size_t i = 0; i < r->type_count; i++) {
         const names_string *name;
 
-        if (r->types[i].element != 8)
+        if (r->types[i].element != 8 || r->types[i].is_collectible)
             continue;
         name = names_get_string(s->names, names_of_class(s->names, r->types[i].class_id));
         if (name != NULL && text_equal(name->text, "object[]"))
@@ -443,6 +446,7 @@ void heap_statics_name(names *n, const heap_walk *w, heap_statics_found *found, 
     if (s.word == 0)
         return;
     s.thread_fields = memory_allocate_array(MOST_THREAD_FIELDS, sizeof *s.thread_fields);
+    s.overtaken = atomic_load(&n->overtaken);
     clr_each_module(w->info, visit_module, &s);
     search_generics(&s);
     search_threads(&s);

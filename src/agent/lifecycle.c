@@ -55,7 +55,7 @@ SIGNAL_SAFE void agent_tell_news(agent *a)
     wake_once(a, &a->news_told);
 }
 
-void agent_hurry(agent *a, unsigned milliseconds)
+bool agent_hurry(agent *a, unsigned milliseconds)
 {
     uint64_t end = os_monotonic_ns() + (uint64_t)milliseconds * 1000000;
     int ticket = atomic_fetch_add(&a->hurries, 1) + 1;
@@ -63,17 +63,18 @@ void agent_hurry(agent *a, unsigned milliseconds)
     int done;
 
     if (write(a->wake, &one, sizeof one) < 0)
-        return;
+        return false;
     while ((done = atomic_load(&a->hurried)) - ticket < 0) {
         uint64_t now = os_monotonic_ns();
         struct timespec left;
 
         if (now >= end)
-            return;
+            return false;
         left.tv_sec = (time_t)((end - now) / 1000000000);
         left.tv_nsec = (long)((end - now) % 1000000000);
         lock_wait(&a->hurried, done, &left);
     }
+    return true;
 }
 
 void agent_tick_soon(agent *a)
@@ -242,6 +243,7 @@ int agent_start_client(agent *a, client *c, error *e)
         atomic_fetch_add(&a->unloads, 1); /* what went since the last one was not heard of */
     c->out.origin_ns = os_monotonic_ns();
     c->refused_before = atomic_load(&a->memory.refused);
+    c->unasked_before = a->names.unasked;
     sampling_cost(&c->cost_before.thread_cpu_ns, &c->cost_before.handler_ns,
                   &c->cost_before.handler_calls);
     if (a->has_served) /* the first one pays for what it took to come in */
@@ -318,13 +320,27 @@ static void forget_unloaded(agent *a)
     names_forget_lookups(&a->names);
 }
 
+/* A record that is being written (its stack is walked) holds up those behind it: a round that
+ * is waited for waits for it, within limits. */
+static bool next_record(agent *a, ring_record *record, unsigned *patience)
+{
+    while (!ring_next(&a->events, record)) {
+        if (*patience == 0 || ring_fill(&a->events) == 0 || !agent_is_hurried(a))
+            return false;
+        (*patience)--;
+        os_sleep_ms(1);
+    }
+    return true;
+}
+
 void agent_collect(agent *a, bool last)
 {
+    unsigned patience = AGENT_WRITER_MS;
     ring_record record;
 
     atomic_store_explicit(&a->news_told, false, memory_order_relaxed);
     forget_unloaded(a);
-    while (ring_next(&a->events, &record)) {
+    while (next_record(a, &record, &patience)) {
         unsigned index = record.kind >> 6;
 
         if (index >= 1 && index <= ENGINE_COUNT && a->engines[index - 1].state != NULL &&
@@ -342,6 +358,7 @@ void agent_round(agent *a, bool last)
     uint64_t now = os_monotonic_ns();
     bool with_cost = now >= a->next_cost_ns || last;
     int asked = atomic_load(&a->hurries);
+    unsigned overtaken = atomic_load(&a->names.overtaken);
 
     agent_collect(a, last);
     if (with_cost)
@@ -358,6 +375,7 @@ void agent_round(agent *a, bool last)
         if (c->state != CLIENT_FREE && asked != atomic_load(&a->hurried))
             output_hand_over(&c->out, c->descriptor);
     }
+    a->names.caught_up = overtaken;
     if (asked != atomic_exchange(&a->hurried, asked))
         lock_wake(&a->hurried, INT32_MAX);
 }

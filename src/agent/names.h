@@ -10,6 +10,7 @@
 #ifndef CLARINET_AGENT_NAMES_H
 #define CLARINET_AGENT_NAMES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -77,6 +78,10 @@ typedef struct {
     cil_body body; /* scratch space of call_site */
     thread_names threads;
     buffer scratch;
+    atomic_uint overtaken; /* modules that went while what was taken in them had no name yet */
+    unsigned caught_up;    /* of them, those of which nothing can be left that has none */
+    bool is_lasting;       /* what is asked about now cannot be unloaded */
+    uint64_t unasked;      /* names that were not asked for because of that */
 } names;
 
 void names_init(names *n, const clr_info *info);
@@ -86,6 +91,10 @@ void names_reset(names *n);
 /* Forgets which id belongs to what of the runtime's, because that may belong to something else by
  * now. The ids themselves stay. */
 void names_forget_lookups(names *n);
+
+/* Whether the runtime may be asked about ids that were taken earlier: not while they may be those
+ * of a module that did not wait for us. A no is counted. */
+bool names_may_ask(names *n);
 
 uint32_t names_intern(names *n, const char *text, size_t length);
 uint32_t names_intern_text(names *n, const char *text);

@@ -17,6 +17,14 @@ enum {
 static uint32_t add_module(names *n, ModuleID module);
 static uint32_t add_method(names *n, FunctionID function);
 
+bool names_may_ask(names *n)
+{
+    bool may = n->is_lasting || atomic_load(&n->overtaken) == n->caught_up;
+
+    n->unasked += !may;
+    return may;
+}
+
 uint32_t names_of_module(names *n, ModuleID module)
 {
     uint64_t known;
@@ -26,6 +34,8 @@ uint32_t names_of_module(names *n, ModuleID module)
         return 0;
     if (table_u64_get(&n->module_ids, module, &known))
         return (uint32_t)known;
+    if (!names_may_ask(n))
+        return 0;
     id = add_module(n, module);
     table_u64_put(&n->module_ids, module, id);
     return id;
@@ -40,6 +50,8 @@ uint32_t names_of_function(names *n, FunctionID function)
         return 0;
     if (table_u64_get(&n->method_ids, function, &known))
         return (uint32_t)known;
+    if (!names_may_ask(n))
+        return 0;
     id = add_method(n, function);
     table_u64_put(&n->method_ids, function, id);
     return id;
@@ -75,6 +87,8 @@ uint32_t names_of_class(names *n, ClassID class_id)
         return 0;
     if (table_u64_get(&n->class_ids, class_id, &known))
         return (uint32_t)known;
+    if (!names_may_ask(n))
+        return names_intern_text(n, "(unknown)");
     buffer_clear(&n->scratch);
     names_write_class(n, class_id, &n->scratch);
     id = names_intern(n, buffer_text(&n->scratch), n->scratch.length);
@@ -120,6 +134,8 @@ uint32_t names_frame_at(names *n, uintptr_t address, bool caller, uintptr_t call
 
     if (table_u64_get(&n->address_ids, (uint64_t)inside, &known) && known != 0)
         return (uint32_t)known;
+    if (!names_may_ask(n))
+        return names_frame_synthetic(n, "(unknown)");
     if (n->address_ids.count >= MAXIMUM_ADDRESSES)
         table_u64_free(&n->address_ids);
     frame = calling_frame(n, inside, callee);

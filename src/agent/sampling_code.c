@@ -319,7 +319,7 @@ static bool describe_managed(sampling_code *s, uint64_t address, bool leaf, samp
     compiled_piece *piece;
     FunctionID function;
 
-    if (!agent_enter_runtime(s->agent))
+    if (!agent_enter_runtime(s->agent) || !names_may_ask(&s->agent->names))
         return false;
     function = compiled_find(&s->agent->names.code, (uintptr_t)inside, &piece);
     if (function == 0)

@@ -239,17 +239,20 @@ static void name_types(agent *a, heap *h)
 
     for (size_t i = 0; i < r->type_count; i++) {
         const heap_record_type *type = &r->types[i];
+        bool may_ask = heap_fields_may_ask(&a->names, type);
         uint64_t cells[8] = {i,
                              type->class_id,
                              type->size,
-                             names_of_class(&a->names, type->class_id),
-                             assembly_of(a, type->class_id),
-                             heap_fields_flags(r, (uint32_t)i),
+                             may_ask ? names_of_class(&a->names, type->class_id)
+                                     : names_intern_text(&a->names, "(unknown)"),
+                             may_ask ? assembly_of(a, type->class_id) : 0,
+                             may_ask ? heap_fields_flags(r, (uint32_t)i) : 0,
                              type->element,
                              type->base >= 8 ? type->base - 8 : 0};
 
         agent_row(a, SELF, TABLE_TYPES, cells);
     }
+    a->names.is_lasting = false;
     for (size_t i = 0; i < h->walk.functions.capacity; i++) {
         const table_u64_slot *slot = &h->walk.functions.slots[i];
         uint64_t cells[2];
@@ -313,7 +316,9 @@ static void put_end(client *c, const heap *h, const char *trouble)
 
 static void name_all(agent *a, heap *h)
 {
+    a->names.is_lasting = true; /* other types are left out where they are met */
     name_types(a, h);
+    a->names.is_lasting = true;
     heap_fields_name(&a->names, &h->walk.record, put_field, a);
     if (!h->quick)
         heap_statics_name(&a->names, &h->walk, put_static, a);
@@ -321,6 +326,7 @@ static void name_all(agent *a, heap *h)
         heap_fields_name_values(&a->names, &h->walk.record, put_value, a);
         heap_fields_name_awaits(&a->names, &h->walk.record, put_await, a);
     }
+    a->names.is_lasting = false;
 }
 
 static const char *trouble_of(heap *h, char *text)

@@ -123,6 +123,26 @@ def test_exceptions(unharmed):
     }
 
 
+@pytest.mark.parametrize("example", ["exceptions", "allocations", "calls"])
+def test_examples_name_what_is_unloaded_before_it_goes(example, sample_command, libraries, tmp_path):
+    command = sample_command("Fates", "--parts", "gone", "--types", 10, "--throws", 3)
+    env = {"CORECLR_ENABLE_PROFILING": "1", "CORECLR_PROFILER_PATH": libraries[example],
+           "CORECLR_PROFILER": "{C1A21E70-%s-4C4C-8A11-6E6574434C52}" % CLSIDS[example],
+           "CLARINET_OUTPUT": tmp_path / "report", "CLARINET_TOP": "100000"}
+    done = subprocess.run(command, env=environment(env), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0 and done.stderr == "", done
+    found = counts((tmp_path / "report").read_text().splitlines())
+    for i in range(10):
+        name = f"Gone.Number{i}Exception"
+        if example == "exceptions":
+            assert found["thrown " + name] == [[3]], found
+        elif example == "allocations":
+            assert found[name][0][1] == 3, found
+        else:
+            assert found[name + ".Throw()"] == [[3, 0]], found
+
+
 def test_allocations(unharmed):
     found = counts(unharmed("allocations", CLARINET_TOP=100000))
     assert found["Countable.Widget"] == [[24 * 1000, 1000]]

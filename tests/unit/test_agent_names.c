@@ -112,12 +112,53 @@ static void equal_things_have_equal_ids(void **state)
     names_reset(&n);
 }
 
+static unsigned asked;
+
+static HRESULT CLR_CALL count_question(void)
+{
+    asked++;
+    return E_FAIL;
+}
+
+static void code_that_did_not_wait_is_not_asked_about(void **state)
+{
+    false_runtime r;
+    names n;
+    uint32_t frame;
+
+    (void)state;
+    names_init(&n, make(&r, count_question, 15));
+    atomic_fetch_add(&n.overtaken, 1);
+    asked = 0;
+    assert_int_equal(names_of_function(&n, 0x4711), 0);
+    assert_int_equal(names_of_module(&n, 0x4711), 0);
+    assert_string_equal(names_get_string(&n, names_of_class(&n, 0x4711))->text, "(unknown)");
+    frame = names_frame_at(&n, 0x1000, true, 0);
+    assert_int_equal(names_get_frame(&n, frame)->kind, RECORDING_FRAME_SYNTHETIC);
+    assert_int_equal(asked, 0);
+    assert_int_equal(n.unasked, 4);
+    n.is_lasting = true; /* what cannot go is asked about all the same */
+    names_of_class(&n, 0x4712);
+    assert_true(asked > 0);
+    n.is_lasting = false;
+    n.caught_up = atomic_load(&n.overtaken); /* and nothing of the above was kept for an answer */
+    asked = 0;
+    names_of_function(&n, 0x4711);
+    assert_true(asked > 0);
+    asked = 0;
+    names_frame_at(&n, 0x1000, true, 0);
+    assert_true(asked > 0);
+    assert_int_equal(n.unasked, 4);
+    names_reset(&n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_of_a_false_runtime_are_unknown),
         cmocka_unit_test(messages_of_a_false_runtime_are_not_read),
         cmocka_unit_test(equal_things_have_equal_ids),
+        cmocka_unit_test(code_that_did_not_wait_is_not_asked_about),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
