@@ -5,6 +5,7 @@
 // "time N" answers with the time of a call of Hot.Tiny, "gap" with the longest time since the last "gap" in
 // which a thread that sleeps 1 ms did not run, "frame N" (or "frame N loop", "generic", "mutual", "tiny", "pair") with the bytes of stack of a
 // call N deep, "flags" with the implementation flags of Tiny's methods, as reflection has them.
+// "pass" calls an async method that awaits nothing.
 // "crowd N" makes N threads and 2 N tasks that stay where they are until "disperse".
 using System;
 using System.Collections.Generic;
@@ -45,6 +46,8 @@ namespace Traceable
                     Console.WriteLine("dispersed " + Crowd.Disperse());
                 else if (line.StartsWith("frame ", StringComparison.Ordinal))
                     Console.WriteLine("frame " + Deep.FrameBytes(line.Substring(6)));
+                else if (line == "pass")
+                    Console.WriteLine("passed " + Crowd.PassAsync(4).Result);
                 else if (line == "flags")
                     Console.WriteLine("flags " + Tiny.Flags());
                 else if (line.StartsWith("time ", StringComparison.Ordinal))
@@ -506,6 +509,10 @@ namespace Traceable
         {
             return number + await asyncGate.Task;
         }
+
+#pragma warning disable CS1998 // it awaits nothing
+        public static async ValueTask<int> PassAsync(int number) => number + 5;
+#pragma warning restore CS1998
     }
 
     // Inner and its generic twin are small enough to be inlined into Outer, which calls them in turn.

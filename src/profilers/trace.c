@@ -358,6 +358,22 @@ static void want_spans(agent *a, state *s)
     c->span_ring = &s->spans; /* without memory it is always full */
 }
 
+/* Grants what the time since the last grant is worth. What was not used is kept, up to a burst: a
+ * few calls close together must not be lost where the second as a whole has hardly any. */
+static void allow_single_calls(state *s, int rate, uint64_t now)
+{
+    int most = rate < BURST ? rate : rate / TICKS_A_SECOND > BURST ? rate / TICKS_A_SECOND : BURST;
+    int left = atomic_load(&s->registry.counters.allowance);
+    uint64_t step_ns = UINT64_C(1000000000) / (uint64_t)rate;
+    uint64_t grant = s->allowed_ns == 0 ? (uint64_t)most : (now - s->allowed_ns) / step_ns;
+
+    s->allowed_ns = s->allowed_ns == 0 ? now : s->allowed_ns + grant * step_ns;
+    left = left < 0 ? 0 : left;
+    if (grant > (uint64_t)(most - left))
+        grant = (uint64_t)(most - left);
+    atomic_fetch_add(&s->registry.counters.allowance, (int)grant);
+}
+
 static void configure(agent *a)
 {
     state *s = state_of(a);
@@ -376,8 +392,10 @@ static void configure(agent *a)
     }
     if (w->tree)
         want_tree(a, s);
-    if (w->single)
+    if (w->single) {
         want_calls(a, s, catalogue_number(user, "slower_than"));
+        allow_single_calls(s, w->rate, os_monotonic_ns()); /* the first call may come at once */
+    }
     trace_counters_start(c);
     if (w->spans && !w->dry_run)
         want_spans(a, s);
@@ -468,22 +486,6 @@ static void stop(agent *a)
     }
     revert_part(a, &part, may_ask, 1);
     trace_registry_end_session(r);
-}
-
-/* Grants what the time since the last grant is worth. What was not used is kept, up to a burst: a
- * few calls close together must not be lost where the second as a whole has hardly any. */
-static void allow_single_calls(state *s, int rate, uint64_t now)
-{
-    int most = rate < BURST ? rate : rate / TICKS_A_SECOND > BURST ? rate / TICKS_A_SECOND : BURST;
-    int left = atomic_load(&s->registry.counters.allowance);
-    uint64_t step_ns = UINT64_C(1000000000) / (uint64_t)rate;
-    uint64_t grant = s->allowed_ns == 0 ? (uint64_t)most : (now - s->allowed_ns) / step_ns;
-
-    s->allowed_ns = s->allowed_ns == 0 ? now : s->allowed_ns + grant * step_ns;
-    left = left < 0 ? 0 : left;
-    if (grant > (uint64_t)(most - left))
-        grant = (uint64_t)(most - left);
-    atomic_fetch_add(&s->registry.counters.allowance, (int)grant);
 }
 
 static void drain(agent *a, bool last)

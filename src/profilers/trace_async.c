@@ -18,7 +18,6 @@ enum {
     KIND_ENDED = 3,
     LOWEST_ADDRESS = 4096,
     FIRST_NUMBER = 0x40000000, /* the runtime counts from 1 */
-    STATE_NEW = -1,            /* of a state machine that has not run */
     MOST_FIELDS = 64,
     CALLERS = 4, /* traced calls between an async method and its first step */
 };
@@ -203,7 +202,7 @@ void trace_enter_step(const trace_method *m, int64_t state, int64_t builder)
     f->task = 0;
     if (m->whole == NULL || c->async == NULL)
         return;
-    if (state == STATE_NEW) {
+    if (state == TRACE_STATE_NEW) {
         f->step = TRACE_STEP_FIRST;
         trace_count_completion(c, t, m->whole); /* of the whole: calls begun */
         one_more(m->whole);

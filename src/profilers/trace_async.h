@@ -26,6 +26,7 @@ enum {
     TRACE_ASYNC_KEPT = 1024, /* calls under way whose values are kept */
     TRACE_ASYNC_KEPT_WINDOW = 8,
     TRACE_ASYNC_VALUES = 480, /* bytes of them */
+    TRACE_STATE_NEW = -1,     /* of a state machine that has not run */
 };
 
 typedef struct {

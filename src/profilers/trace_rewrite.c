@@ -190,7 +190,7 @@ static void insert_probes(trace_rewriting *w, const cil_wrap *wrap, const cil_wr
 {
     uint32_t signature = w->module->probe_signature;
 
-    if (state != 0)
+    if (request->step)
         trace_insert_step(w, wrap, argument, state, request->results);
     else if (w->old_code == 0 || !trace_insert_deep(w, wrap->enter, argument, w->old_code))
         cil_insert_probe(&w->body, wrap->enter, argument, (uint64_t)(uintptr_t)trace_enter,
@@ -198,7 +198,7 @@ static void insert_probes(trace_rewriting *w, const cil_wrap *wrap, const cil_wr
     if (plan != NULL)
         trace_insert_values(w, wrap, options, argument, plan, *request->has_task);
     cil_insert_probe(&w->body, wrap->failed, argument, (uint64_t)(uintptr_t)trace_fail, signature);
-    if (state == 0)
+    if (!request->step)
         cil_insert_probe(&w->body, wrap->leave, argument, (uint64_t)(uintptr_t)trace_leave,
                          signature);
 }

@@ -215,9 +215,13 @@ void trace_insert_step(trace_rewriting *w, const cil_wrap *wrap, int64_t argumen
     if (trace_insert_completions(w, argument, results, NULL) != TRACE_BUILDER_WITH_TASK)
         builder = 0;
     cil_insert_number(&w->body, wrap->enter, CIL_LDC_I8, argument);
-    cil_insert(&w->body, wrap->enter, CIL_LDARG_0);
-    cil_insert_token(&w->body, wrap->enter, CIL_LDFLD, state);
-    cil_insert(&w->body, wrap->enter, CIL_CONV_I8);
+    if (state == 0) { /* it awaits nothing: each of its steps is a first one */
+        cil_insert_number(&w->body, wrap->enter, CIL_LDC_I8, TRACE_STATE_NEW);
+    } else {
+        cil_insert(&w->body, wrap->enter, CIL_LDARG_0);
+        cil_insert_token(&w->body, wrap->enter, CIL_LDFLD, state);
+        cil_insert(&w->body, wrap->enter, CIL_CONV_I8);
+    }
     insert_builder(w, wrap->enter, builder);
     trace_insert_call(w, wrap->enter, (intptr_t)trace_enter_step, w->module->value_signature);
     cil_insert_number(&w->body, wrap->leave, CIL_LDC_I8, argument);

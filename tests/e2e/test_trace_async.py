@@ -1,6 +1,7 @@
 """clarinet trace: async calls from the call to their completion, and how many run at once."""
 import json
 import signal
+import subprocess
 import time
 
 from recording_reader import Recording
@@ -85,3 +86,16 @@ def test_slow_async_calls_only(sample, clarinet, runtime, tmp_path):
     assert slow == ["StayAsync"] * CROWD + ["StayValueAsync"] * CROWD, answer
     assert all(call["duration_ns"] >= 20_000_000 for call in answer["calls"]), answer
     assert none["calls"] == [], none
+
+
+def test_call_that_awaits_nothing_is_complete_and_shown_though_it_is_the_first(sample_command, clarinet, runtime, tmp_path):
+    out = tmp_path / "pass.json"
+    process = clarinet.start("trace", f"--json={out}", "--args", "Traceable.Crowd::PassAsync", "--",
+                             *sample_command("Traceable"), stdin=subprocess.PIPE)
+    answer, err = process.communicate("pass\n", timeout=PATIENCE)
+    assert process.returncode == 0 and "passed 9" in answer, (answer, err)
+    answer = json.loads(out.read_text())
+    assert [(name_of(call), call["values"], call["async"]) for call in answer["calls"]] == [
+        ("PassAsync", "number=4 → 9", True)], answer
+    assert {row["kind"]: row["calls"] for row in answer["methods"]} == {"method": 1, "steps": 1, "async": 1}, answer
+    assert next(row for row in answer["methods"] if row["kind"] == "async")["completions"] == 1, answer
