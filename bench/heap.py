@@ -5,7 +5,10 @@ bodies). Rounds of a quick look and of a snapshot with roots take turns. ClrMD r
 from outside at the end (types, sizes and roots, no references: less than what we do). The yardstick
 of the pause with roots is the same session of events with an empty callback (bench/heap_empty.c), in
 the same process and in turn. dotnet-trace takes the same heap through the port (0x1980001).
-CLRMD=0, TRACE=0 and EMPTY=0 leave these out.
+CLRMD=0, TRACE=0 and EMPTY=0 leave these out. PAGE=1 opens the page of the last snapshot in a browser
+(needs the packages of tests/browser), DIFF=1 compares the first snapshot with the last.
+The snapshot's threads and the tool need both processors: beside the median of all rounds comes that
+of the rounds in which nobody else had more than CALM of them.
 Bars: with roots at most 1.3 times the empty session; a quick look pauses under 50 ms per million objects; file under 12 bytes an object; the
 program's memory grows by less than 32 MB; at least 5 times faster than ClrMD; of 20,000,000 objects
 the whole command under 20 s with under 2.5 GB.
@@ -30,7 +33,24 @@ ROUNDS = int(os.environ.get("ROUNDS", "3"))
 WITH_CLRMD = os.environ.get("CLRMD", "1") != "0"
 WITH_TRACE = os.environ.get("TRACE", "1") != "0"
 WITH_EMPTY = os.environ.get("EMPTY", "1") != "0"
+WITH_PAGE = os.environ.get("PAGE", "0") != "0"
+WITH_DIFF = os.environ.get("DIFF", "0") != "0"
 TRACE_SECONDS = 20
+CALM = 0.1  # of the processors' time
+
+
+def busy_seconds():
+    """Of all processors, with what the host took from them."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, irq, soft, stolen = map(int, file.readline().split()[1:9])
+    return (user + nice + system + irq + soft + stolen) / os.sysconf("SC_CLK_TCK")
+
+
+def own_seconds(pid):
+    """Processor time of a process so far."""
+    with open(f"/proc/{pid}/stat") as file:
+        words = file.read().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def own_memory(pid):
@@ -60,8 +80,10 @@ class Watch:
 
 
 def take(target, file, *options):
-    """(seconds, its data, growth of the program, peak memory of the tool, bytes of the file)"""
+    """(seconds, its data, growth of the program, peak memory of the tool, bytes of the file, share of
+    the processors that others had)"""
     watch = Watch(target.pid)
+    busy, own = busy_seconds(), own_seconds(target.pid) + sum(os.times()[:2])
     begin = time.monotonic()
     with tempfile.TemporaryFile() as out:
         tool = subprocess.Popen(
@@ -70,10 +92,13 @@ def take(target, file, *options):
         _, status, usage = os.wait4(tool.pid, 0)
         tool.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.monotonic() - begin
+        ours = (own_seconds(target.pid) + sum(os.times()[:2]) - own
+                + usage.ru_utime + usage.ru_stime)
+        others = max(busy_seconds() - busy - ours, 0) / seconds / os.cpu_count()
         assert tool.returncode == 0, "the snapshot failed"
         out.seek(0)
         data = json.load(out)
-    return seconds, data, watch.stop(), usage.ru_maxrss << 10, os.path.getsize(file)
+    return seconds, data, watch.stop(), usage.ru_maxrss << 10, os.path.getsize(file), others
 
 
 class Empty:
@@ -129,6 +154,27 @@ def trace(target, file):
     return last - begin, size
 
 
+def compare(first, last):
+    begin = time.monotonic()
+    tool = subprocess.Popen([ROOT / "build/clarinet", "heap", "diff", first, last],
+                            stdout=subprocess.PIPE, text=True)
+    said = tool.stdout.readline().strip()
+    tool.stdout.read()
+    _, status, usage = os.wait4(tool.pid, 0)
+    tool.returncode = os.waitstatus_to_exitcode(status)
+    assert tool.returncode == 0, "heap diff failed"
+    print(f"heap diff: {time.monotonic() - begin:.2f} s, processor "
+          f"{usage.ru_utime + usage.ru_stime:.2f} s, tool {usage.ru_maxrss / 1024:.0f} MB; {said}")
+
+
+def open_page(file):
+    begin = time.monotonic()
+    subprocess.run([ROOT / "build/clarinet", "report", file, "-f", "html", "-o", file + ".html"],
+                   check=True)
+    print(f"report -f html: {time.monotonic() - begin:.2f} s", flush=True)
+    subprocess.run(["node", ROOT / "bench/heap_page.mjs", file + ".html"], check=True)
+
+
 def measure(folder, version, scratch):
     empty = Empty(scratch) if WITH_EMPTY else None
     target = subprocess.Popen(
@@ -144,12 +190,14 @@ def measure(folder, version, scratch):
     rows = {"quick": [], "with roots": []}
     bare = []
     file = os.path.join(scratch, "heap.clarinet")
-    for _ in range(ROUNDS):
+    for i in range(ROUNDS):
         if not version.startswith("8."):
             rows["quick"].append(take(target, file, "--quick"))
         if empty:
             bare.append(empty.take(target.pid))
         rows["with roots"].append(take(target, file))
+        if WITH_DIFF and i == 0:
+            os.rename(file, file + ".first")
     traced = trace(target, os.path.join(scratch, "heap.nettrace")) if WITH_TRACE else None
     clrmd = None
     if WITH_CLRMD:
@@ -158,6 +206,10 @@ def measure(folder, version, scratch):
         subprocess.run([*command, str(target.pid)], stdout=subprocess.DEVNULL, check=True)
         clrmd = time.monotonic() - begin
     target.communicate("", timeout=120)
+    if WITH_DIFF:
+        compare(file + ".first", file)
+    if WITH_PAGE:
+        open_page(file)
     return rows, bare, traced, clrmd
 
 
@@ -186,6 +238,12 @@ def main():
                 print(f"{version} empty session: {statistics.median(ns for ns, _ in bare) / 1e6:.0f} "
                       f"ms; with roots {statistics.median(ratios):.2f} times that "
                       f"[{min(ratios):.2f} to {max(ratios):.2f}]")
+                calm = [ratio for ratio, one in zip(ratios, rows["with roots"]) if one[5] <= CALM]
+                others = ", ".join(f"{ratio:.2f} at {one[5] * 100:.0f} %"
+                                   for ratio, one in zip(ratios, rows["with roots"]))
+                print(f"{version} by what others had of the processors: {others}; "
+                      + (f"{statistics.median(calm):.2f} times in {len(calm)} calm rounds" if calm
+                         else "no calm round"))
                 own = max(grown for _, grown in bare)
                 most = max(one[2] for one in rows["with roots"])
                 print(f"{version} memory of the program: grew by {most / 2**20:.1f} MB with roots; "
