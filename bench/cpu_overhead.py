@@ -163,10 +163,14 @@ def own_account(dotnet, version, scratch):
 
 
 def continuations(dotnet, version, scratch):
-    """One handler's time in a program of continuations, whose chains it reads; its start included."""
+    """One handler's time in a program of continuations, whose chains it reads; its start included.
+
+    Stacks are 30 frames deep in the recording; those that were copied are deeper, because the frames of
+    the dispatch are left out."""
     path = f"{scratch}/awaits.clarinet"
     target = subprocess.Popen(
-        [dotnet, "exec", "--fx-version", version, ROOT / "build/samples/Awaits/Awaits.dll"],
+        [dotnet, "exec", "--fx-version", version, ROOT / "build/samples/Awaits/Awaits.dll",
+         "--depth", "13"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     target.stdout.readline()
     subprocess.run([CLARINET, "record", "-p", "cpu", "--set", "cpu.interval=4ms", "-d", "8s", "-o", path,

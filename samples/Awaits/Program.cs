@@ -3,7 +3,8 @@
 // BurnForPrices for HandlePrices, so each stack can be held against its logical callers. On the way
 // lie the things that chains are made of: Task and ValueTask, generic methods, WhenAll, Task.Run,
 // ContinueWith, captured contexts, completions that run the next method inline.
-// Options: --requests N of each kind at once (8), --nulls 1 (null dereferences in between), --seconds S.
+// Options: --requests N of each kind at once (8), --nulls 1 (null dereferences in between), --depth N (calls
+// between an async method and what burns, 0), --seconds S.
 using System;
 using System.Collections.Generic;
 using System.Runtime.CompilerServices;
@@ -20,6 +21,7 @@ namespace Awaits
         private static readonly ThreadLocal<Random> random = new ThreadLocal<Random>(() => new Random(7));
         private static readonly object? nothing = null;
         private static int nulls;
+        private static int depth;
         private static long sink;
 
         public static int Main(string[] args)
@@ -28,6 +30,7 @@ namespace Awaits
 
             patient = new Patient(args);
             nulls = 20 * patient.Number("nulls", 0);
+            depth = patient.Number("depth", 0);
             for (int i = 0; i < patient.Number("requests", 8); i++)
             {
                 bool withContext = i % 2 == 0;
@@ -73,7 +76,7 @@ namespace Awaits
         private static async Task<T> Load<T>(bool orders)
         {
             await Leaf(orders);
-            Burn(orders);
+            Descend(orders, depth);
             return default!;
         }
 
@@ -85,13 +88,23 @@ namespace Awaits
         private static async Task<int> Leaf(bool orders)
         {
             await Task.Yield();
-            Burn(orders);
+            Descend(orders, depth);
             if (random.Value!.Next(4) == 0)
                 await Task.Delay(1);
             else
                 await Task.Yield();
-            Burn(orders);
+            Descend(orders, depth);
             return 1;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Descend(bool orders, int calls)
+        {
+            if (calls > 0)
+                Descend(orders, calls - 1);
+            else
+                Burn(orders);
+            GC.KeepAlive(patient); // no tail call
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]

@@ -159,7 +159,6 @@ static void put_profilers(const model *m, const model_process *p, json *j)
 static int put_tables(const model *m, const model_process *p, const calltree *tree,
                       const report_options *options, data_strings *s, json *j, error *e)
 {
-    profile best;
     int code = 0;
 
     json_begin_array_at(j, "tables");
@@ -168,9 +167,7 @@ static int put_tables(const model *m, const model_process *p, const calltree *tr
             (options->profiler == NULL || profile_table_is(m, &p->tables[i], options->profiler)))
             code = data_put_table(m, p, &p->tables[i], tree, options, s, j, e);
     json_end_array(j);
-    if (code == 0 && profile_find(m, p, options->profiler, &best))
-        code = data_put_sources(&best, options, s, j, e);
-    return code;
+    return code == 0 ? data_put_sources(m, p, options, s, j, e) : code;
 }
 
 /* The one of the recording, else the one that was taken apart of the same process. */

@@ -32,9 +32,9 @@ int data_put_table(const model *m, const model_process *p, const model_table *ta
 /* "waits": the last look at the threads; nothing when there is none. */
 int data_put_waits(const model *m, const model_process *p, const calltree *tree, json *j, error *e);
 
-/* "sources": […]: text around the lines where most of the profile is. */
-int data_put_sources(const profile *p, const report_options *options, data_strings *s, json *j,
-                     error *e);
+/* "sources": […]: text around the lines where most of cpu and of wall is. */
+int data_put_sources(const model *m, const model_process *process, const report_options *options,
+                     data_strings *s, json *j, error *e);
 
 /* Parts that a differential page has too. */
 void data_put_frames(const model_process *p, data_strings *s, json *j);

@@ -66,13 +66,17 @@ static void put_source(json *j, data_strings *s, uint32_t file, const buffer *te
     json_end_object(j);
 }
 
-/* Whether an earlier hot line of this file is so near that its text covers this one. */
-static bool is_covered(const view *v, size_t index)
-{
-    const model_place *place = &v->process->places[v->lines[index].key];
+/* Places whose text was taken, in all profiles of the process. */
+typedef struct {
+    const model_place *places[HOT_LINES * 2];
+    size_t count;
+} taken;
 
-    for (size_t i = 0; i < index; i++) {
-        const model_place *other = &v->process->places[v->lines[i].key];
+/* Whether a place of this file that was taken is so near that its text covers this one. */
+static bool is_covered(const taken *t, const model_place *place)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        const model_place *other = t->places[i];
         uint32_t distance =
             other->line > place->line ? other->line - place->line : place->line - other->line;
 
@@ -82,24 +86,43 @@ static bool is_covered(const view *v, size_t index)
     return false;
 }
 
-int data_put_sources(const profile *p, const report_options *options, data_strings *s, json *j,
-                     error *e)
+static int put_profile(const profile *p, const report_options *options, taken *t, data_strings *s,
+                       json *j, error *e)
 {
     view v;
     int code = view_open(&v, p, options, 1, e);
 
-    json_begin_array_at(j, "sources");
-    for (size_t i = 0; code == 0 && !options->no_source && i < v.line_count && i < HOT_LINES; i++) {
+    for (size_t i = 0; code == 0 && i < v.line_count && i < HOT_LINES; i++) {
         const model_place *place = &v.process->places[v.lines[i].key];
         const char *path = model_text(p->m, place->file);
         buffer text = BUFFER_EMPTY;
 
-        if (!is_covered(&v, i) && is_source(path) &&
-            os_read_file(path, MAXIMUM_FILE, &text, NULL) == 0)
+        if (t->count < sizeof t->places / sizeof *t->places && !is_covered(t, place) &&
+            is_source(path) && os_read_file(path, MAXIMUM_FILE, &text, NULL) == 0) {
             put_source(j, s, place->file, &text, place->line);
+            t->places[t->count++] = place;
+        }
         buffer_free(&text);
     }
-    json_end_array(j);
     view_free(&v);
+    return code;
+}
+
+/* Of cpu and of wall, whose hot lines are others; else of the profile that there is. */
+int data_put_sources(const model *m, const model_process *process, const report_options *options,
+                     data_strings *s, json *j, error *e)
+{
+    taken t = {.count = 0};
+    profile first, wall;
+    int code = 0;
+
+    json_begin_array_at(j, "sources");
+    if (!options->no_source && profile_find(m, process, options->profiler, &first)) {
+        code = put_profile(&first, options, &t, s, j, e);
+        if (code == 0 && options->profiler == NULL && profile_find(m, process, "wall", &wall) &&
+            wall.table != first.table)
+            code = put_profile(&wall, options, &t, s, j, e);
+    }
+    json_end_array(j);
     return code;
 }

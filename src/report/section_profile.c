@@ -44,7 +44,9 @@ static void put_lines(const section *s, const view *v)
     char amount[REPORT_AMOUNT_SIZE];
 
     if (count == 0) {
-        sink_text(s->out, "No line numbers are known: no portable PDB was found.\n\n");
+        sink_text(s->out,
+                  "No line is known: no method on these stacks is in an assembly with a portable "
+                  "PDB. The assemblies of .NET itself come without.\n\n");
         return;
     }
     sink_text(s->out, "### Lines by self\n\n| self | self % | total % | line | method |\n"

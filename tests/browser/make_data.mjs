@@ -323,6 +323,8 @@ export function shopProcess({
         '        return best;',
         '    }',
     ]);
+    // a colder line of the same file, far away
+    source(builder, ORDERS, 40, ['    {', '        var total = Total(order);', '        Book(total);']);
     return builder;
 }
 

@@ -62,6 +62,9 @@ describe('views', () => {
             assert.match(here, /foreach \(var rule in Rules/);
             assert.match(here, /2\d\.\d %/);
             assert.match(await text(page, '.code'), /<summary>What a customer/);
+            assert.doesNotMatch(await text(page, '.code'), /Total\(order\)/);
+            await page.click('.link >> text=Orders.cs:41');
+            assert.match(await text(page, '.code .here'), /41\s+var total = Total\(order\)/);
             await page.click('.link >> text=Gateway.cs:63');
             assert.match(await text(page, '.source'), /was not found/);
             await shot(page, 'lines', { fullPage: true });

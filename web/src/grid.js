@@ -107,7 +107,7 @@ export function grid(options) {
                     null,
                     el('td', {
                         colspan: columns.length,
-                        class: 'muted',
+                        class: 'muted wide',
                         text: options.empty || 'Nothing here.',
                     }),
                 ),

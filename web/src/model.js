@@ -104,7 +104,7 @@ export class Process {
         /** @type {string[]} */
         this.strings = (raw.strings || ['']).map(readable);
         this.threads = (raw.threads || []).map(describeThread);
-        this.sources = new Map((raw.sources || []).map((s) => [s.file, s]));
+        this.sources = loadSources(raw.sources || []);
         this.loadFrames(raw.frames || { name: [] });
         this.parent = Int32Array.from((raw.stacks && raw.stacks.parent) || [-1]);
         this.frame = Int32Array.from((raw.stacks && raw.stacks.frame) || [-1]);
@@ -265,6 +265,21 @@ function describeThread(raw) {
         name,
         label: name ? `${name} (${raw.id})` : `${kind || 'thread'} ${raw.id}`,
     };
+}
+
+/**
+ * Pieces of source, each around a hot line: by file, the text by the line's number.
+ * @param {{file: number, first: number, lines: string[]}[]} pieces
+ */
+function loadSources(pieces) {
+    /** @type {Map<number, Map<number, string>>} */
+    const files = new Map();
+    for (const { file, first, lines } of pieces) {
+        const known = files.get(file) || new Map();
+        lines.forEach((text, i) => known.set(first + i, text));
+        files.set(file, known);
+    }
+    return files;
 }
 
 /** Whose code a module is, from its kind and name. @param {number} kind @param {string} module */

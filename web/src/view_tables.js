@@ -101,6 +101,36 @@ export class MethodsView {
     }
 }
 
+/** The unbroken run of known lines that the line is in, as far as it is near. */
+function linesAround(source, line) {
+    const near = 10;
+    const lines = [];
+    let number = line;
+    while (number > line - near && source.has(number - 1)) number--;
+    for (; number <= line + near && source.has(number); number++)
+        lines.push({ number, text: source.get(number) });
+    return lines;
+}
+
+/** Whose code it is that has no lines: mostly the framework's, which comes without PDB files. */
+function whyNoLine(analysis) {
+    const { methods } = analysis.process;
+    const { self } = analysis.sums('method');
+    const byModule = new Map();
+    methods.forEach(({ module }, i) => {
+        if (module && self[i] > 0) byModule.set(module, (byModule.get(module) || 0) + self[i]);
+    });
+    const whole = [...byModule.values()].reduce((a, b) => a + b, 0);
+    const most = [...byModule].sort((a, b) => b[1] - a[1]).slice(0, 3);
+    return [
+        'No line is known: no method on these stacks is in an assembly with a portable PDB, beside it or inside it.',
+        'The assemblies of .NET itself come without.',
+        ...(most.length > 0
+            ? [`The time is in ${most.map(([m, w]) => `${m} (${percent(w, whole)})`).join(', ')}.`]
+            : []),
+    ].join(' ');
+}
+
 export class LinesView {
     constructor(app) {
         this.app = app;
@@ -127,7 +157,7 @@ export class LinesView {
                 rows,
                 sort: 0,
                 memory: this.memory,
-                empty: 'No line is known. Lines come from portable PDB files beside the assemblies or inside them.',
+                empty: whyNoLine(analysis),
                 filterText: (r) => `${process.methods[r.line.method].name} ${process.place(r.i)}`,
                 columns: [
                     weightColumn(
@@ -189,13 +219,11 @@ export class LinesView {
             if (other.file === line.file)
                 ofLine.set(other.line, (ofLine.get(other.line) || 0) + self[i]);
         });
-        const lines = source
-            ? source.lines.map((text, i) => ({ number: source.first + i, text }))
-            : [];
+        const lines = source ? linesAround(source, line.line) : [];
         return fill(
             this.source,
             el('h3', { text: process.place(this.chosen) }),
-            source
+            lines.length > 0
                 ? el(
                       'table',
                       { class: 'code', 'aria-label': 'Source' },
