@@ -234,7 +234,8 @@ static int check_before(launch *l, error *e)
 
 static int make_report(launch *l, error *e)
 {
-    int code = place_make_folder("clarinet-launch-", false, l->folder, sizeof l->folder, e);
+    enum { LINES = 64 << 10 }; /* the gate writes one for each process */
+    int code = place_make_folder("clarinet-launch-", false, LINES, l->folder, sizeof l->folder, e);
     int descriptor;
 
     if (code != 0)

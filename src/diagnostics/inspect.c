@@ -36,6 +36,7 @@ enum {
 typedef struct {
     bool has_socket;
     bool permitted; /* the environment could be read */
+    bool moved; /* its root is another folder of our own file system: it may have begun outside */
     char temporary_folder[400];
     bool out_of_files;
     char disabled_by[64]; /* the variable that switches the port off, or "" */
@@ -44,7 +45,8 @@ typedef struct {
     error failure; /* why the port did not answer */
 } inspect_findings;
 
-static void find_namespaces(inspect_context *context, diagnostics_process *process);
+static void find_namespaces(inspect_context *context, diagnostics_process *process,
+                            inspect_findings *f);
 static bool is_dotnet(inspect_context *context, int process_id);
 static bool find_socket(inspect_context *context, diagnostics_process *process,
                         inspect_findings *f);
@@ -93,7 +95,7 @@ bool inspect_process(inspect_context *context, const procfs_stat *stat,
     process->process_id = stat->process_id;
     process->start_ticks = stat->start_ticks;
     process->state = stat->state;
-    find_namespaces(context, process);
+    find_namespaces(context, process, &f);
     f.has_socket = find_socket(context, process, &f);
     if (!f.has_socket && !is_dotnet(context, stat->process_id))
         return false;
@@ -142,7 +144,8 @@ bool inspect_socket(inspect_context *context, const sockets_folder *folder,
 
 /* --- is it one, and where is it --- */
 
-static void find_namespaces(inspect_context *context, diagnostics_process *process)
+static void find_namespaces(inspect_context *context, diagnostics_process *process,
+                            inspect_findings *f)
 {
     char link[64], root[32];
     struct stat status;
@@ -165,6 +168,7 @@ static void find_namespaces(inspect_context *context, diagnostics_process *proce
         strcpy(process->root, root);
     if (stat(root, &status) == 0 &&
         (status.st_dev != context->root_device || status.st_ino != context->root_inode)) {
+        f->moved = process->root[0] == '\0';
         strcpy(process->root, root);
         process->container = true;
     }
@@ -181,12 +185,18 @@ static bool is_dotnet(inspect_context *context, int process_id)
 
 static bool find_socket(inspect_context *context, diagnostics_process *process, inspect_findings *f)
 {
-    const char *folders[] = {f->temporary_folder,
-                             f->permitted ? NULL : context->own_temporary_folder};
+    /* the socket lies where the process was when it began, also if it moved its root since */
+    const struct {
+        const char *root, *path;
+    } places[] = {{process->root, f->temporary_folder},
+                  {process->root, f->permitted ? NULL : context->own_temporary_folder},
+                  {"", f->moved ? f->temporary_folder : NULL}};
 
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         sockets_folder *folder =
-            folders[i] == NULL ? NULL : sockets_list(&context->sockets, process->root, folders[i]);
+            places[i].path == NULL
+                ? NULL
+                : sockets_list(&context->sockets, places[i].root, places[i].path);
         const sockets_entry *entry = sockets_find(folder, process->inner_pid, process->start_ticks);
 
         if (entry == NULL)
@@ -207,6 +217,16 @@ static void copy_variable(const buffer *environment, const char *name, char *out
         snprintf(out, room, "%s", value);
 }
 
+/* A TMPDIR that does not begin at the root means what lies in the process's own folder. */
+static void complete_folder(int process_id, inspect_findings *f)
+{
+    char here[sizeof f->temporary_folder], whole[sizeof f->temporary_folder];
+
+    if (f->temporary_folder[0] != '/' && procfs_read_link(process_id, "cwd", here, sizeof here) &&
+        snprintf(whole, sizeof whole, "%s/%s", here, f->temporary_folder) < (int)sizeof whole)
+        strcpy(f->temporary_folder, whole);
+}
+
 static void read_environment(inspect_context *context, int process_id, inspect_findings *f)
 {
     static const char *const SWITCHES[] = {"DOTNET_EnableDiagnostics", "COMPlus_EnableDiagnostics",
@@ -218,6 +238,7 @@ static void read_environment(inspect_context *context, int process_id, inspect_f
         return;
     f->permitted = true;
     copy_variable(environment, "TMPDIR", f->temporary_folder, sizeof f->temporary_folder);
+    complete_folder(process_id, f);
     copy_variable(environment, "CORECLR_PROFILER_PATH", f->profiler_path, sizeof f->profiler_path);
     copy_variable(environment, "CORECLR_PROFILER_PATH_64", f->profiler_path,
                   sizeof f->profiler_path);

@@ -53,6 +53,7 @@ int diagnostics_list_processes(unsigned timeout_ms, diagnostics_process_list *li
     const struct dirent *entry;
     DIR *folder;
     bool memory = true;
+    procfs_stat own;
 
     memset(list, 0, sizeof *list);
     folder = opendir("/proc");
@@ -60,6 +61,13 @@ int diagnostics_list_processes(unsigned timeout_ms, diagnostics_process_list *li
         error_set_errno(e, ERROR_IO, errno, "cannot list /proc");
         error_advise(e, "clarinet finds processes through /proc; is it mounted?");
         return ERROR_IO;
+    }
+    if (!procfs_read_stat(os_process_id(), &own)) {
+        closedir(folder);
+        error_set(e, ERROR_UNSUPPORTED,
+                  "/proc is not what it should be: our own process is not in it");
+        error_advise(e, "clarinet finds processes through /proc: `mount -t proc proc /proc`");
+        return ERROR_UNSUPPORTED;
     }
     inspect_begin(&context, timeout_ms);
     while (memory && (entry = readdir(folder)) != NULL) {

@@ -38,6 +38,7 @@ typedef struct {
     uint32_t link;
 } elf_section;
 
+static void parse_segments(const reader *whole, size_t length, profiler_file *file);
 static void parse_sections(const reader *whole, profiler_file *file);
 
 /* --- the file's bytes --- */
@@ -59,7 +60,40 @@ void profiler_file_parse(const void *bytes, size_t length, profiler_file *file)
     file->machine = reader_u16(&r);
     if (reader_failed(&r) || file->bits != 64)
         return;
+    parse_segments(&r, length, file);
     parse_sections(&r, file);
+}
+
+/* What the loader maps must be there: it does not check, and the program dies of it. */
+static void parse_segments(const reader *whole, size_t length, profiler_file *file)
+{
+    reader r = *whole;
+    uint64_t table;
+    uint16_t count, size;
+
+    reader_seek(&r, 32);
+    table = reader_u64(&r);
+    reader_seek(&r, 54);
+    size = reader_u16(&r);
+    count = reader_u16(&r);
+    if (reader_failed(&r) || size != sizeof(Elf64_Phdr) || table > length)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t offset, bytes;
+        uint32_t type;
+
+        if (!reader_seek(&r, (size_t)table + i * sizeof(Elf64_Phdr)))
+            return;
+        type = reader_u32(&r);
+        reader_u32(&r); /* flags */
+        offset = reader_u64(&r);
+        reader_skip(&r, 16); /* addresses */
+        bytes = reader_u64(&r);
+        if (reader_failed(&r))
+            return;
+        if (type == PT_LOAD && (offset > length || bytes > length - offset))
+            file->is_cut = true;
+    }
 }
 
 static bool read_section(const reader *whole, uint64_t table, uint32_t index, elf_section *section)
@@ -207,6 +241,9 @@ static int refuse_contents(const char *path, uint16_t machine, const profiler_fi
                          path, profiler_file_architecture(file->machine),
                          profiler_file_architecture(machine));
         error_advise(e, "take the library of the right architecture");
+    } else if (file->is_cut) {
+        code = error_set(e, ERROR_CORRUPT, "%s is cut off: parts of it lie behind its end", path);
+        error_advise(e, "copy it again");
     } else if (!file->is_library) {
         code = error_set(e, ERROR_CORRUPT, "%s is a program, not a shared library", path);
         error_advise(e, "build it with -shared -fPIC");

@@ -20,6 +20,7 @@ typedef struct {
     uint16_t machine;     /* EM_… */
     bool has_symbols;     /* the dynamic symbols could be read */
     bool has_entry_point; /* DllGetClassObject is exported */
+    bool is_cut;          /* parts that are to be loaded lie behind the end */
     bool needs_musl;      /* linked against musl: cannot be tried out in a glibc process */
 } profiler_file;
 

@@ -363,13 +363,37 @@ static void sweep_own(const char *path, size_t length)
         closedir(listing);
 }
 
-int place_make_folder(const char *prefix, bool for_code, char *path, size_t room, error *e)
+/* 0, or the errno that says why the folder does not take so many bytes: a file system that is full
+ * lets a folder be made, and no more. */
+static int try_to_fill(const char *path, size_t bytes)
+{
+    char file[PLACE_PATH];
+    const char zeros[4096] = {0};
+    int descriptor;
+    int failed = 0;
+
+    if (snprintf(file, sizeof file, "%s/room", path) >= (int)sizeof file)
+        return ENAMETOOLONG;
+    descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (descriptor < 0)
+        return errno;
+    for (size_t done = 0; done < bytes && failed == 0; done += sizeof zeros)
+        failed = -os_write_all(descriptor, zeros, sizeof zeros);
+    if (close(descriptor) != 0 && failed == 0)
+        failed = errno;
+    unlink(file);
+    return failed;
+}
+
+int place_make_folder(const char *prefix, bool for_code, size_t bytes, char *path, size_t room,
+                      error *e)
 {
     const char *folders[] = {getenv("TMPDIR"), "/tmp", "/dev/shm"};
     buffer reasons = BUFFER_EMPTY;
 
     for (size_t i = 0; i < PLACES; i++) {
         struct statvfs file_system;
+        int failed;
 
         /* the path of a socket in it must fit an address, for every child that connects by it */
         if (folders[i] == NULL || folders[i][0] != '/' || strlen(folders[i]) > 64 ||
@@ -383,18 +407,21 @@ int place_make_folder(const char *prefix, bool for_code, char *path, size_t room
             continue;
         }
         snprintf(path, room, "%s/%sXXXXXX", folders[i], prefix);
-        if (mkdtemp(path) != NULL) {
+        failed = mkdtemp(path) == NULL ? errno : 0;
+        if (failed == 0 && (failed = try_to_fill(path, bytes)) != 0)
+            rmdir(path);
+        if (failed == 0) {
             buffer_free(&reasons);
             return 0;
         }
         buffer_format(&reasons, "%s %s: %s", reasons.length == 0 ? ":" : ";", folders[i],
-                      strerror(errno));
+                      strerror(failed));
     }
     path[0] = '\0';
     error_set(e, ERROR_IO, "no temporary folder%s", buffer_text(&reasons));
     buffer_free(&reasons);
     return error_advise(e,
-                        "set TMPDIR to a folder that can be written to%s: "
+                        "set TMPDIR to a folder with room that can be written to%s: "
                         "`mkdir -m 700 ~/tmp; export TMPDIR=~/tmp`",
                         for_code ? " and is not mounted noexec" : "");
 }
@@ -402,13 +429,16 @@ int place_make_folder(const char *prefix, bool for_code, char *path, size_t room
 int place_make_own(const char *library, place *p, error *e)
 {
     const char *slash;
+    struct stat status;
     int code;
 
     memset(p, 0, sizeof *p);
     p->descriptor = -1;
     p->user_id = geteuid();
     p->group_id = getegid();
-    code = place_make_folder(OWN_PREFIX, true, p->path, sizeof p->path, e);
+    if (stat(library, &status) != 0)
+        return error_set_errno(e, ERROR_IO, errno, "cannot read %s", library);
+    code = place_make_folder(OWN_PREFIX, true, (size_t)status.st_size, p->path, sizeof p->path, e);
     if (code != 0)
         return code;
     p->descriptor = open(p->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -30,9 +30,10 @@ int place_find(const diagnostics_process *process, place *p, error *e);
 /* Makes (or takes over) the folder and copies the library there under a name made of its content.
  * ERROR_PERMISSION and friends tell which folders were tried and why they do not do. */
 int place_make(const diagnostics_process *process, const char *library, place *p, error *e);
-/* Makes a folder for this user alone in TMPDIR, /tmp or /dev/shm, whichever does; `for_code`: where
- * libraries can be loaded from. The error tells why each does not. */
-int place_make_folder(const char *prefix, bool for_code, char *path, size_t room, error *e);
+/* Makes a folder for this user alone in TMPDIR, /tmp or /dev/shm, whichever does and takes `bytes`;
+ * `for_code`: where libraries can be loaded from. The error tells why each does not. */
+int place_make_folder(const char *prefix, bool for_code, size_t bytes, char *path, size_t room,
+                      error *e);
 /* A folder of our own for a program that we start: the library in it, nothing else. */
 int place_make_own(const char *library, place *p, error *e);
 /* Removes our own folder with what is in it. */

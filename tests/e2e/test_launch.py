@@ -283,6 +283,13 @@ def test_profiler_that_refuses_is_explained(runtime, profilers, launch, sample_c
     assert "its Initialize returned E_FAIL (0x80004005)" in done.err
 
 
+def test_a_cut_library_is_named(profilers, clarinet, tmp_path):
+    library = tmp_path / "cut.so"
+    library.write_bytes(profilers["good"].read_bytes()[:5000])
+    done = clarinet("launch", "--profiler", library, "--clsid", CLSID, "--", "true")
+    assert done.code == 1 and "cut off" in done.err and "copy it again" in done.err, done
+
+
 def test_library_lost_after_the_check_is_explained(profilers, clarinet, sample_command, tmp_path):
     """It is there when clarinet looks, and gone when the runtime does."""
     library = tmp_path / "lost.so"
@@ -313,6 +320,24 @@ def test_folders_that_do_not_do_are_named(clarinet):
     for words in ("/no/such: No such file", "/tmp: Read-only", "/dev/shm is mounted noexec",
                   "export TMPDIR="):
         assert words in done.stderr, done
+
+
+def test_a_full_folder_is_passed_over(clarinet, sample_command):
+    if os.geteuid() != 0:
+        pytest.skip("mounting needs root")
+    mount = ("mount -t tmpfs -o size=64k none /mnt && head -c 1M /dev/zero >/mnt/full 2>/dev/null; "
+             "TMPDIR=/mnt exec \"$@\"")
+
+    def run(*arguments):
+        return subprocess.run(
+            ["unshare", "-m", "sh", "-c", mount, "sh", clarinet.program, *arguments, "--",
+             *map(str, sample_command("Healthy", "--rounds", 1))],
+            capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+
+    done = run("launch")
+    assert done.returncode == 0 and "no .NET runtime asked" not in done.stderr, done
+    done = run("record", "-p", "exceptions", "-o", "/dev/null")
+    assert done.returncode == 0 and "No space" not in done.stderr, done
 
 
 def test_native_program_is_told(profilers, launch):

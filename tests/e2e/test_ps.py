@@ -99,6 +99,23 @@ def test_temporary_folder_of_its_own(runtime, sample, clarinet, tmp_path):
     assert row["entry_assembly"] == "Idle"
 
 
+def test_temporary_folder_within_its_own(sample, clarinet, tmp_path):
+    (tmp_path / "t").mkdir()
+    with sample("Idle", env={"TMPDIR": "t"}) as patient:  # it runs in tmp_path
+        row = listed(clarinet("ps", "--json"))[patient.pid]
+    assert row["attachable"] is True, row
+    assert row["socket"].startswith(str(tmp_path / "t"))
+
+
+def test_no_proc_is_told(clarinet):
+    if os.geteuid() != 0:
+        pytest.skip("mounting needs root")
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh",
+         clarinet.program, "ps"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == 1 and "mount -t proc" in done.stderr, done
+
+
 @pytest.mark.parametrize("name", ["DOTNET_EnableDiagnostics", "DOTNET_EnableDiagnostics_IPC"])
 def test_disabled_diagnostics_are_named(runtime, sample, clarinet, name):
     with sample("Idle", env={name: 0}) as patient:
