@@ -1,11 +1,16 @@
-"""clarinet threads on 1,000 threads of 30 frames, against ClrMD on the same process, taking turns; and
-clarinet tasks on a million live tasks.
+"""clarinet threads on 1,000 threads of 30 frames, against ClrMD on the same process, taking turns;
+clarinet tasks on a million live tasks; and what a program keeps of its throughput while it is looked
+at ten times a second, which is as often as it can be.
+
+Throughput: in one process windows with looks stand between bare ones, and are held against the mean
+of these two: rounds a second, and rounds a second of the process's own processor time, the agent's
+thread included. Beside it stands the share of the time in which the program was suspended.
 
 The suspension is the tool's own word; ClrMD stops the process from attaching to letting go, by its own
 clock. Memory is what the target has resident after the looks, less than before.
 Bars: suspension under 50 ms, whole command under 1 s; tasks: under 5 s, suspended under 0.5 s; under
-20 MB added to the target.
-BENCH_VERSIONS takes other runtimes than the newest, BENCH_PART (threads or tasks) one part.
+20 MB added to the target; throughput a second of processor time: at least 95 % kept.
+BENCH_VERSIONS takes other runtimes than the newest, BENCH_PART (threads, tasks or throughput) one part.
 """
 import json
 import os
@@ -14,9 +19,12 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from pathlib import Path
 
+from allocations import processor_seconds
 from attach import start
 from ps import chosen_runtimes
 
@@ -27,6 +35,8 @@ from build import oracle  # noqa: E402
 CLARINET = Path(os.environ.get("CLARINET_BUILD", ROOT / "build")) / "clarinet"
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
 THREADS, DEPTH, CALLS = 1000, 24, 310000
+WINDOW, LOOKED_AT = 2.0, 2 * ROUNDS  # seconds of one window; windows with looks
+BAR_KEPT = 0.95
 BAR_SUSPENSION_MS, BAR_COMMAND_S, BAR_TASKS_S, BAR_TASKS_MS, BAR_MEMORY = 50, 1, 5, 500, 20 << 20
 
 
@@ -93,12 +103,89 @@ def tasks(dotnet, version):
     return failed
 
 
+class Counter:
+    """What a program that tells how many rounds so far has done, by the clock."""
+
+    def __init__(self, target):
+        self.target, self.said = target, []
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.target.stdout:
+            match = re.match(r"(?:so far|at \d+ operations) (\d+)", line)
+            if match:
+                self.said.append((time.monotonic(), processor_seconds(self.target.pid), int(match[1])))
+
+    def rates(self, window):
+        """Rounds a second, and a second of processor time; None when it said too little."""
+        inside = [row for row in self.said if window[0] <= row[0] <= window[1]]
+        if len(inside) < 3:
+            return None
+        wall, cpu, rounds = (inside[-1][i] - inside[0][i] for i in range(3))
+        return rounds / wall, rounds / cpu
+
+    def rest(self):
+        begin = time.monotonic()
+        time.sleep(WINDOW)
+        return begin + 0.1, time.monotonic()
+
+    def look(self, file):
+        """The window, and how many looks suspended the program for which share of it."""
+        begin = time.monotonic()
+        subprocess.run([CLARINET, "record", "-p", "threads", "--set", "threads.interval=20ms",
+                        "-d", f"{WINDOW}s", "-o", file, str(self.target.pid)], check=True, capture_output=True)
+        window = begin + 0.2, time.monotonic() - 0.1
+        shown = subprocess.run([CLARINET, "threads", file, "--watch", "--json"], check=True,
+                               capture_output=True, text=True)
+        stops = [json.loads(line)["suspension_us"] for line in shown.stdout.splitlines()]
+        time.sleep(0.5)  # the agent detaches
+        return window, len(stops), sum(stops) / 1e6 / WINDOW
+
+
+def spread(values):
+    """The median, the middle half, and all of it."""
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+    return f"{middle:.1%} [{low:.1%} to {high:.1%}; {min(values):.1%} to {max(values):.1%}]"
+
+
+def throughput_of(version, name, target, scratch):
+    counter, looks = Counter(target), []
+    time.sleep(2)  # until the hot methods are compiled for good
+    bare = [counter.rest()]
+    for _ in range(LOOKED_AT):
+        looks.append(counter.look(f"{scratch}/a.clarinet"))
+        bare.append(counter.rest())
+    target.stdin.close()
+    failed = [f"{version}: {name}: ended with {target.returncode}"] if target.wait() != 0 else []
+    counter.reader.join()
+    kept = []
+    for before, (window, _, _), after in zip(bare, looks, bare[1:]):
+        three = [counter.rates(w) for w in (before, window, after)]
+        if None not in three:
+            kept.append([three[1][i] * 2 / (three[0][i] + three[2][i]) for i in range(2)])
+    wall, cpu = zip(*kept)
+    count, share = (statistics.median(look[i] for look in looks) for i in (1, 2))
+    print(f"{version}: {name}, {count / WINDOW:.0f} looks a second, suspended {share:.2%} of the time: kept "
+          f"{spread(cpu)} a second of processor time, {spread(wall)} a second ({len(kept)} windows)", flush=True)
+    if statistics.median(cpu) < BAR_KEPT:
+        failed.append(f"{version}: {name}: throughput below the bar")
+    return failed
+
+
+def throughput(dotnet, version):
+    with tempfile.TemporaryDirectory() as scratch:
+        return [line for name, options in (("Crowded", ("--tell", "1")), ("Busy", ()))
+                for line in throughput_of(version, name, start(dotnet, version, name, *options), scratch)]
+
+
 def main():
     failed = []
     for version, dotnet in chosen_runtimes():
-        for part in (threads, tasks):
+        for part in (threads, tasks, throughput):
             if os.environ.get("BENCH_PART", part.__name__) == part.__name__:
                 failed += part(dotnet, version)
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     for line in failed:
         print(f"FAILED {line}")
     return 1 if failed else 0

@@ -1,6 +1,6 @@
 // Healthy: threads that fight for a few monitors, always in the same order, so that they wait much
-// and never for ever. Options: --threads N (8), --seconds S. Says at its end whether all the work was
-// counted.
+// and never for ever. Options: --threads N (8), --seconds S, --tell 1 also says ten times a second how
+// many rounds so far (for measuring). Says at its end whether all the work was counted.
 using System;
 using System.Threading;
 using Clarinet.Samples;
@@ -27,6 +27,8 @@ namespace Crowded
                 threads[i].Start();
             }
             patient.Ready();
+            while (patient.Number("tell", 0) != 0 && !patient.Over.WaitHandle.WaitOne(100))
+                Console.WriteLine($"so far {Volatile.Read(ref inside)}");
             patient.WaitForEnd();
             for (int i = 0; i < threads.Length; i++)
             {

@@ -1,7 +1,8 @@
 /*
  * attach: see attach.h. A resident agent is tried first. One that is just leaving refuses both the
  * connection and the next attach for a moment, so the whole is tried again for a few seconds. One
- * that serves as many sessions as it can hangs up: loading it again would only fail in the target.
+ * that serves as many sessions as it can hangs up, and one that waits for a runtime which is stuck
+ * says nothing: loading it again would only fail in the target.
  */
 #include "session/attach.h"
 
@@ -104,6 +105,23 @@ static int tell_full(const diagnostics_process *process, error *e)
     return error_advise(e, "wait until one of the others has ended"), ERROR_BUSY;
 }
 
+/* The agent is there: it listens, and takes no notice of who calls. */
+static bool is_silent(int code)
+{
+    return code == ERROR_TIMEOUT || code == ERROR_BUSY;
+}
+
+static int tell_silent(const diagnostics_process *process, error *e)
+{
+    error_set(e, ERROR_BUSY,
+              "the agent that came into process %d before does not answer: it still waits for the "
+              "runtime to stand still, or is at work for another session",
+              process->process_id);
+    return error_advise(e, "is the process hung? A garbage collection that cannot end holds "
+                           "everything up"),
+           ERROR_BUSY;
+}
+
 int attach_open(const diagnostics_process *process, const char *library, bool main_place,
                 session_link *l, control_welcome *welcome, bool *unloadable, error *e)
 {
@@ -114,6 +132,7 @@ int attach_open(const diagnostics_process *process, const char *library, bool ma
     for (;;) {
         error resident;
         bool full;
+        bool silent;
 
         code = use_resident(process, l, welcome, &full, &resident);
         if (code == ERROR_UNSUPPORTED) {
@@ -122,14 +141,20 @@ int attach_open(const diagnostics_process *process, const char *library, bool ma
         }
         if (code == 0)
             break;
-        code = full ? tell_full(process, e) : load(process, library, main_place, l, welcome, e);
+        silent = is_silent(code);
+        if (full)
+            code = tell_full(process, e);
+        else if (silent)
+            code = tell_silent(process, e);
+        else
+            code = load(process, library, main_place, l, welcome, e);
         if (code == 0)
             break;
         if (attach_has_ended(process))
             return error_set(e, ERROR_GONE, "process %d ended while clarinet attached to it",
                              process->process_id);
         if (!may_pass(code) || os_monotonic_ns() >= end) {
-            *unloadable = full || code == ERROR_PERMISSION || code == ERROR_IO ||
+            *unloadable = full || silent || code == ERROR_PERMISSION || code == ERROR_IO ||
                           code == ERROR_RUNTIME || code == ERROR_UNSUPPORTED;
             return code;
         }

@@ -530,8 +530,8 @@ int place_connect(const place *p, int process_id, int *descriptor, error *e)
         int number = errno;
 
         close(made);
-        return error_set_errno(e, ERROR_NOT_FOUND, number, "cannot connect to the agent in %s",
-                               p->path);
+        return error_set_errno(e, number == EAGAIN ? ERROR_BUSY : ERROR_NOT_FOUND, number,
+                               "cannot connect to the agent in %s", p->path);
     }
     if (getsockopt(made, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 || peer.uid != p->user_id ||
         (process_id != 0 && peer.pid != process_id)) {

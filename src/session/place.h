@@ -45,7 +45,8 @@ void place_sweep(const diagnostics_process *process, const place *p);
 
 /* Reads the token of a resident agent. */
 int place_read_token(const place *p, uint8_t *token, error *e);
-/* Connects to the agent's socket; the peer must be `process_id` (0 = any) of the right user. */
+/* Connects to the agent's socket; the peer must be `process_id` (0 = any) of the right user.
+ * ERROR_BUSY: as many as may wait to be accepted do so already. */
 int place_connect(const place *p, int process_id, int *descriptor, error *e);
 
 #endif

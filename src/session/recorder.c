@@ -543,7 +543,10 @@ static void keep_time(recorder *r)
         if ((p->phase == PEER_RECORDING && r->options->enough == NULL) || p->phase == PEER_DONE ||
             now < p->deadline_ns)
             continue;
-        error_set(&e, ERROR_TIMEOUT, "the agent in process %d does not answer", p->process_id);
+        error_set(&e, ERROR_TIMEOUT,
+                  "the agent in process %d does not answer: it waits for the runtime to stand "
+                  "still, or the process is stopped",
+                  p->process_id);
         error_advise(&e, "is it stopped or hung? `kill -CONT %d` continues a stopped process",
                      p->process_id);
         if (p->phase != PEER_ANNOUNCING && p->phase != PEER_LEAVING)
