@@ -582,6 +582,24 @@ export function eventsProcess() {
     table('pauses', 'pauses', { ...at, weight: 'duration' }, 'weight', 'us');
     table('waits', 'contention', { ...at, weight: 'duration' }, 'weight', 'us');
     table('requests', 'http', { time: 'time', thread: 'thread', weight: 'duration' }, 'weight', 'us');
+    const named = (time, title, unit, kind, value) => ({
+        time,
+        provider: builder.string('System.Runtime'),
+        name: builder.string(title.toLowerCase().replace(/ /g, '-')),
+        title: builder.string(title),
+        unit: builder.string(unit),
+        kind,
+        interval: 1e9,
+        value,
+    });
+    const values = [1, 2, 3, 4, 5, 6, 7, 8, 9].flatMap((second) => [
+        named(second * 1e6, 'Working Set', 'MB', 0, 80 + second),
+        named(second * 1e6, 'Allocation Rate', 'B', 1, 1e6 * second),
+        named(second * 1e6, 'Active Timers', '', 0, 3),
+    ]);
+    const texts = { provider: 'string', name: 'string', title: 'string', unit: 'string' };
+    const numbers = { kind: 'u64', interval: 'u64', value: 'f64' };
+    builder.table('counters', 'counters', { time: 'time', ...texts, ...numbers }, values, '', 'count');
     return builder;
 }
 

@@ -212,9 +212,12 @@ describe('views', () => {
                 'Pauses of all threads',
                 'Waited for locks a second',
                 'Requests a second',
+                'Working Set',
+                'Allocation Rate',
             ]) {
                 assert.ok(label.includes(title), `${title} in ${label}`);
             }
+            assert.doesNotMatch(label, /Active Timers|Counters:/); // the timers never change
             await page.locator('.chart-canvas').scrollIntoViewIfNeeded();
             const box = await page.locator('.chart-canvas').boundingBox();
             await shot(page, 'time-events', { fullPage: true });

@@ -10,7 +10,7 @@ import { otherTables } from './view_other.js';
 
 const PARTS = 240;
 const MAX_SERIES = 8;
-const MAX_PANELS = 24;
+const MAX_PANELS = 40;
 
 export class TimeView {
     /** @param {any} app */
@@ -73,6 +73,9 @@ const KNOWN_PANELS = new Map([
     ['waits', (a, t) => [sumPanel(a, t, 'weight', 'Waited for locks a second', duration)]],
     ['requests', (a, t) => [sumPanel(a, t, null, 'Requests a second', shortNumber)]],
     ['compilations', (a, t) => [sumPanel(a, t, 'weight', 'Compiling a second', duration)]],
+    ['holders', () => []], // stacks that belong to waits
+    ['counters', counterPanels],
+    ['meters', counterPanels],
 ]);
 
 /** A column of a table added up over time, or its rows counted. */
@@ -112,6 +115,39 @@ function collectionPanels(analysis, table) {
             })),
     };
     return [heap, spanPanel(analysis, table, 'pause', 'Collections: pause')];
+}
+
+/** A panel per counter, since each has its own scale; those that never change have none. */
+function counterPanels(analysis, table) {
+    const { name, title, provider, tags, unit, kind, value } = table.columns;
+    if (!name || !title || !value) return numberPanels(analysis, table);
+    const word = (column, row) => (column ? analysis.process.text(column[row]) : '');
+    const series = new Map();
+    for (const row of analysis.rowsOf(table, true)) {
+        const key = [provider, name, tags].map((column) => (column ? column[row] : 0)).join();
+        if (!series.has(key)) series.set(key, []);
+        series.get(key).push(row);
+    }
+    return [...series.values()]
+        .filter((rows) => rows.some((row) => value[row] !== value[rows[0]]))
+        .map((rows) => {
+            const measure = word(unit, rows[0]);
+            const tagged = word(tags, rows[0]);
+            const full = (word(title, rows[0]) || word(name, rows[0])) + (tagged && ` (${tagged})`);
+            const amount = (v) => (measure === 'B' ? bytes(v) : `${shortNumber(v)} ${measure}`.trim());
+            return {
+                title: full,
+                kind: 'line',
+                text: kind && kind[rows[0]] ? (v) => `${amount(v)} an interval` : amount,
+                series: [
+                    {
+                        name: full,
+                        times: Float64Array.from(rows, (row) => table.time[row]),
+                        values: Float64Array.from(rows, (row) => value[row]),
+                    },
+                ],
+            };
+        });
 }
 
 /** When something lasted how long. */
