@@ -25,6 +25,8 @@ enum {
     FIRST_ELEMENT = 16,
     ARRAY_LENGTH = 8,
     ASKED_TOO = 4, /* objects of a class whose layout is compared with the runtime's word */
+    ELEMENTS_COMPARED = 64, /* at most, of an array of references */
+    LISTED_AT_ONCE = 64,
     LARGEST_COMPARED = 512, /* array without references */
     LIKELY_SAME = 16384,    /* bytes from an object on that are of its generation */
     REGION = 4 << 20,       /* where another one may begin */
@@ -212,11 +214,11 @@ SELDOM static uint32_t add_shape(heap_record *r, uint32_t flags, uint32_t count)
 static uint32_t shape_of(heap_record *r, uint32_t flags)
 {
     heap_record_type *type = &r->types[r->number];
-    uint64_t hash = table_hash_u64((uint64_t)r->number << 8 | flags);
-    uint64_t number;
+    uint64_t hash, number;
 
     if (type->last_shape != 0 && is_same(r, type->last_shape, flags))
         return type->last_shape;
+    hash = table_hash_u64((uint64_t)r->number << 8 | flags);
     for (uint32_t i = 0; i < r->count; i++)
         hash = table_hash_u64(hash ^ r->slots[i]);
     if (table_u64_get(&r->shape_numbers, hash, &number)) {
@@ -322,29 +324,45 @@ static bool begin_listing(heap_record *r, uint32_t flags)
         return false;
     r->stream.at = put_head(r, at, shape, known);
     r->listing = true;
-    r->place = FIRST_ELEMENT / 8 - 1;
-    r->step = r->step_before = 1;
+    r->listed = (heap_record_listed){.place = FIRST_ELEMENT / 8 - 1, .step = 1, .step_before = 1};
     return true;
 }
 
 /* One reference of an object that lists them. The step from place to place is what it was two
  * references before, unless it is said. */
-static bool list_reference(heap_record *r, uint64_t place, uint64_t target)
+static inline uint8_t *put_reference(heap_record_listed *before, uint64_t object, uint8_t *at,
+                                     uint64_t place, uint64_t target)
+{
+    uint64_t step = place - before->place;
+    bool is_said = step != before->step_before;
+    uint64_t number = heap_stream_zigzag((int64_t)(target - object) / 8) << 1;
+
+    at = heap_stream_put_wide(at, (number | is_said) + 1);
+    if (is_said)
+        at = heap_stream_put_varint(at, heap_stream_zigzag((int64_t)step));
+    *before = (heap_record_listed){place, step, before->step, before->count + 1};
+    return at;
+}
+
+__attribute__((noinline)) static bool list_reference(heap_record *r, uint64_t place,
+                                                     uint64_t target)
 {
     uint8_t *at = heap_stream_room(&r->stream, RECORDING_HEAP_OBJECTS, r->attempt, REFERENCE_ROOM);
-    uint64_t step = place - r->place;
-    uint64_t number = heap_stream_zigzag((int64_t)(target - r->object) / 8) << 1;
 
     if (at == NULL)
         return false;
-    at = heap_stream_put_varint(at, (number | (step != r->step_before ? 1 : 0)) + 1);
-    if (step != r->step_before)
-        at = heap_stream_put_varint(at, heap_stream_zigzag((int64_t)step));
-    r->stream.at = at;
-    r->step_before = r->step;
-    r->step = step;
-    r->place = place;
-    r->references++;
+    r->stream.at = put_reference(&r->listed, r->object, at, place, target);
+    return true;
+}
+
+static bool end_listing(heap_record *r)
+{
+    uint8_t *at = heap_stream_room(&r->stream, RECORDING_HEAP_OBJECTS, r->attempt, REFERENCE_ROOM);
+
+    if (at == NULL)
+        return false;
+    r->stream.at = heap_stream_put_varint(at, 0);
+    r->references += r->listed.count;
     return true;
 }
 
@@ -424,55 +442,90 @@ SELDOM static void compare_layout(heap_record *r, heap_record_type *type)
     uint32_t count = find_references(r, type, slots, targets, &bad);
 
     type->asked++;
-    if (r->listing ? count != 0 || r->step != 1 || r->place != FIRST_ELEMENT / 8 - 1
+    if (r->listing ? count != 0 || r->listed.count != 0
                    : count != r->count || memcmp(slots, r->slots, count * sizeof *slots) != 0 ||
                          memcmp(targets, r->targets, count * sizeof *targets) != 0)
         r->distrusts_layouts = true;
 }
 
-/* The elements of the array in hand, listed here unless `only_counts`; how many are not null. */
-static uint64_t find_elements(heap_record *r, const heap_record_type *type, bool only_counts,
-                              uint64_t *last_place)
+/* The elements of the array in hand, which are references. */
+static void list_elements(heap_record *r, uint64_t place, uint64_t end)
 {
     const uint64_t *words = (const uint64_t *)(uintptr_t)r->object;
-    uint64_t first = type->base / 8 - 1;
-    uint64_t end = first + *(const uint32_t *)(uintptr_t)(r->object + ARRAY_LENGTH);
-    uint64_t count = 0;
+    heap_record_listed listed = r->listed;
+    uint8_t *at;
 
-    for (uint64_t place = first; place < end; place++) {
-        uint64_t target = words[place];
+    while (place < end && (at = heap_stream_room(&r->stream, RECORDING_HEAP_OBJECTS, r->attempt,
+                                                 LISTED_AT_ONCE * REFERENCE_ROOM)) != NULL) {
+        uint64_t stop = end - place < LISTED_AT_ONCE ? end : place + LISTED_AT_ONCE;
 
-        if (target == 0)
-            continue;
-        if ((target & 7) != 0) {
-            r->bad_references += only_counts ? 0 : 1;
-            continue;
+        for (; place < stop; place++) {
+            uint64_t target = words[place];
+
+            if ((target & 7) != 0)
+                r->bad_references++;
+            else if (target != 0)
+                at = put_reference(&listed, r->object, at, place, target);
         }
-        count++;
-        *last_place = place;
-        if (!only_counts && !list_reference(r, place, target))
-            break;
+        r->stream.at = at;
     }
-    return count;
+    r->listed = listed;
+}
+
+/* Elements of an array that the runtime has not named yet. */
+typedef struct {
+    const uint64_t *at, *end;
+    uint32_t left; /* to be compared */
+} elements;
+
+static void skip_nulls(elements *e)
+{
+    while (e->at != e->end && *e->at == 0)
+        e->at++;
+}
+
+static BOOL CLR_CALL compare_element(ObjectID root, ObjectID *reference, void *context)
+{
+    elements *e = context;
+
+    (void)root;
+    skip_nulls(e);
+    if (e->at == e->end || (uintptr_t)reference != (uintptr_t)e->at) {
+        e->at = NULL;
+        return 0;
+    }
+    e->at++;
+    return --e->left != 0;
+}
+
+/* The first elements of the array in hand that are not null: the runtime says the same, or no
+ * layout is believed any more. All of a large array would be slow: a call for each one. */
+SELDOM static void compare_elements(heap_record *r, uint64_t place, uint64_t end)
+{
+    const uint64_t *words = (const uint64_t *)(uintptr_t)r->object;
+    elements e = {words + place, words + end, ELEMENTS_COMPARED};
+
+    clr_info_enumerate_object_references(r->info, (ObjectID)r->object, compare_element, &e);
+    if (e.at != NULL && e.left != 0)
+        skip_nulls(&e);
+    if (e.at == NULL || (e.left != 0 && e.at != e.end))
+        r->distrusts_layouts = true;
 }
 
 /* As take_references, of an array of references. */
 static void take_elements(heap_record *r, heap_record_type *type)
 {
-    uint64_t before = r->references;
-    uint64_t last_place = r->place;
+    uint64_t first = type->base / 8 - 1;
+    uint64_t end = first + *(const uint32_t *)(uintptr_t)(r->object + ARRAY_LENGTH);
 
-    if (type->asked == ASKED_TOO && !r->distrusts_layouts) {
-        find_elements(r, type, false, &last_place);
-        return;
+    if (type->asked != ASKED_TOO && !r->distrusts_layouts) {
+        type->asked++;
+        compare_elements(r, first, end);
     }
-    clr_info_enumerate_object_references(r->info, (ObjectID)r->object, take_reference, r);
-    if (r->distrusts_layouts || atomic_load(&r->stream.abandoned) != 0)
-        return;
-    type->asked++;
-    if (find_elements(r, type, true, &last_place) != r->references - before ||
-        last_place != r->place)
-        r->distrusts_layouts = true;
+    if (r->distrusts_layouts)
+        clr_info_enumerate_object_references(r->info, (ObjectID)r->object, take_reference, r);
+    else
+        list_elements(r, first, end);
 }
 
 static void take_references(heap_record *r)
@@ -603,14 +656,8 @@ static bool put_whole(heap_record *r)
     uint32_t shape = shape_of(r, flags);
     uint8_t *at;
 
-    if (shape == 0) {
-        if (!list_kept(r, flags_of(r)))
-            return false;
-        at = heap_stream_room(&r->stream, RECORDING_HEAP_OBJECTS, r->attempt, REFERENCE_ROOM);
-        if (at != NULL)
-            r->stream.at = heap_stream_put_varint(at, 0);
-        return at != NULL;
-    }
+    if (shape == 0)
+        return list_kept(r, flags_of(r)) && end_listing(r);
     at =
         heap_stream_room(&r->stream, RECORDING_HEAP_OBJECTS, r->attempt, RECORD_ROOM + VALUES_ROOM);
     if (at == NULL)
@@ -630,7 +677,6 @@ bool heap_record_put(heap_record *r, uint64_t address, ClassID class_id, bool ha
 {
     heap_record_type *type;
     uint64_t size;
-    uint8_t *at;
 
     r->number = number_of(r, class_id);
     if (r->failed)
@@ -653,11 +699,5 @@ bool heap_record_put(heap_record *r, uint64_t address, ClassID class_id, bool ha
         return false;
     if (has_references)
         take_references(r);
-    if (!r->listing)
-        return put_whole(r);
-    at = heap_stream_room(&r->stream, RECORDING_HEAP_OBJECTS, r->attempt, REFERENCE_ROOM);
-    if (at == NULL)
-        return false;
-    r->stream.at = heap_stream_put_varint(at, 0);
-    return true;
+    return r->listing ? end_listing(r) : put_whole(r);
 }

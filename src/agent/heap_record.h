@@ -52,6 +52,12 @@ typedef struct {
     uint32_t count;
 } heap_record_shape;
 
+/* The last reference of those that are listed one by one. */
+typedef struct {
+    uint64_t place, step, step_before;
+    uint64_t count; /* with it */
+} heap_record_listed;
+
 typedef struct {
     const clr_info *info;
     heap_stream stream;
@@ -85,8 +91,8 @@ typedef struct {
     uint64_t object, size;
     uint32_t number; /* of its type */
     bool listing;
-    uint32_t count;                    /* references kept so far */
-    uint64_t place, step, step_before; /* of the reference before, when listing */
+    uint32_t count;            /* references kept so far */
+    heap_record_listed listed; /* when listing */
     uint16_t slots[HEAP_RECORD_SLOTS];
     uint64_t targets[HEAP_RECORD_SLOTS];
 } heap_record;

@@ -12,6 +12,8 @@
 #ifndef CLARINET_AGENT_HEAP_STREAM_H
 #define CLARINET_AGENT_HEAP_STREAM_H
 
+#include <string.h>
+
 #include "agent/heap_blocks.h"
 
 enum {
@@ -60,6 +62,23 @@ static inline uint8_t *heap_stream_put_varint(uint8_t *at, uint64_t value)
         *at++ = (uint8_t)(value | 0x80);
     *at++ = (uint8_t)value;
     return at;
+}
+
+/* The same for numbers of several bytes, without a step for each; writes up to 8 bytes. */
+static inline uint8_t *heap_stream_put_wide(uint8_t *at, uint64_t value)
+{
+    unsigned before_last;
+
+    if (value >> 56 != 0)
+        return heap_stream_put_varint(at, value);
+    /* 7 bits into each byte: halves, quarters, bytes */
+    value = (value & 0xfffffff) | (value & 0xfffffff0000000) << 4;
+    value = (value & 0x3fff00003fff) | (value & 0xfffc0000fffc000) << 2;
+    value = (value & 0x7f007f007f007f) | (value & 0x3f803f803f803f80) << 1;
+    before_last = (63 - (unsigned)__builtin_clzll(value | 1)) & 0x38; /* bits */
+    value |= 0x8080808080808080 & ((UINT64_C(1) << before_last) - 1);
+    memcpy(at, &value, sizeof value);
+    return at + before_last / 8 + 1;
 }
 
 static inline uint64_t heap_stream_zigzag(int64_t value)

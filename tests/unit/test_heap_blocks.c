@@ -1,5 +1,5 @@
 /* Unit tests of the blocks that a snapshot goes through: order, waiting on either side, the end,
- * and that a reader which keeps up leaves most of them untouched. */
+ * that a reader which keeps up leaves most of them untouched; and how numbers are written. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/heap_blocks.h"
+#include "agent/heap_stream.h"
 
 enum { SIZE = 64, SENT = 5000 };
 
@@ -95,12 +95,28 @@ static void none_is_taken_twice(void **state)
     heap_blocks_close(&b);
 }
 
+static void wide_numbers_are_written_as_others(void **state)
+{
+    uint8_t wide[16], plain[16];
+
+    (void)state;
+    for (unsigned bit = 0; bit < 64; bit++)
+        for (uint64_t around = 0; around < 3; around++) {
+            uint64_t value = (UINT64_C(1) << bit) + around - 1;
+            size_t length = (size_t)(heap_stream_put_varint(plain, value) - plain);
+
+            assert_int_equal(heap_stream_put_wide(wide, value) - wide, length);
+            assert_memory_equal(wide, plain, length);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_come_in_order_and_end),
         cmocka_unit_test(the_lowest_free_block_is_taken),
         cmocka_unit_test(none_is_taken_twice),
+        cmocka_unit_test(wide_numbers_are_written_as_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
