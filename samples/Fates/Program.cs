@@ -1,7 +1,7 @@
 // Exceptions and code with odd fates. --parts, comma-separated: filter (a filter throws, and catches
 // one of its own), deep (caught 200 frames further out), slow (a filter takes its time), constructor
 // (thrown in a static constructor, which only the runtime catches), finally (blocks on the way throw
-// others), reflection (through the runtime's own frames), leaving (a filter lets one out), dynamic
+// others), reflection (through the runtime's own frames), leaving (filters let one out), dynamic
 // (thrown and caught in methods made at run time), gone (types of assemblies that
 // are unloaded again, --types of them, each thrown --throws times), burn (methods Burn.NumberN.Spin
 // of assemblies that are unloaded again, --types of them, which all work alike: --work million
@@ -43,7 +43,10 @@ namespace Fates
             if (parts.Contains(",reflection,"))
                 CatchReflection();
             if (parts.Contains(",leaving,"))
+            {
                 CatchPastLeavingFilter();
+                CatchPastNestedFilters();
+            }
             if (parts.Contains(",dynamic,"))
                 Made.Run();
             if (parts.Contains(",twice,"))
@@ -139,6 +142,34 @@ namespace Fates
         private static bool FailingFilter()
         {
             throw new DivideByZeroException("leaves a filter");
+        }
+
+        private static void CatchPastNestedFilters()
+        {
+            try
+            {
+                throw new RankException("past filters in filters");
+            }
+            catch (RankException) when (NestedFilter(3))
+            {
+            }
+            catch (RankException)
+            {
+            }
+        }
+
+        /// <summary>Throws for a filter that throws for a filter, and so on: all leave.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static bool NestedFilter(int inside)
+        {
+            try
+            {
+                throw new DivideByZeroException("leaves filter " + inside);
+            }
+            catch (DivideByZeroException) when (inside > 0 && NestedFilter(inside - 1))
+            {
+                return true;
+            }
         }
 
         private static void CatchPastBusyFilter()

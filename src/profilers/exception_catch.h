@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CATCH_THREADS = 1024, CATCH_DEPTH = 8 };
+enum { CATCH_THREADS = 1024, CATCH_DEPTH = 16 };
 
 typedef struct {
     atomic_uint_fast64_t number;  /* of the recorded exception, 0 = only counted, or a mark */

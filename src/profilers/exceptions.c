@@ -508,13 +508,23 @@ static void on_filter_enter(agent *a)
         catch_push_mark(&s->catch, place);
 }
 
+/* What was thrown in the filter and is still open goes no further: 10.0 does not unwind it when that
+ * filter runs inside another one. */
 static void on_filter_leave(agent *a)
 {
     exceptions_state *s = exceptions_state_of(a);
     catch_thread *place = own_catches(s);
+    catch_entry *entry;
 
-    if (place != NULL)
-        catch_pop_mark(&s->catch, place);
+    if (place == NULL || !catch_is_in_filter(place))
+        return;
+    for (; (entry = catch_top(place)) != NULL; catch_pop(&s->catch, place))
+        if (!atomic_load(&entry->ended) && !atomic_load(&entry->doubtful))
+            put_end(a,
+                    atomic_load(&entry->found) ? EXCEPTIONS_RECORD_DOUBT
+                                               : EXCEPTIONS_RECORD_RUNTIME,
+                    atomic_load(&entry->number), 0);
+    catch_pop_mark(&s->catch, place);
 }
 
 static void on_module_loaded(agent *a, ModuleID module)

@@ -99,6 +99,8 @@ def test_the_fate_of_odd_exceptions_is_known(runtime, sample_command, clarinet):
         "takes the place in the block": ("caught", "Fates.Ways.ReplaceInBlock"),
         "past a filter that fails": ("caught", "Fates.Program.CatchPastLeavingFilter"),
         "leaves a filter": ("runtime", None),
+        "past filters in filters": ("caught", "Fates.Program.CatchPastNestedFilters"),
+        **{f"leaves filter {inside}": ("runtime", None) for inside in range(4)},
         "from a made method": ("caught", "Fates.Made.Run"),
         "from a rule": ("runtime", None),  # by a method that has no metadata
     }, places
