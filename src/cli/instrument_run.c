@@ -23,6 +23,7 @@
 #include "report/http_post.h"
 #include "report/otlp_answer.h"
 #include "report/otlp_flow.h"
+#include "session/place.h"
 #include "session/session.h"
 
 enum { MOST_FILES = 64 };
@@ -40,7 +41,8 @@ typedef struct {
     points *set;
     catalogue_selection selection;
     session_options session;
-    char folder[64]; /* of our own: the recording and the patterns */
+    char folder[96]; /* of our own: the recording and the patterns */
+    int lock;        /* held on it while we are at work */
     buffer recording, patterns, library, typed;
 } request;
 
@@ -215,18 +217,14 @@ static int make_patterns(request *q, error *e)
 
 static int prepare(request *q, error *e)
 {
-    const char *folder = getenv("TMPDIR");
     char recording[64];
     buffer file = BUFFER_EMPTY;
-    int code;
+    int code = place_make_folder("clarinet-spans-", false, q->patterns.length, q->folder,
+                                 sizeof q->folder, e);
 
-    if (snprintf(q->folder, sizeof q->folder, "%s/clarinet-spans-XXXXXX",
-                 folder != NULL && folder[0] == '/' && strlen(folder) < 32 ? folder : "/tmp") < 0 ||
-        mkdtemp(q->folder) == NULL) {
-        code = error_set_errno(e, ERROR_IO, errno, "no temporary folder can be made");
-        q->folder[0] = '\0';
+    if (code != 0)
         return code;
-    }
+    q->lock = place_hold_folder(q->folder);
     code = take_temporary(recording, sizeof recording, e);
     if (code != 0)
         return code;
@@ -252,6 +250,7 @@ static void clean_up(request *q)
         unlink(buffer_text(&file));
         take_forget((char *)q->recording.data);
         rmdir(q->folder); /* only if it is empty */
+        close(q->lock);
     }
     buffer_free(&file);
     buffer_free(&q->recording);

@@ -46,6 +46,7 @@ typedef struct {
     buffer library; /* absolute path of the profiler */
     buffer gate;    /* absolute path of the gate */
     char folder[96];
+    int lock; /* held on it while we are at work */
     char report[112];
     size_t report_read; /* bytes of the report that were dealt with */
     unsigned loaded, failed, skipped;
@@ -78,6 +79,7 @@ int verb_launch(int argc, char **argv)
     if (l.report[0] != '\0') {
         unlink(l.report);
         rmdir(l.folder);
+        close(l.lock);
     }
     buffer_free(&l.library);
     buffer_free(&l.gate);
@@ -240,6 +242,7 @@ static int make_report(launch *l, error *e)
 
     if (code != 0)
         return code;
+    l->lock = place_hold_folder(l->folder);
     snprintf(l->report, sizeof l->report, "%s/report", l->folder);
     descriptor = open(l->report, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor < 0)

@@ -23,7 +23,7 @@
 #include "diagnostics/ipc.h"
 #include "diagnostics/procfs.h"
 
-#define OWN_PREFIX     "clarinet-run-"
+#define OWN_PREFIX     "clarinet-run-" /* all prefixes: see FOLDERS */
 #define LIBRARY_PREFIX "libclarinet-"
 
 enum {
@@ -32,6 +32,11 @@ enum {
     SWEEP_LIMIT = 256,
     SETTLED_SECONDS = 600, /* older than this: whoever works with it has locked it */
 };
+
+/* What commands make for themselves, and remove when they end. */
+static const char *const FOLDERS[] = {OWN_PREFIX, "clarinet-launch-", "clarinet-spans-"};
+static const char *const FILES[] = {
+    CONTROL_SOCKET_NAME, CONTROL_TOKEN_NAME, "report", "points", "spans.json", "room"};
 
 /* The folders to try, in turn; "" = skip. */
 static void candidates(const diagnostics_process *process, const char *folders[PLACES])
@@ -320,13 +325,24 @@ static void remove_left_behind(int parent, const char *name, uint32_t user_id)
         place_close(&p);
         return;
     }
-    while ((entry = readdir(listing)) != NULL)
-        if (text_equal(entry->d_name, CONTROL_SOCKET_NAME) ||
-            text_equal(entry->d_name, CONTROL_TOKEN_NAME) ||
-            text_starts_with(entry->d_name, LIBRARY_PREFIX))
+    while ((entry = readdir(listing)) != NULL) {
+        bool ours = text_starts_with(entry->d_name, LIBRARY_PREFIX);
+
+        for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++)
+            ours = ours || text_equal(entry->d_name, FILES[i]);
+        if (ours)
             unlinkat(dirfd(listing), entry->d_name, 0);
+    }
     closedir(listing);
     unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+static bool is_of_a_command(const char *name)
+{
+    for (size_t i = 0; i < sizeof FOLDERS / sizeof *FOLDERS; i++)
+        if (text_starts_with(name, FOLDERS[i]))
+            return true;
+    return false;
 }
 
 /* Removes what commands left in the folder of this name whose tool was killed: nobody holds their
@@ -345,7 +361,7 @@ static void sweep_own(const char *path, size_t length)
         struct stat status;
         int descriptor;
 
-        if (!text_starts_with(entry->d_name, OWN_PREFIX))
+        if (!is_of_a_command(entry->d_name))
             continue;
         seen++;
         descriptor =
@@ -426,9 +442,18 @@ int place_make_folder(const char *prefix, bool for_code, size_t bytes, char *pat
                         for_code ? " and is not mounted noexec" : "");
 }
 
+int place_hold_folder(const char *path)
+{
+    int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (descriptor >= 0)
+        flock(descriptor, LOCK_EX | LOCK_NB); /* see sweep_own */
+    sweep_own(path, (size_t)(strrchr(path, '/') - path));
+    return descriptor;
+}
+
 int place_make_own(const char *library, place *p, error *e)
 {
-    const char *slash;
     struct stat status;
     int code;
 
@@ -441,12 +466,9 @@ int place_make_own(const char *library, place *p, error *e)
     code = place_make_folder(OWN_PREFIX, true, (size_t)status.st_size, p->path, sizeof p->path, e);
     if (code != 0)
         return code;
-    p->descriptor = open(p->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    p->descriptor = place_hold_folder(p->path);
     if (p->descriptor < 0)
         return error_set_errno(e, ERROR_IO, errno, "cannot open %s", p->path);
-    flock(p->descriptor, LOCK_EX | LOCK_NB); /* see sweep_own */
-    slash = strrchr(p->path, '/');
-    sweep_own(p->path, (size_t)(slash - p->path));
     code = copy_library(library, p, e);
     if (code != 0)
         place_remove_own(p);

@@ -34,6 +34,10 @@ int place_make(const diagnostics_process *process, const char *library, place *p
  * `for_code`: where libraries can be loaded from. The error tells why each does not. */
 int place_make_folder(const char *prefix, bool for_code, size_t bytes, char *path, size_t room,
                       error *e);
+/* Locks such a folder for as long as the descriptor, which it returns, is open (-1 = cannot be
+ * opened), and removes those beside it whose tool was killed: old ones that nobody has locked. Its
+ * prefix and the names in it must be known there. */
+int place_hold_folder(const char *path);
 /* A folder of our own for a program that we start: the library in it, nothing else. */
 int place_make_own(const char *library, place *p, error *e);
 /* Removes our own folder with what is in it. */

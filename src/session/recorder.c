@@ -20,7 +20,8 @@
 enum {
     ANSWER_MS = 20000, /* a busy machine, a large program: not the same as a hung one */
     STOP_MS = 30000,
-    LEAVE_MS = 20000, /* between the runtime's shutdown, when the agent goes, and the end */
+    LEAVE_MS = 20000,  /* between the runtime's shutdown, when the agent goes, and the end */
+    STOPPED_MS = 2000, /* of a process that is stopped and is to answer */
     STATUS_MS = 500,
     SILENCE_MS = 60000, /* of an agent that is to send one thing: its runtime cannot be suspended */
     SPARE_DESCRIPTORS = 8, /* for the files that are looked into while processes are recorded */
@@ -525,6 +526,23 @@ bool recorder_knows(const recorder *r, int process_id)
     return false;
 }
 
+/* Whether the process is to answer and has been stopped, at every look, for too long: it will not
+ * answer before somebody lets it go on. */
+static bool stands_still(peer *p, uint64_t now)
+{
+    procfs_stat stat;
+
+    if (p->process_id == 0 || p->phase < PEER_GREETING || p->phase == PEER_RECORDING ||
+        p->phase > PEER_STOPPING || !procfs_read_stat(p->process_id, &stat) ||
+        (stat.state != 'T' && stat.state != 't')) {
+        p->stopped_ns = 0;
+        return false;
+    }
+    if (p->stopped_ns == 0)
+        p->stopped_ns = now;
+    return now - p->stopped_ns >= (uint64_t)STOPPED_MS * 1000000;
+}
+
 /* Deadlines, the duration, progress. */
 static void keep_time(recorder *r)
 {
@@ -540,15 +558,21 @@ static void keep_time(recorder *r)
 
         total->rows += p->rows;
         total->lost += p->lost;
-        if ((p->phase == PEER_RECORDING && r->options->enough == NULL) || p->phase == PEER_DONE ||
-            now < p->deadline_ns)
+        if (stands_still(p, now)) {
+            error_set(&e, ERROR_TIMEOUT, "process %d is stopped", p->process_id);
+            error_advise(&e, "`kill -CONT %d` continues it%s", p->process_id,
+                         p->phase == PEER_STOPPING ? "; what came until then is recorded" : "");
+        } else if ((p->phase == PEER_RECORDING && r->options->enough == NULL) ||
+                   p->phase == PEER_DONE || now < p->deadline_ns) {
             continue;
-        error_set(&e, ERROR_TIMEOUT,
-                  "the agent in process %d does not answer: it waits for the runtime to stand "
-                  "still, or the process is stopped",
-                  p->process_id);
-        error_advise(&e, "is it stopped or hung? `kill -CONT %d` continues a stopped process",
-                     p->process_id);
+        } else {
+            error_set(&e, ERROR_TIMEOUT,
+                      "the agent in process %d does not answer: it waits for the runtime to stand "
+                      "still, or the process is stopped",
+                      p->process_id);
+            error_advise(&e, "is it stopped or hung? `kill -CONT %d` continues a stopped process",
+                         p->process_id);
+        }
         if (p->phase != PEER_ANNOUNCING && p->phase != PEER_LEAVING)
             note_trouble(r, &e);
         drop(r, p, "connection lost");

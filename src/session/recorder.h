@@ -36,6 +36,7 @@ typedef struct {
     uint64_t started_ns;
     uint64_t gone_ns;     /* when the connection ended; 0 = it did not end by itself */
     uint64_t deadline_ns; /* of every phase; of recording only until there is enough */
+    uint64_t stopped_ns;  /* since when it is seen to be stopped; 0 = it is not */
     const char *end;      /* why it ended; NULL = it did not */
     symbolizer *symbols;
 } peer;

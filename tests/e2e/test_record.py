@@ -90,6 +90,24 @@ def children_of(pid):
         return []  # it has ended already: a slow machine
 
 
+def test_a_process_that_is_stopped_is_named_soon(newest_runtime, sample, clarinet):
+    with sample("ExceptionStorm", "--rate", 50) as patient:
+        tool = clarinet.start("record", "-p", "exceptions", "-o", "out.clarinet", patient.pid)
+        wait_until(lambda: rows_until_now(clarinet.folder / "out.clarinet"))
+        patient.kill(signal.SIGSTOP)
+        try:
+            tool.send_signal(signal.SIGINT)
+            _out, err = tool.communicate(timeout=PATIENCE)
+        finally:
+            patient.kill(signal.SIGCONT)
+        assert tool.returncode == 1, err
+        assert f"process {patient.pid} is stopped" in err and f"kill -CONT {patient.pid}" in err, err
+        assert patient.finish() == 0, patient
+    data = report(clarinet, "out.clarinet")
+    assert data["processes"][0]["end"] == "connection lost", err
+    assert counted(exceptions(data)), err
+
+
 def test_time_after_the_recording_is_not_the_recordings(newest_runtime, sample_command, clarinet):
     command = sample_command("ExceptionStorm", "--seconds", 3, "--rate", 20)
     done = clarinet("record", "-p", "exceptions", "-d", "500ms", "-o", "out.clarinet", "--",
@@ -306,21 +324,31 @@ def test_existing_profilers_of_an_apm_are_kept(newest_runtime, clarinet):
     assert second == "{apm}"
 
 
-def test_the_folder_of_a_killed_tool_is_removed_by_the_next(clarinet, monkeypatch):
+def test_the_folders_of_killed_tools_are_removed_by_the_next(clarinet, monkeypatch):
     holder = tempfile.TemporaryDirectory()  # a short path: sockets need one
     folder = Path(holder.name)
     monkeypatch.setenv("TMPDIR", holder.name)
+    (folder / "points.json").write_text(
+        '{"points": [{"assembly": "Shop", "class": "Shop.Till", "method": "Pay"}]}')
     command = ["record", "-p", "exceptions", "-o", "out.clarinet", "--"]
-    tool = clarinet.start(*command, "cat", stdin=subprocess.PIPE)  # for as long as we like
-    wait_until(lambda: list(folder.glob("clarinet-run-*/control")))
-    (left,) = folder.glob("clarinet-run-*")
-    os.utime(left, (1, 1))
+    tools = [clarinet.start(*words, "cat", stdin=subprocess.PIPE)  # for as long as we like
+             for words in (command, ["launch", "--"],
+                           ["instrument", "run", "--otlp", "spans.json", "--points",
+                            folder / "points.json", "--"])]
+    made = ["clarinet-run-*/control", "clarinet-launch-*/report", "clarinet-spans-*/points"]
+    wait_until(lambda: all(list(folder.glob(pattern)) for pattern in made))
+    # instrument run has a clarinet-run- folder too
+    wait_until(lambda: len(list(folder.glob("clarinet-run-*/control"))) == 2)
+    left = list(folder.glob("clarinet-*"))
+    for path in left:
+        os.utime(path, (1, 1))
     clarinet(*command, "true")
-    assert left.exists()  # its tool is at work
-    tool.kill()
-    tool.communicate(timeout=PATIENCE)  # closes its stdin
+    assert all(path.exists() for path in left)  # their tools are at work
+    for tool in tools:
+        tool.kill()
+        tool.communicate(timeout=PATIENCE)  # closes its stdin
     clarinet(*command, "true")
-    assert not list(folder.glob("clarinet-run-*"))
+    assert not list(folder.glob("clarinet-*"))
     holder.cleanup()
 
 
