@@ -106,6 +106,7 @@ def show(version, kind, pairs):
 
 def main():
     folder, versions = runtimes()
+    versions = [v for v in versions if len(sys.argv) < 2 or v in sys.argv[1:]]
     failed = False
     print(f"load {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors")
     print(f"{'runtime':10} {'rate':10} {'without':>12} {'recording':>13} {'kept':>7}   spread of kept")

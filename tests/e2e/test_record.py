@@ -90,12 +90,19 @@ def children_of(pid):
         return []  # it has ended already: a slow machine
 
 
+def all_threads_stand_still(pid):
+    states = [(task / "stat").read_text().rsplit(")", 1)[1].split()[0]
+              for task in Path(f"/proc/{pid}/task").iterdir()]
+    return set(states) == {"T"}
+
+
 def test_a_process_that_is_stopped_is_named_soon(newest_runtime, sample, clarinet):
     with sample("ExceptionStorm", "--rate", 50) as patient:
         tool = clarinet.start("record", "-p", "exceptions", "-o", "out.clarinet", patient.pid)
         wait_until(lambda: rows_until_now(clarinet.folder / "out.clarinet"))
         patient.kill(signal.SIGSTOP)
         try:
+            wait_until(lambda: all_threads_stand_still(patient.pid))  # the agent's too
             tool.send_signal(signal.SIGINT)
             _out, err = tool.communicate(timeout=PATIENCE)
         finally:
