@@ -508,8 +508,8 @@ static void on_filter_enter(agent *a)
         catch_push_mark(&s->catch, place);
 }
 
-/* What was thrown in the filter and is still open goes no further: 10.0 does not unwind it when that
- * filter runs inside another one. */
+/* What was thrown in the filter and is still open goes no further: 10.0 does not unwind it when
+ * that filter runs inside another one. */
 static void on_filter_leave(agent *a)
 {
     exceptions_state *s = exceptions_state_of(a);
@@ -520,10 +520,9 @@ static void on_filter_leave(agent *a)
         return;
     for (; (entry = catch_top(place)) != NULL; catch_pop(&s->catch, place))
         if (!atomic_load(&entry->ended) && !atomic_load(&entry->doubtful))
-            put_end(a,
-                    atomic_load(&entry->found) ? EXCEPTIONS_RECORD_DOUBT
-                                               : EXCEPTIONS_RECORD_RUNTIME,
-                    atomic_load(&entry->number), 0);
+            put_end(
+                a, atomic_load(&entry->found) ? EXCEPTIONS_RECORD_DOUBT : EXCEPTIONS_RECORD_RUNTIME,
+                atomic_load(&entry->number), 0);
     catch_pop_mark(&s->catch, place);
 }
 
