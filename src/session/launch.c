@@ -328,7 +328,7 @@ static void note_nothing(const session_options *options, char *const *command,
 }
 
 /* While the runtime starts, its main thread makes the sources of both and can lock up with the
- * thread that publishes counters, whichever was asked for first (docs/profilers/counters.md). */
+ * thread that publishes counters, also when meters come first (docs/profilers/counters.md). */
 static int check_meters(const catalogue_selection *selection, error *e)
 {
     for (size_t i = 0; i < selection->count; i++) {
