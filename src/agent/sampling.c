@@ -206,9 +206,9 @@ const char *sampling_note(agent *a)
         return "";
     s->note[0] = '\0';
     if (sampling_state.own_profile_signal)
-        length = snprintf(s->note, sizeof s->note,
-                          "the program uses SIGPROF itself, so signal %d is used instead",
-                          sampling_state.number);
+        length =
+            snprintf(s->note, sizeof s->note, "the program uses SIGPROF itself; we use signal %d",
+                     sampling_state.number);
     if (s->users[SAMPLING_CPU] && !s->settings[SAMPLING_CPU].monotonic &&
         s->settings[SAMPLING_CPU].interval_ns < tick_ns)
         snprintf(s->note + length, sizeof s->note - (size_t)length,

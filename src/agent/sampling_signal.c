@@ -319,21 +319,23 @@ static bool is_free(int number, struct sigaction *found)
            found->sa_handler == SIG_DFL;
 }
 
-/* SIGPROF, unless the program uses it itself; then the highest free real-time signal. */
+/*
+ * The highest free real-time signal. Not SIGPROF while there is another: a program may begin to use
+ * that at any time after us, and would then get our ticks, and we no samples.
+ */
 static int choose_signal(struct sigaction *found)
 {
     struct itimerval timer;
 
     memset(&timer, 0, sizeof timer);
     getitimer(ITIMER_PROF, &timer);
-    if (is_free(SIGPROF, found) && timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0)
-        return SIGPROF;
-    sampling_state.own_profile_signal = true;
+    sampling_state.own_profile_signal =
+        !is_free(SIGPROF, found) || timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0;
     for (int number = LAST_REAL_TIME; number >= FIRST_REAL_TIME; number--) {
         if (is_free(number, found))
             return number;
     }
-    return 0;
+    return sampling_state.own_profile_signal || !is_free(SIGPROF, found) ? 0 : SIGPROF;
 }
 
 /* Whether process_vm_readv works on ourselves; a strict seccomp filter may forbid it. */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { colourCount, matchPixels, pixel, settled, shot } from './browser.mjs';
 import { FLAME, ROW, bench, files, hash, on, rows, start, text } from './fixture.mjs';
-import { report } from './builder.mjs';
+import { ProcessBuilder, SAMPLE_TYPES, report } from './builder.mjs';
 import { FINDINGS, shopProcess } from './make_data.mjs';
 
 before(start);
@@ -69,6 +69,27 @@ describe('views', () => {
             assert.match(await text(page, '.source'), /was not found/);
             await shot(page, 'lines', { fullPage: true });
         }));
+
+    it('says whose code the time is in where no line is known', async () => {
+        const builder = new ProcessBuilder(1, 'Shop');
+        const run = 'Shop.Program.Main|Shop.dll';
+        const sample = (time, frames, weight) => ({
+            time, thread: 1, stack: builder.stack(frames), weight, state: 1,
+        });
+        builder.process.duration = 5e6;
+        builder.process.threads = [{ id: 1, managed: 1, name: 'main' }];
+        builder.table('samples', 'cpu', SAMPLE_TYPES, [
+            sample(1e6, [run, 'System.Text.Json.Write|System.Text.Json.dll'], 30e6),
+            sample(2e6, [run, 'memmove|libc.so.6'], 10e6),
+        ], 'weight', 'ns');
+        files.bare = bench.file('bare', report([builder.build()]));
+        await on('bare', { hash: '#view=lines' }, async (page) => {
+            assert.match(
+                await text(page, '.panel > .view'),
+                /No line is known: .* The time is in System\.Text\.Json\.dll \(75\.0 %\), libc\.so\.6 \(25\.0 %\)\./,
+            );
+        });
+    });
 
     it('draws who waits for whom, with the deadlock as a ring', async () => {
         const builder = shopProcess();

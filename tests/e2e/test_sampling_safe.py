@@ -83,6 +83,17 @@ def test_the_programs_own_sigprof_is_respected(runtime, sample, clarinet, tmp_pa
         patient.kill()
 
 
+def test_a_sigprof_handler_that_comes_after_us_gets_none_of_our_ticks(
+        newest_runtime, sample_command, clarinet, tmp_path):
+    path = tmp_path / "later.clarinet"
+    done = clarinet("record", "-p", "cpu,wall", "-o", path, "--",
+                    *sample_command("Punctual", "--parts", "profile", "--rounds", 5))
+    assert done.code == 0 and "profile: 5 of 5" in done.out, done
+    for kind in ("cpu", "wall"):  # signals that its handler swallowed would leave no samples
+        assert any(f.name.endswith("Punctual.Program.Profile") for s in
+                   Recording.load(path).samples(kind) for f in s.stack), kind
+
+
 def test_cpu_of_short_lived_threads_counts(runtime, sample_command, clarinet, tmp_path):
     threads, burn = 600, 5
     command = sample_command("Rough", "--parts", "churn", "--threads", threads, "--burn", burn,
