@@ -60,6 +60,7 @@ typedef struct {
     atomic_uint copy_limit;           /* bytes of stack to copy at most */
     atomic_bool managed;              /* known to the runtime */
     atomic_bool born;                 /* we saw it start */
+    atomic_bool ticked;               /* a sample of cpu was taken of it */
     atomic_uint_fast64_t lifetime_ns; /* its processor time when it ended */
     atomic_bool ending;               /* the runtime said so */
     atomic_bool renamed;              /* since the filters looked at it */

@@ -252,12 +252,15 @@ SIGNAL_SAFE static uint64_t clock_ns(clockid_t clock)
 }
 
 /* The handler's own time is taken with the CPU clock, which costs a system call: of a thread's
- * first signal, and then of every eighth, which stands for eight. 0 = not this one. */
-SIGNAL_SAFE static unsigned weight_of_measure(const sampling_thread *t)
+ * first signal, and then of every eighth, which stands for eight; and of the first of cpu, whose
+ * sample stands for what the clock says. 0 = not this one. */
+SIGNAL_SAFE static unsigned weight_of_measure(const sampling_thread *t, sampling_kind kind)
 {
     uint64_t taken = atomic_load_explicit(&t->taken, memory_order_relaxed);
 
-    return taken == 0 ? 1 : taken % 8 == 4 ? 8 : 0;
+    if (taken == 0 || (kind == SAMPLING_CPU && !atomic_load(&t->ticked)))
+        return 1;
+    return taken % 8 == 4 ? 8 : 0;
 }
 
 /* Reading the clock is part of what is measured once, and of what is done twice. */
@@ -288,13 +291,15 @@ SIGNAL_SAFE static void on_signal(int number, siginfo_t *info, void *context)
     if (atomic_load(&sampling_state.armed) &&
         atomic_load_explicit(&t->thread, memory_order_relaxed) != 0) {
         int missed = info->si_code == FROM_TIMER ? info->si_overrun : 0;
-        unsigned count = weight_of_measure(t);
+        unsigned count = weight_of_measure(t, kind);
         uint64_t start = count != 0 ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
         bool taken;
 
         swap_stack(t, context);
         taken = take(t, kind, clock_ns(CLOCK_MONOTONIC), missed > 0 ? (unsigned)missed + 1 : 1,
                      start, context);
+        if (kind == SAMPLING_CPU && taken)
+            atomic_store_explicit(&t->ticked, true, memory_order_relaxed);
         if (kind == SAMPLING_WALL) {
             /* The time we took is not the thread's: it must not look as if it had gone on. */
             atomic_store_explicit(&t->clock_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID),

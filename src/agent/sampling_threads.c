@@ -115,7 +115,7 @@ void sampling_timer_drop(sampling_thread *t)
 static void arm_timer(sampling_thread *t)
 {
     uint64_t interval = sampling_state.interval_ns[SAMPLING_CPU];
-    bool first = atomic_load(&t->born) && atomic_load(&t->taken) == 0;
+    bool first = atomic_load(&t->born) && !atomic_load(&t->ticked);
     struct itimerspec times = {time_of(interval), time_of(first ? 1 : random_up_to(interval))};
     timer_event event;
     int os_thread = atomic_load(&t->thread);
@@ -206,8 +206,7 @@ static bool find_rest(const sampling_thread *t, sampling_rest *rest)
     *rest = (sampling_rest){.thread = atomic_load(&t->thread), .life_ns = life};
     if (t->cpu_stack == 0 || t->sampled_ns == 0) {
         rest->weight_ns = life;
-        return life >= tick && atomic_load(&t->taken) == 0 &&
-               !sampling_is_unwanted(t, SAMPLING_CPU);
+        return life >= tick && !atomic_load(&t->ticked) && !sampling_is_unwanted(t, SAMPLING_CPU);
     }
     if (life < tick)
         life = tick;
