@@ -1,6 +1,8 @@
 // Sick: threads that wait for each other through every kind of lock but a plain pair of monitors
 // (that is Stuck), each knot by threads of its own. All are tied for good before "ready" is said.
-// Options: --pool yes fills the thread pool with work that waits for the pool (no), --seconds S.
+// Options: --pool yes fills the thread pool with work that waits for the pool (no), --loose yes ties
+// knots that look like others: with a time limit, and through code that runs on the pool (no),
+// --seconds S.
 using System;
 using System.Collections.Concurrent;
 using System.Collections.Generic;
@@ -22,6 +24,8 @@ namespace Knots
 
             if (patient.Text("pool", "no") == "yes")
                 Pool.Fill();
+            else if (patient.Text("loose", "no") == "yes")
+                Loose.Tie();
             else
                 TieAll();
             patient.Ready();
@@ -314,10 +318,15 @@ namespace Knots
             }
         }
 
-        public static void Open()
+        public static void Run(Action work)
         {
             SynchronizationContext.SetSynchronizationContext(new Queue());
-            Console.WriteLine(LoadAsync().Result);
+            work();
+        }
+
+        public static void Open()
+        {
+            Run(() => Console.WriteLine(LoadAsync().Result));
         }
 
         private static async Task<int> LoadAsync()
@@ -352,6 +361,51 @@ namespace Knots
             Thread.CurrentThread.Name = "body";
             lock (Gate)
                 Console.WriteLine("never said");
+        }
+    }
+
+    // A pair that gives up and tries again is no deadlock; the others are tied for good.
+    public static class Loose
+    {
+        private static readonly object Left = new object(), Right = new object(), Till = new object();
+
+        public static void Tie()
+        {
+            Program.Start("polite-left", () => BackOff(Left, Right));
+            Program.Start("polite-right", () => BackOff(Right, Left));
+            Program.WaitUntilBlocked(Program.Start("till", WaitForTill));
+            Program.WaitUntilBlocked(Program.Start("form", () => Windows.Run(() => SaveAsync().Wait())));
+        }
+
+        private static void BackOff(object first, object second)
+        {
+            while (true)
+            {
+                lock (first)
+                {
+                    if (Monitor.TryEnter(second, 20))
+                        Monitor.Exit(second);
+                }
+            }
+        }
+
+        private static void WaitForTill()
+        {
+            lock (Till)
+                CountAsync().Wait();
+        }
+
+        private static async Task CountAsync()
+        {
+            await Task.Delay(50);
+            lock (Till)
+                Console.WriteLine("never said");
+        }
+
+        private static async Task SaveAsync()
+        {
+            await Task.Delay(50);
+            Console.WriteLine("never said");
         }
     }
 

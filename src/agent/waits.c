@@ -43,6 +43,7 @@ enum {
     TYPE_SAFE_HANDLE,
     TYPE_CONTEXT,
     TYPE_ARRAY,
+    TYPE_STATE, /* of an async method, where it is an object of its own; known by the box alone */
 };
 #define ANY 0xffffffffu /* types */
 
@@ -332,7 +333,31 @@ static bool is_followed(unsigned type)
 {
     return type == TYPE_TASK || type == TYPE_CONTINUATION || type == TYPE_READER_COUNT ||
            type == TYPE_DELEGATE || type == TYPE_LIST || type == TYPE_ARRAY ||
-           type == TYPE_THREAD || type == TYPE_HANDLE;
+           type == TYPE_THREAD || type == TYPE_HANDLE || type == TYPE_STATE;
+}
+
+/* The box of an async method names the class of its state last. In code that was not optimised that
+ * is a class with objects of its own. */
+static void know_state(waits *w, const waits_object *o, const uintptr_t *words, size_t count)
+{
+    ClassID arguments[2] = {0}, parent = 0;
+    ModuleID module = 0;
+    mdTypeDef token = 0;
+    uint32_t n = 0;
+
+    if (clr_info_get_class_id_info2(w->info, o->class_id, &module, &token, &parent, 2, &n,
+                                    arguments) != S_OK ||
+        n != 2 || module != w->core)
+        return;
+    for (size_t k = 0; k < count; k++) {
+        uintptr_t *stranger = stranger_of(w, words[k]);
+
+        if (!is_address(words[k]) || (read_word(w, words[k]) & ~(uintptr_t)7) != arguments[1])
+            continue;
+        table_u64_put(&w->classes, arguments[1], TYPE_STATE);
+        if (*stranger == words[k])
+            *stranger = 0;
+    }
 }
 
 static void follow(waits *w, size_t from)
@@ -349,9 +374,12 @@ static void follow(waits *w, size_t from)
             continue;
         memcpy(words, w->bytes.data + o.at + 8, count * sizeof *words);
         read_heads(w, words, count, NO_STACK);
+        if (o.type == TYPE_TASK)
+            know_state(w, &o, words, count);
         for (size_t k = 0; k < count; k++)
             take_object(w, words[k], o.depth + 1u,
-                        o.type == TYPE_LIST ? ANY : ANY & ~(1u << TYPE_ARRAY));
+                        o.type == TYPE_LIST || o.type == TYPE_TASK ? ANY
+                                                                   : ANY & ~(1u << TYPE_ARRAY));
     }
 }
 

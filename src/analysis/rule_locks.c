@@ -36,17 +36,6 @@ static uint32_t stack_of(const findings_context *c, const threads_entry *entry)
     return entry->stack < c->process->stack_count ? entry->stack : 0;
 }
 
-static bool waits_with_limit(const findings_context *c, uint32_t stack)
-{
-    const model_process *p = c->process;
-
-    for (unsigned depth = 0; stack != 0 && depth < 40; depth++, stack = p->stack_parents[stack])
-        if (text_matches(findings_frame_name(c, p->stack_frames[stack]),
-                         "System.Threading.Monitor.TryEnter*"))
-            return true;
-    return false;
-}
-
 static bool is_member(const threads_view *view, const threads_cycle *cycle, uint64_t os_id)
 {
     for (size_t i = 0; i < cycle->count; i++)
@@ -94,7 +83,6 @@ static void show_member(findings_context *c, finding *f, const threads_entry *en
 
 static void tell_cycle(findings_context *c, const threads_view *view, const threads_cycle *cycle)
 {
-    bool limited = false;
     const char *place = "";
     char names[NAMES] = "";
     char more[80] = "";
@@ -109,16 +97,15 @@ static void tell_cycle(findings_context *c, const threads_view *view, const thre
 
         snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ",
                  title_of(c, entry->os_id, title));
-        limited = limited || waits_with_limit(c, stack_of(c, entry));
         /* The same whichever thread the cycle is told from. */
         place = strcmp(own, place) > 0 ? own : place;
     }
     if (behind != 0)
         snprintf(more, sizeof more, "; %zu more thread%s behind them", behind,
                  behind == 1 ? " waits" : "s wait");
-    f = findings_add(c, limited ? FINDINGS_WARNING : FINDINGS_CRITICAL,
+    f = findings_add(c, cycle->limited ? FINDINGS_WARNING : FINDINGS_CRITICAL,
                      "%zu threads wait for each other and will not go on%s: %s%s", cycle->count,
-                     limited ? " before a time limit ends it" : "", names, more);
+                     cycle->limited ? " before a time limit ends it" : "", names, more);
     for (size_t i = 0; i < cycle->count; i++)
         show_member(c, f, &view->entries[cycle->members[i]],
                     &view->entries[cycle->members[(i + 1) % cycle->count]]);
@@ -126,6 +113,15 @@ static void tell_cycle(findings_context *c, const threads_view *view, const thre
     findings_advise(c, f,
                     "Take these locks in the same order everywhere, or do not call code that locks "
                     "while holding one. The program has to be restarted to get out of it.");
+}
+
+/* Suspected only because a wait has a time limit: every owner was read. */
+static bool is_read(const threads_view *view, const threads_cycle *cycle)
+{
+    for (size_t i = 0; i < cycle->count; i++)
+        if (view->entries[cycle->members[i]].owner_inferred)
+            return false;
+    return cycle->limited;
 }
 
 void findings_rule_deadlock(findings_context *c)
@@ -139,7 +135,7 @@ void findings_rule_deadlock(findings_context *c)
         return;
     }
     for (size_t i = 0; i < view.cycle_count; i++)
-        if (!view.cycles[i].suspected)
+        if (!view.cycles[i].suspected || is_read(&view, &view.cycles[i]))
             tell_cycle(c, &view, &view.cycles[i]);
     threads_free(&view);
 }

@@ -1,6 +1,7 @@
 /* threads: see threads.h. */
 #include "analysis/threads.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -25,6 +26,7 @@ static const struct {
 } SIGNS[] = {
     {"System.Threading.PortableThreadPool.WorkerThread.*", THREADS_POOL_IDLE},
     {"System.Threading.LowLevelLifoSemaphore.*", THREADS_POOL_IDLE},
+    {"System.GC.*WaitForPendingFinalizers*", THREADS_FINALIZERS},
     {"System.Threading.Thread.Join*", THREADS_JOIN},
     {"System.Threading.Thread.Sleep*", THREADS_SLEEP},
     {"System.Threading.Tasks.Task.*Wait*", THREADS_TASK},
@@ -71,6 +73,8 @@ const char *threads_state_kind(threads_state state)
         return "thread";
     case THREADS_CLASS:
         return "static constructor";
+    case THREADS_FINALIZERS:
+        return "finalizers";
     default:
         return NULL;
     }
@@ -104,6 +108,31 @@ bool threads_stack_has(const threads_view *v, uint32_t stack, const char *patter
     for (; stack != 0; stack = v->process->stack_parents[stack])
         if (text_matches(method_of(v, stack), pattern))
             return true;
+    return false;
+}
+
+bool threads_has_limit(const threads_view *v, const threads_entry *t)
+{
+    const char *kind = t->state == THREADS_MONITOR ? "Monitor"
+                       : t->state == THREADS_LOCK  ? "Lock"
+                                                   : NULL;
+    char tries[64], enters[64];
+
+    if (kind == NULL)
+        return false;
+    snprintf(tries, sizeof tries, "System.Threading.%s.TryEnter*", kind);
+    snprintf(enters, sizeof enters, "System.Threading.%s.Enter*", kind);
+    for (uint32_t stack = t->stack; stack != 0; stack = v->process->stack_parents[stack]) {
+        const char *method = method_of(v, stack);
+
+        if (!is_managed(v, stack))
+            continue;
+        if (!text_starts_with(method, "System.") || text_matches(method, enters))
+            return false;
+        /* of a Lock, Enter goes on in TryEnterSlow; TryEnter alone is what the program called */
+        if (text_matches(method, tries) && !text_ends_with(method, ".TryEnterSlow"))
+            return true;
+    }
     return false;
 }
 
@@ -240,7 +269,8 @@ bool threads_add_edge(threads_view *v, size_t from, size_t to, bool inferred)
         v->edges = edges;
         v->edge_capacity = capacity;
     }
-    v->edges[v->edge_count++] = (threads_edge){from, to, inferred};
+    v->edges[v->edge_count++] =
+        (threads_edge){from, to, inferred, threads_has_limit(v, &v->entries[from])};
     return true;
 }
 

@@ -29,6 +29,7 @@
     X(THREADS_TASK, "waiting for a task")                                                          \
     X(THREADS_JOIN, "joining a thread")                                                            \
     X(THREADS_CLASS, "waiting for a static constructor")                                           \
+    X(THREADS_FINALIZERS, "waiting for finalizers")                                                \
     X(THREADS_SLEEP, "sleeping")                                                                   \
     X(THREADS_IO, "in input or output")                                                            \
     X(THREADS_POOL_IDLE, "idle pool worker")                                                       \
@@ -58,6 +59,7 @@ typedef struct {
     uint32_t object_type; /* string */
     uint64_t owner;       /* OS id; 0 = nobody, or not known */
     bool owner_inferred;  /* not read */
+    bool owner_ended;     /* who has it is known to be gone, but not which OS id it had */
     uint32_t field;       /* string: static, that holds what it waits for; 0 = not known */
     uint64_t waiters;
     uint64_t waited_ns; /* 0 = not known */
@@ -67,13 +69,16 @@ typedef struct {
 typedef struct {
     size_t from, to;
     bool inferred;
+    bool limited; /* the wait gives up after a time */
 } threads_edge;
 
-/* A cycle: `count` entries (indexes), each waiting for the next, the last for the first. */
+/* A cycle: `count` entries (indexes), each waiting for the next, the last for the first. One alone
+ * waits for itself. */
 typedef struct {
     size_t *members;
     size_t count;
-    bool suspected; /* one of its owners is inferred */
+    bool suspected; /* one of its owners is inferred, or a wait has a time limit */
+    bool limited;   /* such a limit opens it */
 } threads_cycle;
 
 /* A task that a thread blocks on, or that such a one awaits. */
@@ -178,6 +183,8 @@ bool threads_waits_for_ended(const threads_view *view, const threads_entry *entr
 
 /* Does the method or a caller of it, up to the outermost, match the pattern? */
 bool threads_stack_has(const threads_view *v, uint32_t stack, const char *pattern);
+/* Does a lock's waiter give up after a time, by the method that it called? */
+bool threads_has_limit(const threads_view *v, const threads_entry *entry);
 bool threads_add_edge(threads_view *v, size_t from, size_t to, bool inferred);
 /* threads_waits.c: the async method of a task by its class, "" = none. */
 void threads_name_async(const char *type, char *name, size_t size);

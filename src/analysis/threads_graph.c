@@ -1,7 +1,7 @@
 /*
  * threads_graph: the cycles of a view's edges. First those of edges that were read, then those that
- * need an inferred one; a thread is a member of one cycle at most. A walk in depth along the edges:
- * an edge back to a thread on the present path closes a cycle.
+ * need an inferred one or a wait with a time limit; a thread is a member of one cycle at most. A
+ * walk in depth along the edges: an edge back to a thread on the present path closes a cycle.
  */
 #include <string.h>
 
@@ -27,10 +27,25 @@ size_t threads_cycles(const threads_view *view, bool suspected)
     return count;
 }
 
+/* Both ends of every edge of a cycle may have others between them: one that must hold counts. */
+static bool is_limited(const threads_view *v, size_t from, size_t to)
+{
+    bool limited = false;
+
+    for (size_t i = 0; i < v->edge_count; i++) {
+        if (v->edges[i].from != from || v->edges[i].to != to)
+            continue;
+        if (!v->edges[i].limited)
+            return false;
+        limited = true;
+    }
+    return limited;
+}
+
 static bool add_cycle(search *s, size_t first, size_t end, bool suspected)
 {
     threads_view *v = s->view;
-    threads_cycle cycle = {NULL, end - first, suspected};
+    threads_cycle cycle = {.count = end - first, .suspected = suspected};
     threads_cycle *cycles = memory_resize(v->cycles, (v->cycle_count + 1) * sizeof *cycles);
 
     if (cycles == NULL)
@@ -42,6 +57,8 @@ static bool add_cycle(search *s, size_t first, size_t end, bool suspected)
     for (size_t i = first; i < end; i++) {
         cycle.members[i - first] = s->path[i];
         s->in_cycle[s->path[i]] = true;
+        cycle.limited =
+            cycle.limited || is_limited(v, s->path[i], s->path[i + 1 < end ? i + 1 : first]);
     }
     v->cycles[v->cycle_count++] = cycle;
     return true;
@@ -60,8 +77,9 @@ static bool walk(search *s, size_t start, bool with_inferred)
         size_t at = s->path[length - 1];
         size_t k = s->next[length - 1];
 
-        while (k < v->edge_count && (v->edges[k].from != at || s->in_cycle[v->edges[k].to] ||
-                                     (v->edges[k].inferred && !with_inferred)))
+        while (k < v->edge_count &&
+               (v->edges[k].from != at || s->in_cycle[v->edges[k].to] ||
+                ((v->edges[k].inferred || v->edges[k].limited) && !with_inferred)))
             k++;
         s->next[length - 1] = k + 1;
         if (k >= v->edge_count || s->in_cycle[at]) {

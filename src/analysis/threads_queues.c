@@ -16,8 +16,9 @@ static bool is_of_lock(threads_state state)
 
 bool threads_waits_for_ended(const threads_view *v, const threads_entry *t)
 {
-    return is_of_lock(t->state) && t->object != 0 && t->owner != 0 && !t->owner_inferred &&
-           threads_by_id(v, t->owner) == NULL;
+    return is_of_lock(t->state) && t->object != 0 &&
+           (t->owner_ended ||
+            (t->owner != 0 && !t->owner_inferred && threads_by_id(v, t->owner) == NULL));
 }
 
 static bool is_working(const threads_view *v, const threads_entry *owner)
@@ -51,7 +52,8 @@ void threads_find_queues(const threads_view *v, threads_queues *q)
         const threads_entry *t = &v->entries[i];
         threads_queue *queue = NULL;
 
-        if (is_of_lock(t->state) && t->object != 0 && t->owner != 0 && !t->owner_inferred)
+        if (is_of_lock(t->state) && t->object != 0 &&
+            (t->owner_ended || (t->owner != 0 && !t->owner_inferred)))
             queue = queue_of(q, t);
         if (queue != NULL)
             queue->waiters++;

@@ -201,7 +201,8 @@ static void wait_for(facts *f, size_t entry, size_t owner, bool inferred)
 {
     threads_entry *t = &f->view->entries[entry];
 
-    if (owner == SIZE_MAX || owner == entry)
+    /* a task may be waited for by the thread that runs it; a lock is given to its owner again */
+    if (owner == SIZE_MAX || (owner == entry && t->state != THREADS_TASK))
         return;
     if (t->owner == 0) {
         t->owner = f->view->entries[owner].os_id;
@@ -247,18 +248,37 @@ static void wait_for_readers(facts *f, size_t entry, uint64_t lock)
     }
 }
 
+/* Whoever is not among the managed threads is gone, if each of these has told its number. */
+static bool knows_all_ids(const threads_view *v)
+{
+    for (size_t i = 0; i < v->count; i++)
+        if (v->entries[i].native != 0 && v->entries[i].managed_id == 0 &&
+            !text_equal(threads_role(v, &v->entries[i]), "runtime")) /* these take no such locks */
+            return false;
+    return true;
+}
+
+static bool is_writer(const threads_view *v, const threads_entry *t)
+{
+    return threads_stack_has(v, t->stack, "*ReaderWriterLockSlim.TryEnterWriteLock*");
+}
+
 static void wait_for_reader_writer(facts *f, size_t entry, uint64_t lock)
 {
     const threads_entry *t = &f->view->entries[entry];
     uint64_t writer = get(f, lock, "_writeLockOwnerId");
     uint64_t upgrader = get(f, lock, "_upgradeLockOwnerId");
-    bool writes = threads_stack_has(f->view, t->stack, "*ReaderWriterLockSlim.TryEnterWriteLock*");
+    bool writes = is_writer(f->view, t);
     bool upgrades =
         threads_stack_has(f->view, t->stack, "*ReaderWriterLockSlim.TryEnterUpgradeable*");
 
     set_object(f, entry, lock);
-    if (writer != NO_OWNER)
-        wait_for(f, entry, entry_of_managed_id(f, writer), false);
+    if (writer != NO_OWNER && writer != 0) {
+        size_t owner = entry_of_managed_id(f, writer);
+
+        wait_for(f, entry, owner, false);
+        f->view->entries[entry].owner_ended = owner == SIZE_MAX && knows_all_ids(f->view);
+    }
     if ((writes || upgrades) && upgrader != NO_OWNER)
         wait_for(f, entry, entry_of_managed_id(f, upgrader), false);
     if (writes)
@@ -283,6 +303,25 @@ static void wait_for_ownerless(facts *f, size_t entry, uint64_t object)
     }
 }
 
+/* A reader before a lock that nobody writes under is held up by those who wait to write. */
+static void wait_for_writers(facts *f, size_t entry)
+{
+    const threads_view *v = f->view;
+    uint64_t lock = v->entries[entry].object;
+
+    for (size_t i = 0; i < v->count; i++)
+        if (v->entries[i].state == THREADS_READER_WRITER && v->entries[i].object == lock &&
+            is_writer(v, &v->entries[i]))
+            wait_for(f, entry, i, false);
+}
+
+static void wait_for_finalizer(facts *f, size_t entry)
+{
+    for (size_t i = 0; i < f->view->count; i++)
+        if (text_equal(threads_role(f->view, &f->view->entries[i]), "finalizer"))
+            wait_for(f, entry, i, false);
+}
+
 /* ---- tasks ---- */
 
 /* The task that leads on when `of` is awaited: what `of` continues with is `task`. */
@@ -294,21 +333,45 @@ static bool continues_with(const facts *f, uint64_t of, uint64_t task)
     return next == task || (action != 0 && get(f, action, "_target") == task);
 }
 
+/* Whose references are those of the task: its state, which is an object of its own in code that was
+ * not optimised, and the array of tasks that all are waited for. */
+static bool is_part_of_task(const facts *f, uint64_t object)
+{
+    const char *type = type_of(f, object);
+
+    return text_ends_with(type, "[]") ||
+           (strstr(type, ">d__") != NULL && strstr(type, "StateMachineBox<") == NULL);
+}
+
 /* What an async method awaits: a task inside its state that continues with it, or is done. */
-static uint64_t awaited_by(const facts *f, uint64_t task)
+static uint64_t awaited_in(const facts *f, uint64_t task, uint64_t part, bool is_whole)
 {
     const field *end = f->fields + f->field_count;
     uint64_t done = 0;
 
-    for (const field *at = fields_of(f, task); at < end && at->object == task; at++) {
-        if (at->name != 0 || at->value == task || !is_task(f, at->value))
+    for (const field *at = fields_of(f, part); at < end && at->object == part; at++) {
+        if (at->value == task || at->value == part)
+            continue;
+        if (is_whole && is_part_of_task(f, at->value)) {
+            uint64_t inner = awaited_in(f, task, at->value, false);
+
+            if (inner != 0 && !is_done(f, inner))
+                return inner;
+            done = inner != 0 ? inner : done;
+        }
+        if ((is_whole && at->name != 0) || !is_task(f, at->value))
             continue;
         if (continues_with(f, at->value, task))
             return at->value;
-        if (is_done(f, at->value))
+        if (is_done(f, at->value) && !text_ends_with(type_of(f, part), "[]"))
             done = at->value;
     }
     return done;
+}
+
+static uint64_t awaited_by(const facts *f, uint64_t task)
+{
+    return awaited_in(f, task, task, true);
 }
 
 /* `…Box<Shop.Orders.<PlaceAsync>d__3>` is Shop.Orders.PlaceAsync. */
@@ -385,6 +448,33 @@ static uint64_t context_of(const facts *f, size_t entry)
     return 0;
 }
 
+/* Nothing holds the chain up but the context: what it awaits is done, its continuation was handed
+ * on, and the pool, where it would run without delay, is not blocked. */
+static bool is_posted(const threads_view *v, const threads_chain *c, uint64_t context)
+{
+    threads_pool pool;
+
+    if (context == 0 || c->count < 2 || !c->steps[c->count - 1].is_done)
+        return false;
+    threads_find_pool(v, &pool);
+    return pool.workers < 2 || pool.blocked < pool.workers;
+}
+
+/* The one thread that runs the async method of this name; SIZE_MAX = none, or several. */
+static size_t runner_of(const threads_view *v, const char *method, size_t besides)
+{
+    size_t found = SIZE_MAX;
+
+    for (size_t i = 0; i < v->count; i++) {
+        if (i == besides || !threads_stack_has(v, v->entries[i].stack, method))
+            continue;
+        if (found != SIZE_MAX)
+            return SIZE_MAX;
+        found = i;
+    }
+    return found;
+}
+
 /* The last step could run now: an async method whose awaited task is done, or that awaits none. */
 static bool could_go_on(const threads_chain *c)
 {
@@ -397,7 +487,7 @@ static void wait_for_task(facts *f, size_t entry, uint64_t task)
 {
     threads_view *v = f->view;
     threads_chain chain = {.entry = entry};
-    uint64_t at = task;
+    uint64_t at = task, context;
 
     set_object(f, entry, task);
     for (size_t i = 0; at != 0 && i < THREADS_STEPS; i++, at = awaited_by(f, at)) {
@@ -408,7 +498,12 @@ static void wait_for_task(facts *f, size_t entry, uint64_t task)
     }
     if (v->entries[entry].owner != 0 || !could_go_on(&chain))
         return;
-    chain.by_pool = !needs_context(f, &chain, context_of(f, entry));
+    if (!chain.steps[chain.count - 1].is_done)
+        wait_for(f, entry, runner_of(v, chain.steps[chain.count - 1].method, entry), true);
+    if (v->entries[entry].owner != 0)
+        return;
+    context = context_of(f, entry);
+    chain.by_pool = !needs_context(f, &chain, context) && !is_posted(v, &chain, context);
     if (!chain.by_pool || is_worker(v, &v->entries[entry]))
         f->failed = !keep_chain(v, &chain) || f->failed;
 }
@@ -548,6 +643,9 @@ static void explain(facts *f, size_t entry)
         else
             wait_for_handle(f, entry, find_handle(f, entry));
         break;
+    case THREADS_FINALIZERS:
+        wait_for_finalizer(f, entry);
+        break;
     case THREADS_RUNNING:
     case THREADS_NATIVE:
         wait_for_class(f, entry);
@@ -565,6 +663,9 @@ static void explain_ownerless(facts *f)
 
         if ((t->state == THREADS_SEMAPHORE || t->state == THREADS_MUTEX) && t->object != 0)
             wait_for_ownerless(f, i, t->object);
+        else if (t->state == THREADS_READER_WRITER && t->object != 0 && t->owner == 0 &&
+                 !t->owner_ended && !is_writer(f->view, t))
+            wait_for_writers(f, i);
     }
 }
 

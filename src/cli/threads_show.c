@@ -78,6 +78,8 @@ static const char *thing_text(const threads_view *v, const threads_entry *t, cha
 
     if (t->state == THREADS_JOIN)
         snprintf(text, size, "the end of a thread");
+    else if (t->state == THREADS_FINALIZERS)
+        snprintf(text, size, "the finalizers");
     else if (t->state == THREADS_CLASS)
         snprintf(text, size, "the static constructor of %s", type);
     else if (t->state == THREADS_READER_WRITER || t->state == THREADS_LOCK)
@@ -91,10 +93,14 @@ static const char *thing_text(const threads_view *v, const threads_entry *t, cha
 
 static const char *verb_text(const threads_entry *t)
 {
-    return t->state == THREADS_JOIN                                ? "is"
-           : t->state == THREADS_TASK || t->state == THREADS_CLASS ? "runs"
-           : t->owner_inferred                                     ? "seems to have"
-                                                                   : "owns";
+    bool is_run =
+        t->state == THREADS_TASK || t->state == THREADS_CLASS || t->state == THREADS_FINALIZERS;
+
+    return t->state == THREADS_JOIN      ? "is"
+           : is_run && t->owner_inferred ? "seems to run"
+           : is_run                      ? "runs"
+           : t->owner_inferred           ? "seems to have"
+                                         : "owns";
 }
 
 static void print_wait(FILE *out, const threads_view *v, const threads_entry *t)
@@ -109,6 +115,8 @@ static void print_wait(FILE *out, const threads_view *v, const threads_entry *t)
         fprintf(out, ", which %s %s", title(v, owner, who, sizeof who), verb_text(t));
     else if (t->owner != 0)
         fprintf(out, ", owned by thread %llu, which is gone", (unsigned long long)t->owner);
+    else if (t->owner_ended)
+        fprintf(out, ", owned by a thread that is gone");
     if (t->waited_ns >= 1000000000u)
         fprintf(out, ", for %.0f s", (double)t->waited_ns / 1e9);
 }
@@ -171,16 +179,20 @@ static void print_cycles(FILE *out, const threads_view *v, const threads_show_op
     for (size_t i = 0; i < v->cycle_count; i++) {
         if (v->cycles[i].suspected)
             continue;
-        fprintf(out, "DEADLOCK: %zu threads wait for each other, for ever\n", v->cycles[i].count);
+        if (v->cycles[i].count == 1)
+            fprintf(out, "DEADLOCK: a thread waits for itself, for ever\n");
+        else
+            fprintf(out, "DEADLOCK: %zu threads wait for each other, for ever\n",
+                    v->cycles[i].count);
         print_cycle(out, v, o, &v->cycles[i]);
     }
     for (size_t i = 0; i < v->cycle_count; i++) {
         if (!v->cycles[i].suspected)
             continue;
-        fprintf(out,
-                "SUSPECTED DEADLOCK: %zu threads seem to wait for each other (what they wait for "
-                "keeps no owner; who has it is inferred)\n",
-                v->cycles[i].count);
+        fprintf(out, "SUSPECTED DEADLOCK: %zu threads seem to wait for each other (%s)\n",
+                v->cycles[i].count,
+                v->cycles[i].limited ? "a wait among them has a time limit, which opens it again"
+                                     : "what they wait for keeps no owner; who has it is inferred");
         print_cycle(out, v, o, &v->cycles[i]);
     }
     for (size_t i = 0; i < v->chain_count; i++)

@@ -15,6 +15,7 @@
 #include "analysis/zombies.h"
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "catalogue/catalogue.h"
 #include "cli/cli.h"
@@ -22,13 +23,14 @@
 #include "cli/take.h"
 #include "cli/threads_show.h"
 #include "diagnostics/processes.h"
+#include "diagnostics/procfs.h"
 #include "report/json.h"
 #include "session/core_look.h"
 #include "session/outside.h"
 #include "session/session.h"
 
 static const uint64_t LOOK_NS = 250000000; /* the look comes within the first tenth of a second */
-enum { LOOKS = 8, SHORTEST_INTERVAL_MS = 100 };
+enum { LOOKS = 8, SHORTEST_INTERVAL_MS = 100, DOUBTED = 64, DOUBT_MS = 120 };
 
 typedef struct {
     const char *target;
@@ -38,6 +40,7 @@ typedef struct {
     bool outside;     /* --outside: without the runtime's help */
     bool core;        /* --core: the target is a core dump */
     bool heap;        /* --heap: a snapshot of the heap before the look */
+    int alive;        /* the process that was looked at, if its threads have our numbers; else 0 */
     threads_show_options show;
 } options;
 
@@ -127,7 +130,7 @@ static void drop_snapshot(const options *o, char *snapshot)
     take_forget(snapshot);
 }
 
-static int look_into_file(const options *o, const char *file, char *snapshot, error *e)
+static int look_into_file(options *o, const char *file, char *snapshot, error *e)
 {
     diagnostics_process process;
     char reason[sizeof e->message] = "as was asked for with --outside";
@@ -142,6 +145,8 @@ static int look_into_file(const options *o, const char *file, char *snapshot, er
             code = look_inside(o, &process, file, e);
         if (code == 0)
             code = check_look(file, e);
+        if (code == 0 && process.inner_pid == process.process_id)
+            o->alive = process.process_id;
         snprintf(reason, sizeof reason, "%s", e->message);
     } else if (!o->outside) {
         code = diagnostics_require_attachable(&process, e);
@@ -155,6 +160,48 @@ static int look_into_file(const options *o, const char *file, char *snapshot, er
     return code;
 }
 
+/* How often the thread went to sleep and was woken, in all its life. */
+static uint64_t switches_of(int process_id, uint64_t os_id, buffer *scratch)
+{
+    char name[64];
+    unsigned long long count = 0;
+    const char *line;
+
+    snprintf(name, sizeof name, "task/%llu/status", (unsigned long long)os_id);
+    if (procfs_read(process_id, name, 16384, scratch) != 0)
+        return 0;
+    line = strstr(buffer_text(scratch), "\nvoluntary_ctxt_switches:");
+    return line != NULL && sscanf(line, "\nvoluntary_ctxt_switches: %llu", &count) == 1 ? count : 0;
+}
+
+static uint64_t switches_of_cycle(const threads_view *v, const threads_cycle *c, int process_id)
+{
+    buffer scratch = BUFFER_EMPTY;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < c->count; i++)
+        sum += switches_of(process_id, v->entries[c->members[i]].os_id, &scratch);
+    buffer_free(&scratch);
+    return sum;
+}
+
+/* Threads that wait for ever are not woken. A cycle whose members are was open again: their waits
+ * have a time limit that the stack does not tell. */
+static void doubt_cycles(threads_view *v, int process_id)
+{
+    uint64_t before[DOUBTED];
+    size_t count = v->cycle_count < DOUBTED ? v->cycle_count : (size_t)DOUBTED;
+
+    if (process_id == 0 || threads_cycles(v, false) == 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        before[i] = switches_of_cycle(v, &v->cycles[i], process_id);
+    os_sleep_ms(DOUBT_MS);
+    for (size_t i = 0; i < count; i++)
+        if (before[i] != switches_of_cycle(v, &v->cycles[i], process_id))
+            v->cycles[i].suspected = v->cycles[i].limited = true;
+}
+
 /* A look by its number; 0 = the last one, with what all of them say. */
 static int show_look(const options *o, const model *m, uint64_t look, const heap *h, error *e)
 {
@@ -166,6 +213,8 @@ static int show_look(const options *o, const model *m, uint64_t look, const heap
 
     if (code != 0)
         return code;
+    if (look == 0)
+        doubt_cycles(&view, o->alive);
     if (h != NULL) {
         code = threads_heap_make(&view, h, &of_heap, e);
         show.heap = &of_heap;
@@ -346,7 +395,7 @@ static int name_files(const options *o, char *file, char *snapshot, size_t room,
 }
 
 /* One look into a file, which is then shown. */
-static int look_once(const options *o, error *e)
+static int look_once(options *o, error *e)
 {
     enum { ROOM = 512 };
     char file[ROOM], snapshot[ROOM + 16];
@@ -365,7 +414,7 @@ static int look_once(const options *o, error *e)
 }
 
 /* A look now and then, until Ctrl-C. */
-static int watch(const options *o, error *e)
+static int watch(options *o, error *e)
 {
     struct pollfd stop = {cli_open_stop_descriptor(NULL), POLLIN, 0};
     bool clears = isatty(STDOUT_FILENO) && o->show.format == THREADS_SHOW_WORDS;

@@ -4,6 +4,8 @@ import json
 import signal
 import subprocess
 
+from conftest import wait_until
+
 
 def by_name(answer):
     return {thread["name"]: thread for thread in answer["threads"]}
@@ -105,6 +107,20 @@ def test_a_pool_that_waits_for_itself_is_an_async_deadlock(clarinet, sample, run
         assert [chain["needs"] for chain in chains] == ["thread pool"] * 4, done
         assert {chain["tasks"][-1]["method"] for chain in chains} == {"Knots.Pool.StepAsync"}
         assert done.json["deadlocks"] == [] and done.json["suspected_deadlocks"] == []
+        assert patient.finish() == 0
+
+
+def test_a_knot_that_opens_again_is_only_suspected(clarinet, sample, runtime):
+    with sample("Knots", "--loose", "yes") as patient:
+        def is_tied():
+            answer = clarinet("threads", patient.pid, "--json").json
+            assert cycles(answer) == [], answer
+            methods = [chain["tasks"][0]["method"] for chain in answer["async_deadlocks"]]
+            suspected = cycles(answer, "suspected_deadlocks")
+            return (methods == ["Knots.Loose.SaveAsync"] and
+                    any("till" in names for names in suspected))
+
+        wait_until(is_tied)
         assert patient.finish() == 0
 
 
