@@ -18,12 +18,10 @@
 
 enum { SLOTS = 1 << 14, CLOSED = 1 };
 
-/* Type to counts, filled by many threads without a lock: a slot's type is claimed once, for good.
- */
+/* Type to counts, filled by many threads without a lock: a slot's type is claimed once. */
 typedef struct {
     ClassID type;
-    clr_text
-        *name; /* given when an assembly is unloaded, as the type may be in it; NULL = not yet */
+    clr_text *name; /* given when an assembly is unloaded; NULL = not yet */
     unsigned long long objects;
     unsigned long long bytes;
 } slot;
@@ -86,8 +84,7 @@ static void on_allocated(void *context, ObjectID object, ClassID type)
     __atomic_add_fetch(&s->bytes, size, __ATOMIC_RELAXED);
 }
 
-/* The last moment at which the runtime may be asked about types of this module. Another type may
- * get the id of one that goes: its slot is closed. */
+/* The last moment at which the runtime may be asked about a module's types: their slots close. */
 static void on_unload(void *context, ModuleID module)
 {
     allocations *a = context;
@@ -96,13 +93,16 @@ static void on_unload(void *context, ModuleID module)
         slot *s = &a->slots[i];
         ClassID type = __atomic_load_n(&s->type, __ATOMIC_RELAXED);
         ModuleID from = 0;
+        uint32_t arguments = 0;
+        HRESULT known;
 
         if (type <= CLOSED)
             continue;
         if (s->name == NULL && (s->name = clr_text_create()) != NULL)
             clr_append_class(a->info, type, s->name);
-        clr_info_get_class_id_info2(a->info, type, &from, NULL, NULL, 0, NULL, NULL);
-        if (module != 0 && from == module)
+        known = clr_info_get_class_id_info2(a->info, type, &from, NULL, NULL, 0, &arguments, NULL);
+        /* with what may be made of them, arrays and generic types; these get a second row */
+        if (module != 0 && (known != S_OK || arguments != 0 || from == module))
             __atomic_store_n(&s->type, CLOSED, __ATOMIC_RELAXED);
     }
 }

@@ -375,7 +375,10 @@ void agent_round(agent *a, bool last)
         if (c->state != CLIENT_FREE && asked != atomic_load(&a->hurried))
             output_hand_over(&c->out, c->descriptor);
     }
-    a->names.caught_up = overtaken;
+    if (a->names.caught_up != overtaken) {
+        a->names.caught_up = overtaken;
+        atomic_fetch_add(&a->unloads, 1); /* what was kept without asking is asked for again */
+    }
     if (asked != atomic_exchange(&a->hurried, asked))
         lock_wake(&a->hurried, INT32_MAX);
 }

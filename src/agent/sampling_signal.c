@@ -224,6 +224,8 @@ SIGNAL_SAFE static bool take(sampling_thread *t, sampling_kind kind, uint64_t no
     return true;
 }
 
+static void on_signal(int number, siginfo_t *info, void *context);
+
 /* A signal that is not ours: what would have happened without us. */
 SIGNAL_SAFE static void pass_on(int number, siginfo_t *info, void *context)
 {
@@ -233,6 +235,9 @@ SIGNAL_SAFE static void pass_on(int number, siginfo_t *info, void *context)
     if ((before->sa_flags & SA_SIGINFO) != 0 && before->sa_sigaction != NULL) {
         before->sa_sigaction(number, info, context);
     } else if (before->sa_handler == SIG_DFL) {
+        /* A handler of the program that came after us and calls ours too has taken it. */
+        if (sigaction(number, NULL, &standard) != 0 || standard.sa_sigaction != on_signal)
+            return;
         /* The default ends the process: let it, as soon as this handler returns. */
         memset(&standard, 0, sizeof standard);
         standard.sa_handler = SIG_DFL;

@@ -344,15 +344,22 @@ static void know_state(waits *w, const waits_object *o, const uintptr_t *words, 
     ModuleID module = 0;
     mdTypeDef token = 0;
     uint32_t n = 0;
+    unsigned known;
 
     if (clr_info_get_class_id_info2(w->info, o->class_id, &module, &token, &parent, 2, &n,
                                     arguments) != S_OK ||
         n != 2 || module != w->core)
         return;
+    known = type_of_class(w, arguments[1], true); /* other tasks have two types too */
+    if (known != TYPE_NONE && known != TYPE_STATE)
+        return;
     for (size_t k = 0; k < count; k++) {
         uintptr_t *stranger = stranger_of(w, words[k]);
+        const waits_head *head = head_of(w, words[k]);
 
-        if (!is_address(words[k]) || (read_word(w, words[k]) & ~(uintptr_t)7) != arguments[1])
+        if (!is_address(words[k]) ||
+            ((head->address == words[k] ? head->word : read_word(w, words[k])) & ~(uintptr_t)7) !=
+                arguments[1])
             continue;
         table_u64_put(&w->classes, arguments[1], TYPE_STATE);
         if (*stranger == words[k])

@@ -87,7 +87,7 @@ static void make_layout(layout *l, names *n, ClassID class_id)
 
     l->class_id = class_id;
     l->count = 0;
-    for (int i = 0; i < MOST_PARENTS && class_id != 0; i++, class_id = parent) {
+    for (int i = 0; i < MOST_PARENTS && class_id != 0 && names_may_ask(n); i++, class_id = parent) {
         IMetaDataImport2 *import = NULL;
         ModuleID module = 0;
         mdTypeDef token = 0;

@@ -176,14 +176,16 @@ bool model_resolve_names(model *m, model_process *p)
     return done;
 }
 
-/* Whether the runtime raises its own events in this frame: no code that anybody waits in. */
-static bool raises_events(const model *m, const model_process *p, uint32_t stack)
+/* Whether this frame is the runtime's own way into a wait: it raises its events there, or (10.0)
+ * goes on from Monitor.Enter. Nobody looks for waits in these. */
+static bool leads_into_wait(const model *m, const model_process *p, uint32_t stack)
 {
     const model_frame *frame = &p->frames[p->stack_frames[stack]];
+    const char *name = model_text(m, p->functions[frame->function].name);
 
     return frame->kind == RECORDING_FRAME_MANAGED &&
-           text_starts_with(model_text(m, p->functions[frame->function].name),
-                            "System.Diagnostics.Tracing.NativeRuntimeEventSource.");
+           (text_starts_with(name, "System.Diagnostics.Tracing.NativeRuntimeEventSource.") ||
+            text_matches(name, "System.Threading.Monitor.*Enter_Slowpath"));
 }
 
 void model_trim_waits(model *m, model_process *p)
@@ -196,7 +198,7 @@ void model_trim_waits(model *m, model_process *p)
     for (size_t row = 0; row < waits->rows; row++) {
         uint32_t stack = column->u32[row];
 
-        while (stack != 0 && raises_events(m, p, stack))
+        while (stack != 0 && leads_into_wait(m, p, stack))
             stack = p->stack_parents[stack];
         if (stack != 0)
             column->u32[row] = stack;
