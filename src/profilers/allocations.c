@@ -105,7 +105,9 @@ static void put(agent *a, state *s, unsigned kind, const allocation *what, Objec
 {
     uint32_t depth = atomic_load_explicit(&s->depth, memory_order_relaxed);
     size_t reserved = sizeof(allocation) + depth * sizeof(uintptr_t);
-    allocation *record = ring_reserve(&a->events, reserved);
+    /* what is only followed leaves half of the ring to what counts */
+    bool has_room = kind != RECORD_HELD || ring_fill(&a->events) < a->events.size / 2;
+    allocation *record = has_room ? ring_reserve(&a->events, reserved) : NULL;
     bool cut = false;
 
     if (record == NULL) {
