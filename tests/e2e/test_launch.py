@@ -301,21 +301,24 @@ def test_library_lost_after_the_check_is_explained(profilers, clarinet, sample_c
     assert "runs without the profiler" in done.err and "No such file" in done.err, done
 
 
-def test_folders_that_do_not_do_are_named(clarinet):
-    """The report goes where it can; only where code must be loaded from there is nothing left."""
+def run_mounted(mount, *command):
+    """Where `mount`, which ends in `exec "$@"`, has made the folders what they are."""
     if os.geteuid() != 0:
         pytest.skip("mounting needs root")
+    return subprocess.run(["unshare", "-m", "sh", "-c", mount, "sh", *map(str, command)],
+                          capture_output=True, text=True, timeout=PATIENCE,
+                          stdin=subprocess.DEVNULL)
+
+
+def test_folders_that_do_not_do_are_named(clarinet):
+    """The report goes where it can; only where code must be loaded from there is nothing left."""
     mount = ("mount --bind /tmp /tmp && mount -o remount,ro,bind /tmp && "
              "mount -t tmpfs -o noexec none /dev/shm && TMPDIR=/no/such exec \"$@\"")
 
-    def run(*arguments):
-        return subprocess.run(
-            ["unshare", "-m", "sh", "-c", mount, "sh", clarinet.program, *arguments],
-            capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
-
-    done = run("launch", "--", "true")
+    done = run_mounted(mount, clarinet.program, "launch", "--", "true")
     assert done.returncode == 0 and "no .NET runtime asked" in done.stderr, done
-    done = run("record", "-p", "exceptions", "-o", "/dev/shm/out.clarinet", "--", "true")
+    done = run_mounted(mount, clarinet.program, "record", "-p", "exceptions", "-o",
+                       "/dev/shm/out.clarinet", "--", "true")
     assert done.returncode == 1, done
     for words in ("/no/such: No such file", "/tmp: Read-only", "/dev/shm is mounted noexec",
                   "export TMPDIR="):
@@ -323,20 +326,14 @@ def test_folders_that_do_not_do_are_named(clarinet):
 
 
 def test_a_full_folder_is_passed_over(clarinet, sample_command):
-    if os.geteuid() != 0:
-        pytest.skip("mounting needs root")
     mount = ("mount -t tmpfs -o size=64k none /mnt && head -c 1M /dev/zero >/mnt/full 2>/dev/null; "
              "TMPDIR=/mnt exec \"$@\"")
 
-    def run(*arguments):
-        return subprocess.run(
-            ["unshare", "-m", "sh", "-c", mount, "sh", clarinet.program, *arguments, "--",
-             *map(str, sample_command("Healthy", "--rounds", 1))],
-            capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
-
-    done = run("launch")
+    command = ["--", *sample_command("Healthy", "--rounds", 1)]
+    done = run_mounted(mount, clarinet.program, "launch", *command)
     assert done.returncode == 0 and "no .NET runtime asked" not in done.stderr, done
-    done = run("record", "-p", "exceptions", "-o", "/dev/null")
+    done = run_mounted(mount, clarinet.program, "record", "-p", "exceptions", "-o", "/dev/null",
+                       *command)
     assert done.returncode == 0 and "No space" not in done.stderr, done
 
 

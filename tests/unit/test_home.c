@@ -460,6 +460,16 @@ static void level_cases(void **state)
     cases_close(&c);
 }
 
+/* The log, the folder of the logs and the folder around it. */
+static void remove_log(buffer *path, const char *folder)
+{
+    unlink(buffer_text(path));
+    strrchr((char *)path->data, '/')[0] = '\0';
+    rmdir(buffer_text(path));
+    rmdir(folder);
+    buffer_free(path);
+}
+
 /* 6.6: the console in the file's place, and back: a reload may ask for either. */
 static void lines_go_where_the_settings_say(void **state)
 {
@@ -494,11 +504,7 @@ static void lines_go_where_the_settings_say(void **state)
     assert_non_null(strstr(buffer_text(&text), " first\n[Warn ] "));
     assert_true(text_ends_with(buffer_text(&text), " second\n"));
     assert_null(strstr(buffer_text(&text), "off"));
-    unlink(buffer_text(&path));
-    strrchr((char *)path.data, '/')[0] = '\0';
-    rmdir(buffer_text(&path));
-    rmdir(folder);
-    buffer_free(&path);
+    remove_log(&path, folder);
     buffer_free(&text);
 }
 
@@ -553,11 +559,7 @@ static void foreign_names_do_not_split_a_line(void **state)
     for (size_t length = 1; length < sizeof longest; length += 499)
         assert_int_equal(strlen(strsep(&rest, "\n")), 28 + 6 * length);
     assert_string_equal(rest, "");
-    unlink(buffer_text(&path));
-    strrchr((char *)path.data, '/')[0] = '\0';
-    rmdir(buffer_text(&path));
-    rmdir(folder);
-    buffer_free(&path);
+    remove_log(&path, folder);
     buffer_free(&text);
     buffer_free(&expected);
 }
