@@ -484,7 +484,7 @@ static void judge(diagnostics_process *process, const inspect_findings *f)
         snprintf(text, sizeof text, "its diagnostics socket is not in %s", f->temporary_folder);
         refuse(process, ERROR_NOT_FOUND, text,
                "the folder was cleaned while the process ran, the process may not write there, it "
-               "is just starting, or diagnostics are disabled in its runtimeconfig.json");
+               "is just starting or ending, or diagnostics are disabled in its runtimeconfig.json");
     }
 }
 

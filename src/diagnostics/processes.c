@@ -118,6 +118,12 @@ static bool is_starting(int process_id)
     return starting;
 }
 
+/* A runtime makes its socket a moment after it is up, and takes it away a moment before it ends. */
+static bool has_no_socket(const diagnostics_process *process)
+{
+    return !process->attachable && process->code == ERROR_NOT_FOUND;
+}
+
 int diagnostics_find_process_id(int process_id, diagnostics_process *process, error *e)
 {
     uint64_t end = os_monotonic_ns() + (uint64_t)START_PATIENCE_MS * 1000000;
@@ -128,6 +134,7 @@ int diagnostics_find_process_id(int process_id, diagnostics_process *process, er
     do {
         if (starting)
             os_sleep_ms(START_PAUSE_MS);
+        diagnostics_process_free(process);
         if (!procfs_read_stat(process_id, &stat)) {
             error_set(e, ERROR_NOT_FOUND, "there is no process %d", process_id);
             error_advise(e, "`clarinet ps` lists the .NET processes");
@@ -145,9 +152,9 @@ int diagnostics_find_process_id(int process_id, diagnostics_process *process, er
             error_advise(e, "`clarinet ps` lists the living");
             return ERROR_GONE;
         }
-        starting = !found && is_starting(process_id);
+        starting = found ? has_no_socket(process) : is_starting(process_id);
     } while (starting && os_monotonic_ns() < end);
-    if (starting) {
+    if (starting && !found) {
         error_set(e, ERROR_BUSY,
                   "process %d (%s) is just starting or ending: no .NET runtime is up in it",
                   process_id, stat.name);
