@@ -21,6 +21,8 @@ namespace Pending
         private static readonly Channel<int> orders = Channel.CreateUnbounded<int>();
         private static readonly PeriodicTimer clock = new PeriodicTimer(TimeSpan.FromHours(5));
         private static readonly ManualResetEventSlim never = new ManualResetEventSlim();
+        private static readonly TaskCompletionSource bell = new TaskCompletionSource();
+        private static Task? cat, dog;
         private static Socket? listener, client, server;
 
         public static int Main(string[] args)
@@ -36,7 +38,14 @@ namespace Pending
                 kept.Add(EnterAsync());
             OpenSockets();
             kept.Add(ReceiveAsync());
+            kept.Add(ReadStreamAsync());
             kept.Add(TakeOrderAsync());
+            kept.Add(TakeOrderAsTaskAsync());
+            kept.Add(DeepAsync(50));
+            cat = CatAsync();
+            dog = DogAsync();
+            kept.Add(WatchAsync(dog));
+            bell.SetResult();
             kept.Add(BothAsync());
             kept.Add(TickAsync());
             kept.Add(ReadItemsAsync());
@@ -103,6 +112,45 @@ namespace Pending
             byte[] bytes = new byte[16];
 
             await server!.ReceiveAsync(bytes.AsMemory(), SocketFlags.None); // receives
+        }
+
+        private static async Task ReadStreamAsync()
+        {
+            using NetworkStream stream = new NetworkStream(client!);
+
+            await stream.ReadAsync(new byte[16], 0, 16); // reads a stream
+        }
+
+        private static async Task TakeOrderAsTaskAsync()
+        {
+            await orders.Reader.ReadAsync().AsTask(); // takes an order as a task
+        }
+
+        private static async Task<int> DeepAsync(int depth)
+        {
+            if (depth == 0)
+                await Task.Delay(TimeSpan.FromHours(6)); // at the bottom
+            else
+                depth += await DeepAsync(depth - 1); // goes deeper
+            return depth;
+        }
+
+        // Each waits for the other's end, once the bell has rung: a deadlock without a thread.
+        private static async Task CatAsync()
+        {
+            await bell.Task;
+            await dog!; // the cat waits
+        }
+
+        private static async Task DogAsync()
+        {
+            await bell.Task;
+            await cat!; // the dog waits
+        }
+
+        private static async Task WatchAsync(Task pet)
+        {
+            await pet; // watches
         }
 
         private static async Task TakeOrderAsync()

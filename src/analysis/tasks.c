@@ -1,8 +1,8 @@
 /*
  * tasks: see tasks.h. In turn: classes are told by the names of their fields (tasks_fields); tasks
  * that are not done are collected; each is linked with what goes on when it is done; then every
- * chain is walked from a task that waits for no other one up to one that nobody awaits
- * (tasks_chains).
+ * chain is walked from a task that waits for no other one, or from a ring of tasks that await each
+ * other (tasks_cycles), up to one that nobody awaits (tasks_chains).
  */
 #include "analysis/tasks.h"
 
@@ -95,8 +95,11 @@ static bool collect(tasks_work *w)
 
 bool tasks_add_edge(tasks_work *w, uint32_t from, uint32_t to)
 {
-    if (from == to)
+    if (from == to) {
+        w->tasks[to].awaits_itself = true;
+        w->tasks[to].downs++;
         return true;
+    }
     if (!array_reserve(&w->edges, &w->edge_capacity, w->edge_count + 1, sizeof *w->edges))
         return false;
     w->edges[w->edge_count++] = (tasks_edge){from, to};
@@ -213,7 +216,8 @@ int tasks_make(const heap *h, tasks_view *view, error *e)
     if (origin != NULL && text_to_u64(origin, &w.now_ms))
         w.now_ms = (w.now_ms + h->p->duration_ns) / 1000000;
     good = tasks_read_classes(&w) && tasks_read_awaits(&w) && collect(&w) && turn_around(&w) &&
-           link_tasks(&w) && tasks_link_sources(&w) && sort_edges(&w) && tasks_make_chains(&w);
+           link_tasks(&w) && tasks_link_sources(&w) && sort_edges(&w) && tasks_find_rings(&w) &&
+           tasks_make_chains(&w);
     if (good)
         tasks_read_pool(h, &view->pool);
     memory_free(w.classes);
@@ -224,6 +228,9 @@ int tasks_make(const heap *h, tasks_view *view, error *e)
     memory_free(w.back_first);
     memory_free(w.back_from);
     memory_free(w.visited);
+    memory_free(w.way);
+    memory_free(w.way_from);
+    memory_free(w.way_open);
     table_u64_free(&w.frames);
     if (!good)
         tasks_free(view);

@@ -27,6 +27,7 @@
     X(TASKS_QUEUED, "queued", "a worker of the thread pool")                                       \
     X(TASKS_RUNNING, "running", "nothing: it runs, or is about to")                                \
     X(TASKS_NOT_STARTED, "not_started", "somebody to start it")                                    \
+    X(TASKS_CYCLE, "cycle", "each other, for ever: a deadlock")                                    \
     X(TASKS_UNKNOWN, "unknown", "something that is not known")
 
 typedef enum {
@@ -37,17 +38,19 @@ typedef enum {
 
 /* Who goes on when the outermost task of a chain is done. */
 typedef enum {
-    TASKS_NOBODY,   /* it was started and left, or somebody keeps it to look at it later */
-    TASKS_THREAD,   /* a thread blocks on it */
-    TASKS_CALLBACK, /* a delegate */
+    TASKS_NOBODY,      /* it was started and left, or somebody keeps it to look at it later */
+    TASKS_THREAD,      /* a thread blocks on it */
+    TASKS_CALLBACK,    /* a delegate */
+    TASKS_ONE_ANOTHER, /* the innermost task of the chain, which is a ring */
 } tasks_end;
 
-/* One task of a chain. */
+/* One task of a chain, or several equal ones in a row: recursion. */
 typedef struct {
     uint32_t type;  /* string: its class */
     uint32_t frame; /* of the await, with its line; 0 = no async method */
     int32_t state;  /* number of the await; below 0: it does not wait for one */
     bool has_line;  /* the frame is that of the await and not only of the method */
+    uint32_t times; /* in a row */
 } tasks_step;
 
 typedef struct {
@@ -55,7 +58,9 @@ typedef struct {
     tasks_end end;
     uint32_t type;       /* string: the class of what is waited for; 0 = not known */
     size_t first, count; /* steps, the innermost first */
+    size_t ring;         /* so many of them, the first ones, await each other; 0 = none */
     uint64_t chains;     /* equal ones */
+    uint64_t tasks;      /* in these chains and in none before: all groups' are `incomplete` */
     uint64_t lost;       /* of these: nothing but the waiters refers to the source */
     uint64_t stuck;      /* of these: the same before; of the later view of tasks_compare */
     uint64_t due_ms;     /* of a timer: the longest time it was set to; 0 = not known */
@@ -89,6 +94,7 @@ typedef struct {
     uint64_t incomplete, complete; /* tasks */
     uint64_t chains;
     uint64_t chains_left_out; /* beyond the limit */
+    uint64_t rings;           /* of tasks that await each other */
     uint64_t runtime_async;   /* tasks of async methods that the runtime itself suspends */
     uint64_t not_checked;     /* for being lost */
     tasks_pool pool;

@@ -1,6 +1,8 @@
 /*
  * tasks_chains: every way from a task that waits for no other one up to one that nobody awaits, and
- * the groups of equal ones.
+ * the groups of equal ones. Tasks that await each other (tasks_cycles) begin a chain as a whole.
+ *
+ * Invariant: every task that is not done is in some chain, unless chains were left out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,18 +10,32 @@
 #include "analysis/array.h"
 #include "analysis/tasks_private.h"
 
-enum { DEEPEST_CHAIN = 64, MOST_CHAINS = 4000000 };
+enum { MOST_CHAINS = 4000000, MOST_PLACES = 400000000 };
+
+/* A task of the chain that is being made. */
+typedef struct {
+    uint32_t task;
+    bool goes_on;  /* there is a chain with somebody who awaits it */
+    uint64_t next; /* edge to try next */
+    uint64_t hash; /* of the chain up to here */
+} place;
 
 typedef struct {
-    uint32_t tasks[DEEPEST_CHAIN]; /* innermost first */
-    size_t count;
+    tasks_work *w;
+    table_u64 known; /* groups by hash */
+    place *places;   /* innermost first */
+    size_t count, capacity;
+    size_t ring;    /* so many of them await each other */
+    uint64_t fresh; /* of these tasks: in no chain before */
+    uint64_t all;   /* places taken so far */
     tasks_leaf leaf;
 } chain;
 
 static tasks_step step_of(const tasks_work *w, const tasks_task *t)
 {
     const heap *h = w->h;
-    tasks_step step = {.type = h->types[h->classes[t->class].type].name, .state = t->state};
+    tasks_step step = {
+        .type = h->types[h->classes[t->class].type].name, .state = t->state, .times = 1};
     uint64_t frame;
 
     if (t->is_box && t->state >= 0 &&
@@ -32,55 +48,78 @@ static tasks_step step_of(const tasks_work *w, const tasks_task *t)
     return step;
 }
 
-static bool make_group(tasks_work *w, const chain *c, tasks_end end, uint64_t hash)
+static bool is_same_step(const tasks_step *a, const tasks_step *b)
 {
-    tasks_view *v = w->view;
-    tasks_group *g;
-    bool first_is_leaf = !w->tasks[c->tasks[0]].is_box && c->leaf.wait != TASKS_DELEGATE;
+    return a->type == b->type && a->frame == b->frame && a->state == b->state;
+}
 
-    if (!array_reserve(&v->groups, &v->group_capacity, v->group_count + 1, sizeof *v->groups) ||
-        !array_reserve(&v->steps, &v->step_capacity, v->step_count + c->count, sizeof *v->steps))
+/* A method that awaits itself, call after call, is one step; not across the end of a ring. */
+static bool put_steps(const chain *c, size_t from, tasks_group *g)
+{
+    tasks_view *v = c->w->view;
+
+    for (size_t i = from; i < c->count; i++) {
+        tasks_step step = step_of(c->w, &c->w->tasks[c->places[i].task]);
+
+        if (i == c->ring)
+            g->ring = v->step_count - g->first;
+        if (v->step_count > g->first + g->ring &&
+            is_same_step(&v->steps[v->step_count - 1], &step)) {
+            v->steps[v->step_count - 1].times++;
+            continue;
+        }
+        if (!array_reserve(&v->steps, &v->step_capacity, v->step_count + 1, sizeof *v->steps))
+            return false;
+        v->steps[v->step_count++] = step;
+    }
+    g->count = v->step_count - g->first;
+    if (c->ring == c->count)
+        g->ring = g->count;
+    return true;
+}
+
+static bool make_group(const chain *c, tasks_end end, uint64_t hash)
+{
+    const tasks_work *w = c->w;
+    tasks_view *v = w->view;
+    const tasks_task *innermost = &w->tasks[c->places[0].task];
+    bool first_is_leaf = !innermost->is_box && c->leaf.wait != TASKS_DELEGATE && c->ring == 0;
+    tasks_group *g;
+
+    if (!array_reserve(&v->groups, &v->group_capacity, v->group_count + 1, sizeof *v->groups))
         return false;
     g = &v->groups[v->group_count++];
     *g = (tasks_group){.wait = c->leaf.wait,
                        .end = end,
                        .type = c->leaf.type,
                        .first = v->step_count,
-                       .example = w->h->snapshot->addresses[w->tasks[c->tasks[0]].node - 1],
+                       .example = w->h->snapshot->addresses[innermost->node - 1],
                        .hash = hash};
-    for (size_t i = first_is_leaf ? 1 : 0; i < c->count; i++)
-        v->steps[v->step_count++] = step_of(w, &w->tasks[c->tasks[i]]);
-    g->count = v->step_count - g->first;
-    return true;
+    return put_steps(c, first_is_leaf ? 1 : 0, g);
 }
 
-static bool put_chain(tasks_work *w, table_u64 *known, const chain *c, tasks_end end)
+static bool put_chain(chain *c, tasks_end end)
 {
+    const tasks_work *w = c->w;
     const model_heap *s = w->h->snapshot;
     tasks_view *v = w->view;
-    const tasks_task *last = &w->tasks[c->tasks[c->count - 1]];
-    uint32_t innermost = w->tasks[c->tasks[0]].node - 1;
-    const char *type = model_text(w->h->m, c->leaf.type);
-    uint64_t hash = table_hash_u64((uint64_t)c->leaf.wait << 8 | end);
+    const place *top = &c->places[c->count - 1];
+    uint32_t innermost = w->tasks[c->places[0].task].node - 1;
+    uint64_t hash = table_hash_u64(top->hash ^ (uint64_t)end);
     uint64_t *at;
     tasks_group *g;
 
-    if (v->chains == MOST_CHAINS) {
+    if (v->chains == MOST_CHAINS || c->all >= MOST_PLACES) {
         v->chains_left_out++;
         return true;
     }
-    hash = table_hash_u64(hash ^ table_hash_bytes(type, strlen(type)));
-    for (size_t i = 0; i < c->count; i++) {
-        const tasks_task *t = &w->tasks[c->tasks[i]];
-
-        hash = table_hash_u64(hash ^ w->classes[t->class].name_hash) + (uint32_t)t->state;
-    }
-    hash = table_hash_u64(hash);
-    at = table_u64_at(known, hash, v->group_count);
-    if (at == NULL || (*at == v->group_count && !make_group(w, c, end, hash)))
+    at = table_u64_at(&c->known, hash, v->group_count);
+    if (at == NULL || (*at == v->group_count && !make_group(c, end, hash)))
         return false;
     g = &v->groups[*at];
     g->chains++;
+    g->tasks += c->fresh;
+    c->fresh = 0;
     g->lost += c->leaf.lost;
     if (c->leaf.due_ms > g->due_ms)
         g->due_ms = c->leaf.due_ms;
@@ -89,40 +128,143 @@ static bool put_chain(tasks_work *w, table_u64 *known, const chain *c, tasks_end
     v->chains++;
     return table_u64_put(&v->identities,
                          table_hash_u64(hash ^ s->addresses[innermost]) +
-                             s->addresses[last->node - 1],
+                             s->addresses[w->tasks[top->task].node - 1],
                          (hash & ~TASKS_GENERATION) | s->generations[innermost]);
 }
 
-static bool is_in(const chain *c, uint32_t task)
+/* ---- one chain after the other ---- */
+
+static void begin(chain *c, tasks_leaf leaf)
 {
-    for (size_t i = 0; i < c->count; i++)
-        if (c->tasks[i] == task)
-            return true;
-    return false;
+    c->count = c->ring = 0;
+    c->leaf = leaf;
 }
 
-static bool climb(tasks_work *w, table_u64 *known, chain *c)
+static bool push(chain *c, uint32_t task)
 {
-    uint32_t top = c->tasks[c->count - 1];
-    bool is_last = true, good = true;
+    tasks_work *w = c->w;
+    tasks_task *t = &w->tasks[task];
+    const char *type = model_text(w->h->m, c->leaf.type);
+    uint64_t hash = c->count != 0 ? c->places[c->count - 1].hash
+                                  : table_hash_u64(table_hash_u64((uint64_t)c->leaf.wait << 8) ^
+                                                   table_hash_bytes(type, strlen(type)));
 
-    for (uint64_t i = w->first_edge[top]; good && i < w->first_edge[top + 1]; i++) {
+    if (!array_reserve(&c->places, &c->capacity, c->count + 1, sizeof *c->places))
+        return false;
+    hash = table_hash_u64(hash ^ w->classes[t->class].name_hash) + (uint32_t)t->state;
+    c->places[c->count++] = (place){.task = task, .next = w->first_edge[task], .hash = hash};
+    c->all++;
+    c->fresh += !t->is_shown;
+    t->is_shown = t->is_here = true;
+    return true;
+}
+
+/* The next one who awaits the outermost task of the chain; 0 = there is no further one. */
+static uint32_t next_of(const chain *c, place *top)
+{
+    const tasks_work *w = c->w;
+
+    while (top->next < w->first_edge[top->task + 1]) {
+        uint64_t i = top->next++;
         uint32_t next = w->edges[i].to;
 
-        if (c->count == DEEPEST_CHAIN || is_in(c, next) || w->view->chains == MOST_CHAINS ||
-            (i > w->first_edge[top] && w->edges[i - 1].to == next))
-            continue;
-        is_last = false;
-        c->tasks[c->count++] = next;
-        good = climb(w, known, c);
-        c->count--;
+        if (!w->tasks[next].is_here && w->view->chains < MOST_CHAINS && c->all < MOST_PLACES &&
+            (i == w->first_edge[top->task] || w->edges[i - 1].to != next))
+            return next;
     }
+    return 0;
+}
+
+/* What is known of the outermost task once everybody who awaits it has had a chain. */
+static bool end_place(chain *c)
+{
+    const place *top = &c->places[c->count - 1];
+    const tasks_task *t = &c->w->tasks[top->task];
+
     /* whatever else comes next, a thread that blocks is worth a chain of its own */
-    if (good && w->tasks[top].blocks_thread)
-        return put_chain(w, known, c, TASKS_THREAD);
-    return good &&
-           (!is_last ||
-            put_chain(w, known, c, w->tasks[top].has_callback ? TASKS_CALLBACK : TASKS_NOBODY));
+    if (t->blocks_thread)
+        return put_chain(c, TASKS_THREAD);
+    return top->goes_on || put_chain(c, t->has_callback       ? TASKS_CALLBACK
+                                        : c->ring == c->count ? TASKS_ONE_ANOTHER
+                                                              : TASKS_NOBODY);
+}
+
+/* All chains that begin with the places that are there. */
+static bool climb(chain *c)
+{
+    size_t bottom = c->count;
+    bool good = true;
+
+    while (good && c->count >= bottom) {
+        place *top = &c->places[c->count - 1];
+        uint32_t next = next_of(c, top);
+
+        if (next != 0) {
+            top->goes_on = true;
+            good = push(c, next);
+            continue;
+        }
+        good = end_place(c);
+        c->w->tasks[c->places[--c->count].task].is_here = false;
+    }
+    while (c->count != 0)
+        c->w->tasks[c->places[--c->count].task].is_here = false;
+    return good;
+}
+
+static bool climb_from(chain *c, uint32_t task, tasks_leaf leaf)
+{
+    begin(c, leaf);
+    return push(c, task) && climb(c);
+}
+
+/* ---- rings ---- */
+
+static bool leads_out(const tasks_work *w, uint32_t task)
+{
+    for (uint64_t i = w->first_edge[task]; i < w->first_edge[task + 1]; i++)
+        if (w->tasks[w->edges[i].to].ring != w->tasks[task].ring)
+            return true;
+    return w->tasks[task].blocks_thread || w->tasks[task].has_callback;
+}
+
+static uint64_t look_of(const tasks_work *w, uint32_t task)
+{
+    return w->classes[w->tasks[task].class].name_hash + (uint32_t)w->tasks[task].state;
+}
+
+/* The ring, with the task at `last` outermost, and who awaits that one. */
+static bool climb_ring(chain *c, size_t count, size_t last)
+{
+    begin(c, (tasks_leaf){.wait = TASKS_CYCLE});
+    for (size_t i = 0; i < count; i++)
+        if (!push(c, c->w->way[(last + 1 + i) % count]))
+            return false;
+    c->ring = count;
+    return climb(c);
+}
+
+/* One chain for each task of the ring that somebody outside awaits; one at least. */
+static bool put_ring(chain *c, uint32_t task)
+{
+    tasks_work *w = c->w;
+    size_t count = tasks_go_round(w, task), last = 0, chains = 0;
+    bool good = count != 0;
+
+    for (size_t i = 0; i < count; i++)
+        w->tasks[w->way[i]].is_in_ring = true;
+    for (size_t i = 0; good && i < count; i++) {
+        if (look_of(w, w->way[i]) < look_of(w, w->way[last]))
+            last = i; /* equal rings are to look equal */
+        if (leads_out(w, w->way[i])) {
+            good = climb_ring(c, count, i);
+            chains++;
+        }
+    }
+    if (good && chains == 0)
+        good = climb_ring(c, count, last);
+    w->view->rings++;
+    return good;
 }
 
 static int compare_groups(const void *a, const void *b)
@@ -136,23 +278,34 @@ static int compare_groups(const void *a, const void *b)
     return x->hash < y->hash ? -1 : x->hash > y->hash;
 }
 
-bool tasks_make_chains(tasks_work *w)
+/* Who only waits for a ring, or for what can go on in another way, is reached from there; whatever
+ * is left over all the same is shown as it is. */
+static bool make_all(chain *c)
 {
-    table_u64 known;
+    tasks_work *w = c->w;
     bool good = true;
 
-    table_u64_init(&known);
-    for (uint32_t t = 1; good && t < w->task_count; t++) {
-        chain c;
+    for (uint32_t t = 1; good && t < w->task_count; t++)
+        if (w->tasks[t].downs == 0)
+            good = climb_from(c, t, tasks_find_leaf(w, t));
+    for (uint32_t t = 1; good && t < w->task_count; t++)
+        if (w->tasks[t].ring != 0 && !w->tasks[t].is_in_ring)
+            good = put_ring(c, t);
+    for (uint32_t t = 1; good && t < w->task_count; t++)
+        if (!w->tasks[t].is_shown)
+            good = climb_from(c, t, (tasks_leaf){.wait = TASKS_UNKNOWN});
+    return good;
+}
 
-        if (w->tasks[t].downs != 0)
-            continue;
-        c.count = 1;
-        c.tasks[0] = t;
-        c.leaf = tasks_find_leaf(w, t);
-        good = climb(w, &known, &c);
-    }
-    table_u64_free(&known);
+bool tasks_make_chains(tasks_work *w)
+{
+    chain c = {.w = w};
+    bool good;
+
+    table_u64_init(&c.known);
+    good = make_all(&c);
+    table_u64_free(&c.known);
+    memory_free(c.places);
     if (good && w->view->group_count != 0)
         qsort(w->view->groups, w->view->group_count, sizeof *w->view->groups, compare_groups);
     return good;

@@ -110,7 +110,7 @@ bool tasks_link_sources(tasks_work *w)
             w->classes[tasks_class_number(w->h, keeper)].own_state_at == 0)
             continue;
         iterator = box_of_machine(w, keeper);
-        if (iterator != 0 && !tasks_add_edge(w, iterator, t))
+        if (iterator != 0 && iterator != t && !tasks_add_edge(w, iterator, t))
             return false;
     }
     return true;
@@ -127,13 +127,11 @@ static bool mark_waiters(tasks_work *w, uint32_t task, unsigned depth)
         return false;
     for (uint64_t i = w->first_edge[task]; good && i < w->first_edge[task + 1]; i++) {
         uint32_t next = w->edges[i].to;
-        const char *type = tasks_name_of(w->h, w->tasks[next].node);
 
         if (w->visited[w->tasks[next].node] == w->search)
             continue;
         w->visited[w->tasks[next].node] = w->search;
-        good = strstr(type, "CancellationPromise") == NULL && strstr(type, "WhenAny") == NULL &&
-               strstr(type, "CompleteOnInvoke") == NULL && mark_waiters(w, next, depth + 1);
+        good = !tasks_has_other_way(w, next) && mark_waiters(w, next, depth + 1);
     }
     return good;
 }
@@ -289,6 +287,12 @@ static void read_timer(const tasks_work *w, uint32_t promise, tasks_leaf *leaf)
         leaf->age_ms = w->now_ms - begun;
 }
 
+/* What a task made of a ValueTask stands for: AsTask, and Stream's methods with an array. */
+static uint32_t source_of(const tasks_work *w, uint32_t wrapper)
+{
+    return tasks_target(w->h, wrapper, "_source");
+}
+
 tasks_leaf tasks_find_leaf(tasks_work *w, uint32_t task)
 {
     const tasks_task *t = &w->tasks[task];
@@ -308,6 +312,9 @@ tasks_leaf tasks_find_leaf(tasks_work *w, uint32_t task)
         leaf.wait = TASKS_SEMAPHORE;
     } else if (strstr(type, "Socket") != NULL) {
         leaf.wait = TASKS_SOCKET;
+    } else if (strstr(type, "ValueTaskSourceAsTask") != NULL && source_of(w, t->node) != 0) {
+        leaf.type = name_of(w->h, source_of(w, t->node));
+        leaf.wait = kind_of_source(model_text(w->h->m, leaf.type));
     } else if ((t->flags & TASKS_FLAG_INVOKED) != 0) {
         leaf.wait = TASKS_DELEGATE;
     } else if ((t->flags & TASKS_FLAG_STARTED) != 0) {

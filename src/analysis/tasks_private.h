@@ -24,8 +24,12 @@ typedef struct {
     uint32_t flags;
     int32_t state;
     bool is_box;
-    bool blocks_thread, has_callback;
-    uint32_t downs; /* tasks that go on with this one */
+    bool blocks_thread, has_callback, awaits_itself;
+    bool is_shown;   /* in some chain */
+    bool is_here;    /* in the chain that is being made */
+    uint32_t downs;  /* tasks that it goes on with */
+    uint32_t ring;   /* tasks that await each other have the same; 0 = none */
+    bool is_in_ring; /* that was shown */
     uint32_t valued;
 } tasks_task;
 
@@ -49,6 +53,9 @@ typedef struct {
     table_u64 frames;  /* class number << 32 | await, to frame */
     uint32_t *visited; /* by node: the search that was there */
     uint32_t search;
+    uint32_t *way;       /* of tasks_go_round */
+    uint32_t *way_from;  /* by task; 0 outside of it */
+    uint32_t *way_open;  /* tasks met by it */
     uint64_t steps_left; /* of all searches */
     uint64_t now_ms;     /* of the clock that timers go by; 0 = not known */
 } tasks_work;
@@ -94,6 +101,13 @@ bool tasks_turn_around(const heap *h, uint64_t **first, uint32_t **from);
 bool tasks_link_sources(tasks_work *w);
 tasks_leaf tasks_find_leaf(tasks_work *w, uint32_t task);
 bool tasks_add_edge(tasks_work *w, uint32_t from, uint32_t to);
+/* tasks_cycles.c: a task that does not need all that it waits for. */
+bool tasks_has_other_way(const tasks_work *w, uint32_t task);
+/* Which tasks await each other; false when there is no memory. */
+bool tasks_find_rings(tasks_work *w);
+/* The shortest way from a task of a ring back to it, in w->way, each going on with the one before.
+ * Answers its length; 0 when there is no memory. */
+size_t tasks_go_round(tasks_work *w, uint32_t start);
 /* tasks_fields.c; false when there is no memory. */
 bool tasks_read_classes(tasks_work *w);
 bool tasks_read_awaits(tasks_work *w);

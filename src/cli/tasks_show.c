@@ -9,6 +9,8 @@
 #include "report/json.h"
 #include "report/sink.h"
 
+enum { MOST_STEPS = 60 }; /* of a chain, in words */
+
 typedef struct {
     const tasks_view *v;
     const threads_view *threads;
@@ -56,10 +58,37 @@ static void put_time(sink *out, const char *before, uint64_t ms)
         sink_format(out, "%s%llu ms", before, (unsigned long long)ms);
 }
 
+static void put_step(const showing *s, const tasks_step *step)
+{
+    const model_frame *frame = &s->v->h->p->frames[step->frame];
+    buffer name = BUFFER_EMPTY;
+
+    sink_format(s->out, "    %s", step_text(s, step, &name));
+    if (step->has_line && frame->line != 0)
+        sink_format(s->out, "  %s:%u", plain_file(model_text(s->v->h->m, frame->file)),
+                    (unsigned)frame->line);
+    if (step->times > 1)
+        sink_format(s->out, "  (%u times in a row)", (unsigned)step->times);
+    sink_text(s->out, "\n");
+    buffer_free(&name);
+}
+
+/* A ring is written once round: who its last method is awaited by stands first. */
+static void put_ring_end(const showing *s, const tasks_group *g)
+{
+    const tasks_step *first = &s->v->steps[g->first];
+    buffer name = BUFFER_EMPTY;
+
+    if (g->ring == 1 && first->times == 1)
+        sink_text(s->out, "    (which awaits itself)\n");
+    else
+        sink_format(s->out, "    (which %s above awaits: a ring)\n", step_text(s, first, &name));
+    buffer_free(&name);
+}
+
 static void put_group(const showing *s, const tasks_group *g)
 {
     const model *m = s->v->h->m;
-    buffer name = BUFFER_EMPTY;
 
     sink_format(s->out,
                 tasks_is_unawaited(g) ? "%llu x %s that nobody awaits" : "%llu x waiting for %s",
@@ -77,21 +106,19 @@ static void put_group(const showing *s, const tasks_group *g)
         sink_format(s->out, "; %llu stuck", (unsigned long long)g->stuck);
     sink_text(s->out, "\n");
     for (size_t i = 0; i < g->count; i++) {
-        const tasks_step *step = &s->v->steps[g->first + i];
-        const model_frame *frame = &s->v->h->p->frames[step->frame];
-
-        sink_format(s->out, "    %s", step_text(s, step, &name));
-        if (step->has_line && frame->line != 0)
-            sink_format(s->out, "  %s:%u", plain_file(model_text(m, frame->file)),
-                        (unsigned)frame->line);
-        sink_text(s->out, "\n");
+        if (g->count > MOST_STEPS && i == MOST_STEPS / 2) {
+            sink_format(s->out, "    (%zu further ones)\n", g->count - MOST_STEPS);
+            i = g->count - MOST_STEPS / 2;
+        }
+        put_step(s, &s->v->steps[g->first + i]);
+        if (i + 1 == g->ring)
+            put_ring_end(s, g);
     }
     if (g->end == TASKS_THREAD)
         sink_text(s->out, "    (a thread blocks on it)\n");
     else if (g->end == TASKS_CALLBACK)
         sink_text(s->out, "    (a callback comes next)\n");
     sink_text(s->out, "\n");
-    buffer_free(&name);
 }
 
 static void put_sites(const showing *s)
@@ -170,6 +197,15 @@ static void put_lost(const showing *s)
                     (unsigned long long)s->v->not_checked);
 }
 
+static void put_rings(const showing *s)
+{
+    if (s->v->rings != 0)
+        sink_format(
+            s->out,
+            "DEADLOCK: async methods await each other, for ever, in %llu ring%s of tasks\n\n",
+            (unsigned long long)s->v->rings, s->v->rings == 1 ? "" : "s");
+}
+
 static void put_words(const showing *s)
 {
     const tasks_view *v = s->v;
@@ -182,6 +218,7 @@ static void put_words(const showing *s)
     sink_format(s->out, "; the program stood still for %.1f ms\n\n",
                 (double)v->h->snapshot->walk_ns / 1e6);
     put_pool(s);
+    put_rings(s);
     put_lost(s);
     for (size_t i = 0; i < v->group_count; i++) {
         if (!is_shown(s, &v->groups[i]))
@@ -222,17 +259,20 @@ static void put_step_json(const showing *s, json *j, const tasks_step *step)
     json_put_u64(j, "line", step->has_line ? frame->line : 0);
     if (step->frame != 0 && step->state >= 0)
         json_put_u64(j, "await", (uint64_t)step->state);
+    if (step->times > 1)
+        json_put_u64(j, "times", step->times);
     json_end_object(j);
     buffer_free(&name);
 }
 
 static void put_group_json(const showing *s, json *j, const tasks_group *g)
 {
-    static const char *const ENDS[] = {"nobody", "blocked thread", "callback"};
+    static const char *const ENDS[] = {"nobody", "blocked thread", "callback", "one another"};
     char address[32];
 
     json_begin_object(j);
     json_put_u64(j, "count", g->chains);
+    json_put_u64(j, "tasks", g->tasks);
     json_begin_object_at(j, "waiting_for");
     json_put_text(j, "kind", tasks_wait_word(g->wait));
     json_put_text(j, "type", model_text(s->v->h->m, g->type));
@@ -245,6 +285,8 @@ static void put_group_json(const showing *s, json *j, const tasks_group *g)
     if (s->v->was_compared)
         json_put_u64(j, "stuck", g->stuck);
     json_put_text(j, "awaited_by", ENDS[g->end]);
+    if (g->ring != 0)
+        json_put_u64(j, "ring", g->ring);
     snprintf(address, sizeof address, "0x%llx", (unsigned long long)g->example);
     json_put_text(j, "example", address);
     json_begin_array_at(j, "frames");
@@ -287,6 +329,7 @@ static void put_json(const showing *s)
     json_put_text(&j, "name", model_text(v->h->m, v->h->p->name));
     json_put_u64(&j, "incomplete", v->incomplete);
     json_put_u64(&j, "complete", v->complete);
+    json_put_u64(&j, "rings", v->rings);
     json_put_u64(&j, "runtime_async", v->runtime_async);
     json_put_u64(&j, "suspension_us", v->h->snapshot->walk_ns / 1000);
     put_pool_json(s, &j);

@@ -35,7 +35,12 @@ def expected_chains(lines):
         ("promise", ("LostAsync", lines["lost"]), "nobody"): 3,
         ("semaphore", ("EnterAsync", lines["waits at the gate"]), "nobody"): 4,
         ("socket", ("ReceiveAsync", lines["receives"]), "nobody"): 1,
+        ("socket", ("ReadStreamAsync", lines["reads a stream"]), "nobody"): 1,
         ("channel", ("TakeOrderAsync", lines["takes an order"]), "nobody"): 1,
+        ("channel", ("TakeOrderAsTaskAsync", lines["takes an order as a task"]), "nobody"): 1,
+        ("timer", ("DeepAsync", lines["at the bottom"]), ("DeepAsync", lines["goes deeper"]), "nobody"): 1,
+        ("cycle", ("CatAsync", lines["the cat waits"]), ("DogAsync", lines["the dog waits"]),
+         ("WatchAsync", lines["watches"]), "nobody"): 1,
         ("timer", ("TickAsync", lines["waits for a tick"]), "nobody"): 1,
         ("promise", answer, *both, "nobody"): 1,
         ("timer", *load, *both, "nobody"): 1,
@@ -62,6 +67,12 @@ def test_every_wait_is_chained_down_to_what_it_waits_for(clarinet, sample, runti
             assert found[chain]["stuck"] == count, (chain, found[chain])
             lost = count if "LostAsync" in str(chain) else 0
             assert found[chain]["never_completed"] == lost, (chain, found[chain])
+        assert sum(c["tasks"] for c in answer["chains"]) == answer["incomplete"], answer
+        assert answer["chains_left_out"] == 0 and answer["rings"] == 1, answer
+        ring = [c for c in answer["chains"] if c["waiting_for"]["kind"] == "cycle"]
+        assert len(ring) == 1 and ring[0]["ring"] == 2 and ring[0]["tasks"] == 3, ring
+        fold = [f for c in answer["chains"] for f in c["frames"] if "times" in f]
+        assert [(f["method"].split(".")[-1], f["times"]) for f in fold] == [("DeepAsync", 50)], fold
         assert deep[0]["waiting_for"]["due_ms"] == 3 * 3600 * 1000
         assert deep[0]["waiting_for"]["age_ms"] > 0
         assert deep[0]["frames"][0]["file"].endswith("Program.cs")
@@ -73,6 +84,9 @@ def test_every_wait_is_chained_down_to_what_it_waits_for(clarinet, sample, runti
         assert "NEVER TO BE COMPLETED: 3 waits" in words.out, words
         assert "3 x waiting for a TaskCompletionSource; 3 of them that nothing can complete any more" in words.out
         assert "HandleAsync" not in words.out
+        words = clarinet("tasks", patient.pid, "--filter", "cycle")
+        assert "DEADLOCK: async methods await each other, for ever, in 1 ring of tasks" in words.out, words
+        assert "    (which Pending.Program.CatAsync above awaits: a ring)" in words.out, words
         assert patient.finish() == 0
 
 

@@ -53,6 +53,17 @@ static const object OBJECTS[] = {
 };
 enum { COUNT = sizeof OBJECTS / sizeof *OBJECTS };
 
+/* Two methods that await each other; one that awaits itself; three calls of one method, each
+ * awaited by the next, above a promise. */
+static const object RINGS[] = {
+    {0x1000, BOX, ASYNC, 1, 0x1100, 0}, {0x1100, BOX, ASYNC, 2, 0x1000, 0},
+    {0x1200, BOX, ASYNC, 3, 0x1200, 0}, {0x1300, TASK, PROMISE, 0, 0x1400, 0},
+    {0x1400, BOX, ASYNC, 0, 0x1500, 0}, {0x1500, BOX, ASYNC, 0, 0x1600, 0},
+    {0x1600, BOX, ASYNC, 0, 0, 0x1500},
+};
+_Static_assert(sizeof RINGS == sizeof OBJECTS, "as many of these");
+static const object *objects = OBJECTS;
+
 static void put_rows(buffer *b, unsigned table, const uint64_t (*cells)[4], size_t count)
 {
     recording_rows rows;
@@ -146,15 +157,15 @@ static void put_snapshot_with(buffer *b, const uint64_t *kinds, size_t kind_coun
     buffer_append_varint(b, RECORDING_HEAP_OBJECTS);
     buffer_append_varint(b, 1);
     for (size_t i = 0; i < COUNT; i++)
-        references += put_object(b, &OBJECTS[i], i, i == 0 ? 0 : OBJECTS[i - 1].address);
+        references += put_object(b, &objects[i], i, i == 0 ? 0 : objects[i - 1].address);
     recording_end_chunk(b, chunk);
     chunk = recording_begin_chunk(b, RECORDING_HEAP, 0);
     buffer_append_varint(b, RECORDING_HEAP_ROOTS);
     buffer_append_varint(b, 1);
     for (size_t i = 4; i < COUNT; i++) /* the last box, the task that is done, the keeper */
-        put_root(b, RECORDING_ROOT_HANDLE, OBJECTS[i].address, 0x500 + i);
+        put_root(b, RECORDING_ROOT_HANDLE, objects[i].address, 0x500 + i);
     for (size_t i = 0; i < kind_count; i++)
-        put_root(b, kinds[i], OBJECTS[0].address, 0x600 + i);
+        put_root(b, kinds[i], objects[0].address, 0x600 + i);
     recording_end_chunk(b, chunk);
     put_tables(b);
     chunk = recording_begin_chunk(b, RECORDING_HEAP, 0);
@@ -233,6 +244,93 @@ static void tasks_are_chained(void **state)
     heap_free(&h);
     model_free(&m);
     buffer_free(&b);
+}
+
+static const tasks_group *group_of_state(const tasks_view *v, int32_t state)
+{
+    for (size_t i = 0; i < v->group_count; i++)
+        if (v->steps[v->groups[i].first].state == state)
+            return &v->groups[i];
+    fail_msg("no chain that begins in the await %d", (int)state);
+    return NULL;
+}
+
+static const tasks_group *group_with_ring(const tasks_view *v, size_t ring)
+{
+    for (size_t i = 0; i < v->group_count; i++)
+        if (v->groups[i].ring == ring)
+            return &v->groups[i];
+    fail_msg("no ring of %zu methods", ring);
+    return NULL;
+}
+
+static void read_rings(const char *box, void (*check)(const tasks_view *))
+{
+    const char *usual = NAMES[BOX];
+    buffer b = BUFFER_EMPTY;
+    error e = {0};
+    uint64_t tasks = 0;
+    tasks_view view;
+    model m;
+    heap h;
+
+    objects = RINGS;
+    NAMES[BOX] = box;
+    recording_put_file_header(&b);
+    put_snapshot(&b);
+    objects = OBJECTS;
+    NAMES[BOX] = usual;
+    assert_int_equal(load(&b, b.length, &m, &e), 0);
+    assert_int_equal(heap_open(&m, heap_find(&m), &h, &e), 0);
+    assert_int_equal(tasks_make(&h, &view, &e), 0);
+    assert_int_equal(view.incomplete, COUNT);
+    for (size_t i = 0; i < view.group_count; i++)
+        tasks += view.groups[i].tasks;
+    assert_int_equal(tasks, view.incomplete);
+    check(&view);
+    tasks_free(&view);
+    heap_free(&h);
+    model_free(&m);
+    buffer_free(&b);
+}
+
+static void check_rings(const tasks_view *v)
+{
+    const tasks_group *g = group_with_ring(v, 2);
+
+    assert_int_equal(v->rings, 2);
+    assert_int_equal(v->group_count, 3);
+    assert_int_equal(g->wait, TASKS_CYCLE);
+    assert_int_equal(g->end, TASKS_ONE_ANOTHER);
+    assert_int_equal(g->ring, 2);
+    assert_int_equal(g->count, 2);
+    assert_int_equal(v->steps[g->first].state + v->steps[g->first + 1].state, 3);
+    g = group_of_state(v, 3);
+    assert_int_equal(g->wait, TASKS_CYCLE);
+    assert_int_equal(g->ring, 1);
+    assert_int_equal(g->count, 1);
+    assert_int_equal(v->steps[g->first].times, 1);
+    g = group_of_state(v, 0);
+    assert_int_equal(g->wait, TASKS_PROMISE);
+    assert_int_equal(g->ring, 0);
+    assert_int_equal(g->count, 1);
+    assert_int_equal(g->tasks, 4);
+    assert_int_equal(v->steps[g->first].times, 3);
+}
+
+/* What can go on in another way is no deadlock, and not left out all the same. */
+static void check_no_rings(const tasks_view *v)
+{
+    assert_int_equal(v->rings, 0);
+    for (size_t i = 0; i < v->group_count; i++)
+        assert_int_not_equal(v->groups[i].wait, TASKS_CYCLE);
+}
+
+static void tasks_that_await_each_other_are_a_ring(void **state)
+{
+    (void)state;
+    read_rings("Box<Shop.<PlaceAsync>d__1>", check_rings);
+    read_rings("System.Threading.Tasks.TaskFactory.CompleteOnInvokePromise", check_no_rings);
 }
 
 static uint64_t lost_with(const uint64_t *kinds, size_t kind_count)
@@ -362,6 +460,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_are_chained),
+        cmocka_unit_test(tasks_that_await_each_other_are_a_ring),
         cmocka_unit_test(a_task_on_a_stack_is_lost_all_the_same),
         cmocka_unit_test(a_delay_without_end_waits_for_its_token),
         cmocka_unit_test(a_task_that_nobody_awaits_is_called_so),
