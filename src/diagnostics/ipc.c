@@ -16,10 +16,12 @@
 
 #include "base/os.h"
 #include "base/text.h"
+#include "diagnostics/procfs.h"
 
 static const char IPC_MAGIC[14] = "DOTNET_IPC_V1"; /* with its zero */
 
 enum { IPC_SERVER_SET = 0xff, IPC_ANSWER_OK = 0x00, IPC_ANSWER_ERROR = 0xff };
+enum { END_PATIENCE_MS = 1000, END_PAUSE_MS = 10 };
 
 typedef struct {
     const ipc_address *address;
@@ -224,14 +226,15 @@ int ipc_receive(const ipc_address *address, int descriptor, void *bytes, size_t 
 
 /* --- private --- */
 
+/* Also when nobody has asked for its exit code yet. */
 static bool process_is_gone(const ipc_address *address)
 {
-    char path[32];
+    procfs_stat stat;
 
     if (address->process_id == 0)
         return false;
-    snprintf(path, sizeof path, "/proc/%d/stat", address->process_id);
-    return access(path, F_OK) != 0;
+    return !procfs_read_stat(address->process_id, &stat) || stat.state == 'Z' ||
+           stat.state == 'X' || stat.ending;
 }
 
 static int explain_connect(const ipc_address *address, int number, error *e)
@@ -349,8 +352,19 @@ static int connect_at(const ipc_address *address, uint64_t deadline_ns, int *des
     return code;
 }
 
-static int explain_lost(const ipc_address *address, error *e)
+/* A runtime that ends closes its connections first; why it did is seen a moment later. */
+static int explain_lost(const ipc_exchange *x, error *e)
 {
+    const ipc_address *address = x->address;
+    uint64_t end = os_monotonic_ns() + END_PATIENCE_MS * UINT64_C(1000000);
+
+    while (!process_is_gone(address)) {
+        uint64_t now = os_monotonic_ns();
+
+        if (address->process_id == 0 || now >= end || now >= x->deadline_ns)
+            break;
+        os_sleep_ms(END_PAUSE_MS);
+    }
     if (process_is_gone(address))
         return error_set(e, ERROR_GONE, "process %d ended before it answered", address->process_id);
     error_set(e, ERROR_IO, "process %d closed the diagnostics connection without a whole answer",
@@ -372,7 +386,7 @@ static int send_all(const ipc_exchange *x, const uint8_t *bytes, size_t length, 
             if ((code = wait_for(x, POLLOUT, e)) != 0)
                 return code;
         } else if (n < 0 && errno != EINTR) {
-            return explain_lost(x->address, e);
+            return explain_lost(x, e);
         }
     }
     return 0;
@@ -391,7 +405,7 @@ static int receive_all(const ipc_exchange *x, uint8_t *bytes, size_t length, err
             if ((code = wait_for(x, POLLIN, e)) != 0)
                 return code;
         } else if (n == 0 || errno != EINTR) {
-            return explain_lost(x->address, e);
+            return explain_lost(x, e);
         }
     }
     return 0;

@@ -118,10 +118,11 @@ static bool is_starting(int process_id)
     return starting;
 }
 
-/* A runtime makes its socket a moment after it is up, and takes it away a moment before it ends. */
-static bool has_no_socket(const diagnostics_process *process)
+/* A runtime makes its socket a moment after it is up, and takes it away a moment before it ends;
+ * who was connected then gets no answer. */
+static bool may_settle(const diagnostics_process *process)
 {
-    return !process->attachable && process->code == ERROR_NOT_FOUND;
+    return !process->attachable && (process->code == ERROR_NOT_FOUND || process->code == ERROR_IO);
 }
 
 int diagnostics_find_process_id(int process_id, diagnostics_process *process, error *e)
@@ -152,7 +153,7 @@ int diagnostics_find_process_id(int process_id, diagnostics_process *process, er
             error_advise(e, "`clarinet ps` lists the living");
             return ERROR_GONE;
         }
-        starting = found ? has_no_socket(process) : is_starting(process_id);
+        starting = found ? may_settle(process) : is_starting(process_id);
     } while (starting && os_monotonic_ns() < end);
     if (starting && !found) {
         error_set(e, ERROR_BUSY,

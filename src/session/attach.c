@@ -90,6 +90,18 @@ bool attach_has_ended(const diagnostics_process *process)
     return process->process_id != 0 && !procfs_is_alive(process->process_id, process->start_ticks);
 }
 
+bool attach_ends_now(const diagnostics_process *process)
+{
+    enum { LOOKS = 50, LOOK_PAUSE_MS = 10 };
+
+    for (int i = 0; i < LOOKS; i++) {
+        if (attach_has_ended(process))
+            return true;
+        os_sleep_ms(LOOK_PAUSE_MS);
+    }
+    return false;
+}
+
 /* Failures that a leaving agent causes and that pass. */
 static bool may_pass(int code)
 {

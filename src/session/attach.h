@@ -17,4 +17,8 @@ int attach_open(const diagnostics_process *process, const char *library, bool ma
 /* Whether the process is gone, or only its entry is left. */
 bool attach_has_ended(const diagnostics_process *process);
 
+/* The same within half a second: a runtime that shuts down refuses things, and then its end is the
+ * reason. */
+bool attach_ends_now(const diagnostics_process *process);
+
 #endif

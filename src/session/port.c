@@ -344,7 +344,10 @@ int port_record(const session_options *options, const diagnostics_process *proce
         return e->code;
     choose(&p, result);
     code = p.profiler_count == 0 ? refuse(e) : start(&p, e);
-    if (code != 0 && why->code != 0) {
+    if (code != 0 && p.profiler_count > 0 && attach_ends_now(process)) {
+        code = error_set(e, ERROR_GONE, "process %d ended before the recording began",
+                         process->process_id);
+    } else if (code != 0 && why->code != 0) {
         *e = *why;
         code = why->code;
     }

@@ -3,24 +3,10 @@
 
 #include <string.h>
 
-#include "base/os.h"
 #include "session/attach.h"
 #include "session/meters.h"
 #include "session/port.h"
 #include "session/recorder.h"
-
-/* A runtime that shuts down refuses things: then that is the reason, and is seen a moment later. */
-static bool ends_now(const diagnostics_process *process)
-{
-    enum { LOOKS = 20, PAUSE_MS = 10 };
-
-    for (int i = 0; i < LOOKS; i++) {
-        if (attach_has_ended(process))
-            return true;
-        os_sleep_ms(PAUSE_MS);
-    }
-    return false;
-}
 
 /* Where the agent cannot be, and the caller allows it: through the port. *e says why. */
 static int record_by_port(const session_options *options, const diagnostics_process *process,
@@ -96,7 +82,7 @@ static int record_by_agent(const session_options *options, const diagnostics_pro
     if (!result->total.started) {
         /* the agent refused, or the process ended before anything was recorded */
         *e = result->trouble;
-        if (e->code == 0 || ends_now(process))
+        if (e->code == 0 || attach_ends_now(process))
             error_set(e, ERROR_GONE, "process %d ended before the recording began",
                       process->process_id);
         recorder_abandon(r);
