@@ -67,6 +67,36 @@ namespace Clarinet.Samples
             over.Token.WaitHandle.WaitOne();
         }
 
+        /// <summary>Waits until no other thread runs, or could: all of them wait for something, and no
+        /// clock is about to wake one. A thread's own state does not tell who only lacks a processor.
+        /// </summary>
+        public static void WaitUntilStill()
+        {
+            for (int quiet = 0; quiet < 5; Thread.Sleep(10))
+                quiet = CountAwake() <= 1 ? quiet + 1 : 0; // who asks is awake
+        }
+
+        private static int CountAwake()
+        {
+            int awake = 0;
+
+            foreach (string task in Directory.GetDirectories("/proc/self/task"))
+            {
+                try
+                {
+                    string stat = File.ReadAllText(task + "/stat");
+
+                    if (stat[stat.LastIndexOf(')') + 2] != 'S')
+                        awake++;
+                }
+                catch (IOException)
+                {
+                    awake += 2; // it has just ended
+                }
+            }
+            return awake;
+        }
+
         private void ListenForEnd()
         {
             using (Stream input = Console.OpenStandardInput())

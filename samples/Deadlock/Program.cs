@@ -28,9 +28,9 @@ namespace Deadlock
                 Bank.Pay(crossed ? Second : First, crossed ? First : Second, both, crossed));
             if (crossed)
             {
-                Thread.Sleep(300);
+                Patient.WaitUntilStill();
                 Start("audit", () => Bank.Read(First));
-                Thread.Sleep(200);
+                Patient.WaitUntilStill();
             }
             patient.Ready();
             patient.WaitForEnd();

@@ -52,8 +52,6 @@ namespace Knots
 
         private static void TieAll()
         {
-            List<Thread> alone = new List<Thread>();
-
             if (Type.GetType("System.Threading.Lock") != null)
             {
                 Barrier both = new Barrier(2);
@@ -69,14 +67,8 @@ namespace Knots
             Start("constructor", Constructors.Tie);
             Start("window", Windows.Open);
             Start("body-waiter", Bodies.Tie);
-            lock (Tied)
-                alone.AddRange(Tied);
-            foreach (Thread thread in alone)
-            {
-                if (thread.Name != "constructor-helper")
-                    WaitUntilBlocked(thread);
-            }
             Constructors.WaitUntilTied();
+            Patient.WaitUntilStill();
         }
     }
 
@@ -272,7 +264,6 @@ namespace Knots
         {
             while (helper == null)
                 Thread.Sleep(1);
-            Thread.Sleep(100);
         }
 
         public static void Ask()
@@ -417,26 +408,19 @@ namespace Knots
         public static void Fill()
         {
             CountdownEvent inside = new CountdownEvent(Workers), waiting = new CountdownEvent(Workers);
-            Thread[] workers = new Thread[Workers];
 
             ThreadPool.SetMinThreads(Workers, 1);
             ThreadPool.SetMaxThreads(Workers, 1);
             for (int i = 0; i < Workers; i++)
-            {
-                int own = i;
-
-                ThreadPool.QueueUserWorkItem(_ => Block(inside, waiting, ref workers[own]));
-            }
+                ThreadPool.QueueUserWorkItem(_ => Block(inside, waiting));
             waiting.Wait();
-            foreach (Thread worker in workers)
-                Program.WaitUntilBlocked(worker);
+            Patient.WaitUntilStill();
         }
 
-        public static void Block(CountdownEvent inside, CountdownEvent waiting, ref Thread own)
+        public static void Block(CountdownEvent inside, CountdownEvent waiting)
         {
             Task step;
 
-            own = Thread.CurrentThread;
             inside.Signal();
             step = StepAsync(inside);
             waiting.Signal();

@@ -31,7 +31,7 @@ namespace Parked
             }
             while (Odd.Standing < threads.Count)
                 Thread.Sleep(20);
-            Thread.Sleep(200);
+            Patient.WaitUntilStill();
             patient.Ready();
             patient.WaitForEnd();
             Odd.Go();

@@ -52,6 +52,7 @@ namespace Stuck
                 Gone.Set();
                 leaver.Join();
             }
+            Patient.WaitUntilStill();
             patient.Ready();
             patient.WaitForEnd();
             Console.WriteLine("still stuck: " + (first.IsAlive && second.IsAlive));

@@ -15,7 +15,7 @@ const BUILD = resolve(process.env.CLARINET_BUILD || join(ROOT, 'build'));
 const VERSION = readFileSync(join(ROOT, 'tools/runtimes/versions'), 'utf8').match(
     /^10\.0\s+(\S+)/m,
 )[1];
-const PATIENCE = 60000;
+const PATIENCE = 180000;
 const bench = new Bench();
 const children = [];
 let address;

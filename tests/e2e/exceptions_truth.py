@@ -1,8 +1,9 @@
 """What ExceptionStorm says it threw, and what a recording says of it."""
 import re
+import signal
 from collections import Counter
 
-from conftest import size_of
+from conftest import PATIENCE, size_of, wait_until
 from recording_reader import Recording
 
 
@@ -34,6 +35,16 @@ def said(output):
             name = re.sub(r"`1\[([^]]+)\]", r"<\1>", match.group(1))
             found[name] = int(match.group(2)) + int(match.group(3))
     return found
+
+
+def record_some(clarinet, pid, file):
+    """Records until there is an exception: how long that takes is the machine's affair."""
+    tool = clarinet.start("record", "-p", "exceptions", "-o", file, pid)
+    wait_until(lambda: tool.poll() is not None or rows_until_now(clarinet.folder / file))
+    tool.send_signal(signal.SIGINT)
+    _out, err = tool.communicate(timeout=PATIENCE)
+    assert tool.returncode == 0, err
+    assert exceptions(report(clarinet, file))["total"] > 0, err
 
 
 def whole_rounds(output):

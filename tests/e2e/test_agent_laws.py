@@ -17,7 +17,7 @@ import pytest
 
 from conftest import PATIENCE, has_ended, size_of, wait_until
 from program_memory import outside_the_heap
-from exceptions_truth import exceptions, report, said, whole_rounds
+from exceptions_truth import record_some, report, said, whole_rounds
 from test_record import is_recorded, own_threads
 
 PROTOCOL = 2  # docs/agent-protocol.md
@@ -97,9 +97,7 @@ def test_law_7_the_tool_is_killed_and_the_agent_lets_go(runtime, sample_command,
     wait_until(lambda: descriptors(patient.pid) <= before)
     assert patient.is_running, patient
     assert not folders(patient.pid)
-    done = clarinet("record", "-p", "exceptions", "-d", "300ms", "-o", "next.clarinet", patient.pid)
-    assert done.code == 0, done
-    assert exceptions(report(clarinet, "next.clarinet"))["total"] > 0
+    record_some(clarinet, patient.pid, "next.clarinet")
     assert patient.finish() == 0, patient
     whole_rounds(patient.stdout)
 
@@ -575,9 +573,6 @@ def test_beside_another_profiler(runtime, sample_command, start_program, clarine
     patient = start_program(sample_command("ExceptionStorm", "--rate", 100), env=env)
     assert "libclarinet_hello" in Path(f"/proc/{patient.pid}/maps").read_text()
     for number in range(2):
-        done = clarinet("record", "-p", "exceptions", "-d", "300ms", "-o", f"{number}.clarinet",
-                        patient.pid)
-        assert done.code == 0, done
-        assert exceptions(report(clarinet, f"{number}.clarinet"))["total"] > 0
+        record_some(clarinet, patient.pid, f"{number}.clarinet")
     assert patient.finish() == 0, patient
     whole_rounds(patient.stdout)

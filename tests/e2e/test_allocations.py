@@ -2,6 +2,8 @@
 allocations are known."""
 import subprocess
 
+from conftest import PATIENCE
+
 ROUNDS = 150
 # of one round: bytes, objects
 TICKETS = (20000 * 48, 20000)
@@ -45,7 +47,7 @@ def check_estimate(table, method, truth, rounds):
 
 def test_estimates_agree_with_what_was_allocated(runtime, sample_command, clarinet):
     command = sample_command("Allocator", "--rounds", ROUNDS)
-    alone = subprocess.run([*command, "--rate", "0"], capture_output=True, text=True, timeout=60)
+    alone = subprocess.run([*command, "--rate", "0"], capture_output=True, text=True, timeout=PATIENCE)
     done = clarinet("record", "-p", "allocations", "-o", "out.clarinet", "--", *command)
     assert (done.code, done.out) == (alone.returncode, alone.stdout), done
     table = allocations(clarinet)

@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.request
 
-from conftest import wait_until
+from conftest import PATIENCE, wait_until
 from test_requests import connection
 
 
@@ -80,22 +80,22 @@ def test_prometheus_can_scrape(newest_runtime, sample, clarinet):
     with sample("GcPressure", "--rate", 20) as patient:
         tool = clarinet.start("counters", "--listen", 0, "--interval", "250ms", patient.pid)
         url = re.search(r"http://127\.0\.0\.1:\d+/metrics", tool.stderr.readline()).group(0)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         text = ""
         while "working_set " not in text and time.monotonic() < deadline:
-            text = urllib.request.urlopen(url, timeout=30).read().decode()
+            text = urllib.request.urlopen(url, timeout=PATIENCE).read().decode()
             time.sleep(0.2)
         assert "\ndotnet_system_runtime_working_set " in text, text
         for wrong, code in ((urllib.request.Request(url.replace("/metrics", "/etc")), 404),
                             (urllib.request.Request(url, headers={"Host": "evil.example"}), 403),
                             (urllib.request.Request(url, data=b"x"), 405)):
             try:
-                urllib.request.urlopen(wrong, timeout=30)
+                urllib.request.urlopen(wrong, timeout=PATIENCE)
                 raise AssertionError(f"{code} was expected")
             except urllib.error.HTTPError as refused:
                 assert refused.code == code
         tool.send_signal(signal.SIGINT)
-        assert tool.wait(60) == 0
+        assert tool.wait(PATIENCE) == 0
         assert patient.is_running
 
 

@@ -31,7 +31,7 @@ STATUS_ERROR = 2
 def flow_program():
     out = BUILD / "instrumentation"
     done = subprocess.run(
-        ["dotnet", "build", "-nologo", "-v", "q", f"-p:ClarinetOutput={out}/",
+        ["dotnet", "build", "-nologo", "-v", "q", "-nodeReuse:false", f"-p:ClarinetOutput={out}/",
          str(ROOT / "tests/instrumentation/Flow/Flow.csproj")],
         capture_output=True, text=True,
     )

@@ -1,6 +1,8 @@
 """The profiler jit: what the runtime compiles, against a program that makes a method N times."""
 import subprocess
 
+from conftest import PATIENCE
+
 
 def tables(clarinet):
     done = clarinet("report", "out.clarinet", "-f", "json")
@@ -18,7 +20,7 @@ def of_method(rows, name):
 
 def test_a_method_made_again_and_again_is_counted(runtime, sample_command, clarinet):
     command = sample_command("Recompiler", "--rounds", 120, "--rate", 0)
-    alone = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    alone = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     done = clarinet("record", "-p", "jit", "-o", "out.clarinet", "--", *command)
     assert (done.code, done.out) == (alone.returncode, alone.stdout), done
     table = compilations(clarinet)

@@ -1,6 +1,8 @@
 """The profiler pauses: suspensions with reason and length, and the thread that was slow to stop."""
 import subprocess
 
+from conftest import PATIENCE
+
 
 def pauses(clarinet, file="out.clarinet"):
     done = clarinet("report", file, "-f", "json")
@@ -22,7 +24,7 @@ def check_stopper(table, least_count):
 
 def test_a_thread_that_is_slow_to_stop_is_named(runtime, sample_command, clarinet):
     command = sample_command("SlowToStop", "--rounds", 4, "--hold", 400, "--rate", 50)
-    alone = subprocess.run([*command, "--hold", "1"], capture_output=True, text=True, timeout=60)
+    alone = subprocess.run([*command, "--hold", "1"], capture_output=True, text=True, timeout=PATIENCE)
     done = clarinet("record", "-p", "pauses", "-o", "out.clarinet", "--", *command)
     assert (done.code, done.out) == (alone.returncode, alone.stdout), done
     table = pauses(clarinet)
@@ -42,9 +44,10 @@ def test_a_running_process_is_recorded(runtime, sample, clarinet):
 
 
 def test_a_polite_program_keeps_nobody_waiting(runtime, sample_command, clarinet):
-    command = sample_command("SlowToStop", "--rounds", 3, "--polite", 1, "--hold", 600)
-    done = clarinet("record", "-p", "pauses", "--set", "pauses.slow=400ms", "-o", "out.clarinet",
+    # A thread that gets no processor is slow to stop too: what is held is longer than that.
+    command = sample_command("SlowToStop", "--rounds", 1, "--polite", 1, "--hold", 2000)
+    done = clarinet("record", "-p", "pauses", "--set", "pauses.slow=1500ms", "-o", "out.clarinet",
                     "--", *command)
     assert done.code == 0, done
     table = pauses(clarinet)
-    assert table["pause"]["count"] >= 4 and table["slow_to_stop"] == [], table
+    assert table["pause"]["count"] >= 2 and table["slow_to_stop"] == [], table

@@ -9,6 +9,8 @@ import subprocess
 import threading
 import urllib.parse
 
+import pytest
+
 from conftest import size_of, wait_until
 from recording_reader import Recording
 
@@ -63,10 +65,12 @@ def ask(shop, path, url):
         get(path, url=url, n=1)
 
 
+@pytest.fixture
 def closed_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
+    """Kept, so that nobody else listens there: connections are refused."""
+    with socket.socket() as kept:
+        kept.bind(("127.0.0.1", 0))
+        yield kept.getsockname()[1]
 
 
 def has_begun(path):
@@ -83,9 +87,9 @@ def by_name(rows):
     return {row["name"]: row for row in rows}
 
 
-def test_requests_served_and_made_are_counted(web_service, clarinet):
+def test_requests_served_and_made_are_counted(web_service, clarinet, closed_port):
     shop = web_service.url
-    nobody = f"http://127.0.0.1:{closed_port()}"
+    nobody = f"http://127.0.0.1:{closed_port}"
     keeper = Keeper()
     tool = clarinet.start("record", "-p", "http", "-o", "out.clarinet", web_service.pid)
     try:

@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 
-from conftest import wait_until
+from conftest import PATIENCE, wait_until
 
 
 def by_name(answer):
@@ -157,7 +157,7 @@ def test_looks_of_a_recording_and_pages(clarinet, sample, tmp_path):
             assert len(json.loads(watching.stdout.readline())["deadlocks"]) == 1
         watching.send_signal(signal.SIGINT)
         watching.stdout.read()
-        assert watching.wait(timeout=60) == 0
+        assert watching.wait(timeout=PATIENCE) == 0
         patient.finish()
     looks = [json.loads(line) for line in clarinet("threads", file, "--watch", "--json").out.splitlines()]
     assert len(looks) >= 2

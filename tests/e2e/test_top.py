@@ -68,7 +68,8 @@ def test_the_live_view(runtime, sample, clarinet, terminal):
         assert len(shown) == 24 and all(len(line) <= 80 for line in shown), shown
         assert shown[-1].startswith("q leave"), shown
         assert has(".NET " + runtime.version)(shown)
-        terminal.wait_for(lambda lines: "cpu -" not in lines[1] and "gc heap -" not in lines[1])
+        terminal.wait_for(lambda lines: not any(
+            text in line for line in lines[1:3] for text in ("cpu -", "gc heap -", "exceptions -")))
         # another view; paused, nothing moves but what keys say
         terminal.type("4")
         terminal.wait_for(has("[4 exceptions]", ">per s", " in ExceptionStorm."))

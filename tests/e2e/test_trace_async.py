@@ -37,7 +37,7 @@ def crowd(patient, clarinet, path, *arguments):
     tell(patient, "disperse")
     patient.wait_for("^dispersed 1029$")  # 5 + 6, 1000 for the one that fails, 5 + 6 + 7
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, (out, err)
     return json.loads(out)
 
