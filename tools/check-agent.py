@@ -5,7 +5,7 @@ usage: check-agent.py BUILD_FOLDER [LIBRARY…]
 
 For each library that exists: no library is needed, no symbol has a version (so it loads in glibc
 and in musl), only its entry points are exported, every import is on the allow list, the stack is
-not executable, there are no text relocations, and the stripped file is small enough.
+not executable, there are no text relocations and no thread-local variables, and the stripped file is small enough.
 """
 import pathlib
 import re
@@ -70,6 +70,8 @@ def problems_of(path, exports_file, imports_file, limit):
     for line in headers.splitlines():
         if "(NEEDED)" in line or "(TEXTREL)" in line or "(VERNEED)" in line:
             yield f"has {line.split(None, 1)[1].strip()}"
+        if line.split()[:1] == ["TLS"]:
+            yield "has thread-local variables: loading it could cost a thread those of others"
         if "GNU_STACK" in line and "E" in line.split()[-2]:
             yield "asks for an executable stack"
     for name in sorted(versioned):

@@ -11,9 +11,6 @@
 #include "profilers/trace_memory.h"
 #include "profilers/trace_tree.h"
 
-/* Global-dynamic: a musl host refuses the initial-exec model in a library that comes later. */
-static _Thread_local trace_thread *this_thread __attribute__((tls_model("global-dynamic")));
-
 static inline uint64_t ticks(const trace_counters *c)
 {
     return trace_clock_ticks(c->counter);
@@ -150,7 +147,7 @@ static trace_frame *find_frame(trace_thread *t, const trace_method *m)
 
 trace_thread *trace_this_thread(void)
 {
-    return this_thread;
+    return trace_memory_own();
 }
 
 uint64_t trace_now(const trace_counters *c)
@@ -205,13 +202,13 @@ void trace_count_failure(trace_counters *c, trace_thread *t, const trace_method 
 void trace_enter(const trace_method *m)
 {
     trace_counters *c = m->counters;
-    trace_thread *t = this_thread;
+    trace_thread *t = trace_memory_own();
     uint32_t session;
     trace_frame *f;
 
     if (!atomic_load_explicit(&c->active, memory_order_relaxed))
         return;
-    if (t == NULL && (t = this_thread = trace_memory_thread(c)) == NULL)
+    if (t == NULL && (t = trace_memory_thread(c)) == NULL)
         return;
     session = atomic_load_explicit(&c->session, memory_order_relaxed);
     if (t->session != session) {
@@ -247,7 +244,7 @@ void trace_enter(const trace_method *m)
 int64_t trace_enter_deep(const trace_method *m)
 {
     trace_counters *c = m->counters;
-    trace_thread *t = this_thread;
+    trace_thread *t = trace_memory_own();
 
     if (!atomic_load_explicit(&c->active, memory_order_relaxed))
         return 1;
@@ -265,7 +262,7 @@ static inline void leave(const trace_method *m, uint64_t failed)
 {
     trace_counters *c = m->counters;
     uint64_t now = ticks(c);
-    trace_thread *t = this_thread;
+    trace_thread *t = trace_memory_own();
     trace_frame *f;
     uint64_t time;
 

@@ -18,6 +18,8 @@ enum {
     STACK_FOR_A_CALL = 2048, /* a traced call takes up to 80 bytes more: 4 % */
 };
 
+trace_memory_keys trace_keys;
+
 static void *map(size_t bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -38,10 +40,27 @@ ptrdiff_t trace_memory_bytes(void)
     return (ptrdiff_t)(POOL_BYTES + HISTOGRAM_BYTES);
 }
 
+static bool has_keys;
+
+static bool make_keys(void)
+{
+    if (has_keys)
+        return true;
+    if (pthread_key_create(&trace_keys.part, NULL) != 0)
+        return false;
+    if (pthread_key_create(&trace_keys.number, NULL) != 0) {
+        pthread_key_delete(trace_keys.part);
+        return false;
+    }
+    return has_keys = true;
+}
+
 bool trace_memory_open(trace_counters *c)
 {
     if (c->pool != NULL)
         return true;
+    if (!make_keys())
+        return false;
     c->histograms = c->histograms == NULL ? map(HISTOGRAM_BYTES) : c->histograms;
     c->shared = c->shared == NULL ? map(SHARED_BYTES) : c->shared;
     if (c->histograms == NULL || c->shared == NULL)
@@ -141,6 +160,11 @@ void trace_memory_close(trace_counters *c)
         munmap(c->shared, SHARED_BYTES);
     c->pool = c->shared = NULL;
     c->histograms = NULL;
+    if (has_keys) {
+        pthread_key_delete(trace_keys.part);
+        pthread_key_delete(trace_keys.number);
+        has_keys = false;
+    }
 }
 
 /* ---- probes ---- */
@@ -150,6 +174,10 @@ trace_thread *trace_memory_thread(trace_counters *c)
     trace_thread *t = map(sizeof *t);
     trace_thread *first;
 
+    if (t != NULL && pthread_setspecific(trace_keys.part, t) != 0) {
+        munmap(t, sizeof *t);
+        t = NULL;
+    }
     if (t == NULL) {
         atomic_fetch_add_explicit(&c->lost_threads, 1, memory_order_relaxed);
         return NULL;
@@ -162,6 +190,17 @@ trace_thread *trace_memory_thread(trace_counters *c)
                                                   memory_order_relaxed));
     atomic_fetch_add_explicit(&c->thread_count, 1, memory_order_relaxed);
     return t;
+}
+
+uint32_t trace_memory_thread_number(void)
+{
+    uintptr_t number = (uintptr_t)pthread_getspecific(trace_keys.number);
+
+    if (number == 0) {
+        number = (uintptr_t)os_thread_id();
+        pthread_setspecific(trace_keys.number, (void *)number); /* without it: asked again */
+    }
+    return (uint32_t)number;
 }
 
 trace_block *trace_memory_make_block(trace_counters *c, trace_thread *t, uint32_t method)

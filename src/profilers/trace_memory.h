@@ -12,13 +12,26 @@
 #ifndef CLARINET_PROFILERS_TRACE_MEMORY_H
 #define CLARINET_PROFILERS_TRACE_MEMORY_H
 
+#include <pthread.h>
+
 #include "profilers/trace_counters.h"
+
+/* What a thread knows of itself: its trace_thread, and its number. Keys, because the library must
+ * have no thread-local variables: glibc brings the tables of every thread up to date after a
+ * library with some came or went, and a signal just then makes the thread lose its variables of
+ * other libraries, the runtime's too. */
+typedef struct {
+    pthread_key_t part, number;
+} trace_memory_keys;
+
+extern trace_memory_keys trace_keys; /* there from trace_memory_open on */
 
 /* ---- own thread ---- */
 
 /* What trace_memory_open takes, as it may become resident. */
 ptrdiff_t trace_memory_bytes(void);
-/* Takes the pools and chooses the clock; false without memory. Again: nothing. */
+/* Takes the keys and the pools and chooses the clock; false without memory or when the process has
+ * no more keys. Again: nothing. */
 bool trace_memory_open(trace_counters *c);
 /* A new session: all pools are free. */
 void trace_memory_begin(trace_counters *c);
@@ -29,8 +42,16 @@ void trace_memory_close(trace_counters *c);
 
 /* ---- probes ---- */
 
-/* This thread's part, in the list of all; NULL without memory. */
+/* This thread's part; NULL = it has none yet. */
+static inline trace_thread *trace_memory_own(void)
+{
+    return pthread_getspecific(trace_keys.part);
+}
+
+/* Makes it, in the list of all; NULL without memory. */
 trace_thread *trace_memory_thread(trace_counters *c);
+/* The number of this thread. */
+uint32_t trace_memory_thread_number(void);
 /* A new block for this method; NULL when the pool is used up. */
 trace_block *trace_memory_make_block(trace_counters *c, trace_thread *t, uint32_t method);
 /* Gives a block a histogram with the few times that it has kept, or marks it as without one. */

@@ -9,6 +9,7 @@
 #include "cil/signature.h"
 #include "clarinet/lookup.h"
 #include "profilers/trace_clock.h"
+#include "profilers/trace_memory.h"
 
 #define CORE "System.Private.CoreLib"
 
@@ -18,16 +19,6 @@ enum { AROUND, OWN, START, BEFORE, WITHIN };
 
 /* ---- the probes ---- */
 
-static uint32_t thread_number(void)
-{
-    /* Global-dynamic: a musl host refuses the initial-exec model in a library that comes later. */
-    static _Thread_local uint32_t number __attribute__((tls_model("global-dynamic")));
-
-    if (number == 0)
-        number = (uint32_t)os_thread_id();
-    return number;
-}
-
 static void report(const trace_method *m, trace_span_part part, int64_t id, int64_t parent,
                    uint64_t start, uint64_t end, bool failed)
 {
@@ -36,8 +27,9 @@ static void report(const trace_method *m, trace_span_part part, int64_t id, int6
 
     if (s == NULL)
         return;
-    *s = (trace_span){(uint64_t)id, start,           end,           (uint32_t)parent,
-                      m->owner,     thread_number(), (uint8_t)part, failed};
+    *s = (trace_span){(uint64_t)id,     start,    end,
+                      (uint32_t)parent, m->owner, trace_memory_thread_number(),
+                      (uint8_t)part,    failed};
     ring_commit(r, s, sizeof *s, 1, sizeof *s);
 }
 
