@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cil/body.h"
 #include "cli/cli.h"
+#include "cli/instrument_tails.h"
 #include "metadata/assembly.h"
 #include "rules/points.h"
 #include "rules/shape.h"
@@ -94,15 +95,45 @@ static void append_refusal(const assembly *a, uint32_t row, const char *name,
     cil_body_free(&body);
 }
 
+/* The assembly that points are held against. */
+typedef struct {
+    assembly file;
+    tails *tails;
+} checked;
+
 typedef struct {
     size_t carried; /* methods that would be instrumented */
     size_t refused;
-    buffer reason; /* of the first that is refused */
+    buffer reason;      /* of the first that is refused */
+    size_t by_tails;    /* of the refused, those that come back by `tail.` calls */
+    buffer first_tails; /* and their first */
 } matches;
 
-static void look_at_method(const assembly *a, const points *set, const point *p, version v,
+/* Counts a method of the point. */
+static void count_method(const checked *c, const point *p, uint32_t row, const char *type,
+                         const char *parameters, buffer *reason, matches *found)
+{
+    const char *name =
+        metadata_cell_string(&c->file.tables, METADATA_METHOD_DEF, row, METADATA_METHOD_NAME);
+    bool by_tails =
+        reason->length == 0 && tails_come_back(c->tails, (uint32_t)METADATA_METHOD_DEF << 24 | row,
+                                               point_is_any(p->method));
+
+    if (by_tails) {
+        buffer_append_text(reason, TAILS_REFUSAL);
+        if (found->by_tails++ == 0)
+            buffer_format(&found->first_tails, "%s.%s(%s)", type, name, parameters);
+    }
+    if (reason->length == 0)
+        found->carried++;
+    else if (found->refused++ == 0)
+        buffer_format(&found->reason, "%s.%s(%s): %s", type, name, parameters, buffer_text(reason));
+}
+
+static void look_at_method(const checked *c, const points *set, const point *p, version v,
                            uint32_t row, const char *name, matches *found)
 {
+    const assembly *a = &c->file;
     metadata_span span = assembly_signature(a, (uint32_t)METADATA_METHOD_DEF << 24 | row);
     cil_type_namer full = assembly_namer(a, false);
     cil_type_namer inner = {name_inner_type, (void *)(uintptr_t)a, false};
@@ -120,11 +151,7 @@ static void look_at_method(const assembly *a, const points *set, const point *p,
         if (points_find(set, p->shim, assembly_name(a), v, buffer_text(&type), name,
                         buffer_text(&parameters), buffer_text(&alternative)) == p) {
             append_refusal(a, row, name, &s, &reason);
-            if (reason.length == 0)
-                found->carried++;
-            else if (found->refused++ == 0)
-                buffer_format(&found->reason, "%s.%s(%s): %s", buffer_text(&type), name,
-                              buffer_text(&parameters), buffer_text(&reason));
+            count_method(c, p, row, buffer_text(&type), buffer_text(&parameters), &reason, found);
         }
     }
     cil_signature_free(&s);
@@ -137,9 +164,9 @@ static void look_at_method(const assembly *a, const points *set, const point *p,
 /* ---- one point ---- */
 
 /* The methods of the assembly that a point names. */
-static void find_matches(const assembly *a, const points *set, const point *p, matches *found)
+static void find_matches(const checked *c, const points *set, const point *p, matches *found)
 {
-    const metadata *m = &a->tables;
+    const metadata *m = &c->file.tables;
     version v = {{0, 0, 0, 0}};
 
     for (int i = 0; i < 4; i++)
@@ -148,7 +175,7 @@ static void find_matches(const assembly *a, const points *set, const point *p, m
         const char *name = metadata_cell_string(m, METADATA_METHOD_DEF, row, METADATA_METHOD_NAME);
 
         if (point_is_any(p->method) || strcmp(name, p->method) == 0)
-            look_at_method(a, set, p, v, row, name, found);
+            look_at_method(c, set, p, v, row, name, found);
     }
 }
 
@@ -185,12 +212,12 @@ static void print_point(const point *p)
 }
 
 /* What becomes of the point in the assembly; true when it is of no use there. */
-static bool print_matches(const assembly *a, const points *set, const point *p)
+static bool print_matches(const checked *c, const points *set, const point *p)
 {
-    matches found = {0, 0, BUFFER_EMPTY};
+    matches found = {0, 0, BUFFER_EMPTY, 0, BUFFER_EMPTY};
     bool useless;
 
-    find_matches(a, set, p, &found);
+    find_matches(c, set, p, &found);
     useless = found.carried == 0;
     if (!useless)
         printf("  %zu method%s", found.carried, found.carried == 1 ? "" : "s");
@@ -199,13 +226,17 @@ static bool print_matches(const assembly *a, const points *set, const point *p)
                found.refused == 1 ? "" : "the first is ", buffer_text(&found.reason));
     else if (useless && !point_is_any(p->assembly))
         printf("  NEVER MATCHES in this assembly%s",
-               is_property(a, p->method) ? ": properties are not instrumented" : "");
+               is_property(&c->file, p->method) ? ": properties are not instrumented" : "");
+    if (found.by_tails != 0 && found.refused > 1)
+        printf("; %zu of them for `tail.` calls that come back: %s%s", found.by_tails,
+               found.by_tails == 1 ? "" : "the first is ", buffer_text(&found.first_tails));
     buffer_free(&found.reason);
+    buffer_free(&found.first_tails);
     return useless && !point_is_any(p->assembly);
 }
 
 /* Prints every point; returns how many are of no use. */
-static size_t print_points(const points *set, const assembly *a)
+static size_t print_points(const points *set, const checked *c)
 {
     size_t useless = 0;
 
@@ -213,8 +244,9 @@ static size_t print_points(const points *set, const assembly *a)
         const point *p = points_at(set, i);
 
         print_point(p);
-        if (a != NULL && (point_is_any(p->assembly) || text_equal(p->assembly, assembly_name(a)))) {
-            useless += print_matches(a, set, p);
+        if (c != NULL &&
+            (point_is_any(p->assembly) || text_equal(p->assembly, assembly_name(&c->file)))) {
+            useless += print_matches(c, set, p);
         } else if (point_names_file(p)) {
             useless++;
             printf("  NEVER MATCHES: the name of a file, not of an assembly");
@@ -227,7 +259,7 @@ static size_t print_points(const points *set, const assembly *a)
 /* ---- a home folder ---- */
 
 /* Reads and prints; *bad tells whether something is wrong with the folder. */
-static int check_home(const home_folders *folders, const variables *environment, const assembly *a,
+static int check_home(const home_folders *folders, const variables *environment, const checked *c,
                       bool *bad, error *e)
 {
     check_log log = {0, BUFFER_EMPTY};
@@ -250,7 +282,7 @@ static int check_home(const home_folders *folders, const variables *environment,
         }
         if (home_check_shims(folders, buffer_text(&agent), set, to) != 0)
             *bad = true;
-        if (print_points(set, a) != 0)
+        if (print_points(set, c) != 0)
             *bad = true;
         printf("%zu instrumentation point%s, %zu invalid file%s\n", points_count(set),
                points_count(set) == 1 ? "" : "s", points_invalid_files(set),
@@ -272,10 +304,11 @@ int instrument_check(int argc, char **argv, const home_files *files, const varia
     const char *file = NULL;
     buffer bytes = BUFFER_EMPTY;
     bool bad = false;
-    assembly a;
+    checked c;
     error e;
     int code = 0;
 
+    memset(&c, 0, sizeof c);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--assembly") == 0 && i + 1 < argc)
             file = argv[++i];
@@ -293,12 +326,15 @@ int instrument_check(int argc, char **argv, const home_files *files, const varia
     if (code == 0 && file != NULL) {
         code = os_read_file(file, 0, &bytes, &e);
         if (code == 0)
-            code = assembly_open(&a, bytes.data, bytes.length, &e);
+            code = assembly_open(&c.file, bytes.data, bytes.length, &e);
+        if (code == 0 && (c.tails = instrument_tails_read(&c.file, &e)) == NULL)
+            code = e.code;
         if (code != 0)
             error_prefix(&e, "%s", file);
     }
     if (code == 0)
-        code = check_home(&folders, environment, file != NULL ? &a : NULL, &bad, &e);
+        code = check_home(&folders, environment, file != NULL ? &c : NULL, &bad, &e);
+    tails_free(c.tails);
     buffer_free(&bytes);
     if (code != 0)
         return cli_fail(&e);

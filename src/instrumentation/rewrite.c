@@ -11,11 +11,13 @@
 #include "base/text.h"
 #include "cil/body.h"
 #include "cil/check.h"
+#include "cil/edit.h"
 #include "cil/encode.h"
 #include "clarinet/lookup.h"
 #include "clarinet/emit.h"
 #include "instrumentation/dump.h"
 #include "instrumentation/method.h"
+#include "instrumentation/tail_calls.h"
 #include "instrumentation/template.h"
 
 /* ---- tokens through the runtime ---- */
@@ -202,6 +204,27 @@ static void warn_of_pointers(const job *j)
     }
 }
 
+/* A person who names the method means it, unless it surely comes back to itself; a point for every
+ * method must not cost the program its stack. */
+static bool is_named(const job *j)
+{
+    bool is_named = (j->target->own & ~(uint32_t)POINT_ASYNC) != 0;
+
+    for (int i = 0; i < POINTS_MOST_SHIMS; i++) {
+        const point *p = j->target->points[i];
+
+        is_named = is_named || (p != NULL && !point_is_any(p->method));
+    }
+    return is_named;
+}
+
+static bool comes_back_by_tail_calls(const job *j)
+{
+    return j->target != NULL && cil_has(&j->body, CIL_TAIL) &&
+           tail_calls_come_back(&j->root->info, &j->root->targets, j->module_id,
+                                clr_emitter_import(j->emitter), j->token, !is_named(j));
+}
+
 /* The managed agent's code comes last, so that it stands around all others. */
 static int apply(job *j, error *e)
 {
@@ -329,6 +352,13 @@ static int hand_over(job *j, ICorProfilerFunctionControl *control, error *e)
     return code;
 }
 
+static void say_left_alone(const job *j, configuration_level how, const char *why)
+{
+    journal_write(&j->root->log, how, "[%s]%s.%s(%s) is left alone: %s",
+                  buffer_text(&j->module.assembly_name), buffer_text(&j->method.type_name),
+                  buffer_text(&j->method.name), buffer_text(&j->method.parameters), why);
+}
+
 static void rewrite(instrumentation *root, ModuleID module, mdMethodDef method, target *t,
                     ICorProfilerFunctionControl *control)
 {
@@ -346,16 +376,18 @@ static void rewrite(instrumentation *root, ModuleID module, mdMethodDef method, 
     buffer_init(&j->locals);
     cil_body_init(&j->body);
     code = open_job(j, &e);
-    if (code == 0)
-        code = apply(j, &e);
-    if (code == 0)
-        code = check(j, &e);
-    if (code == 0)
-        code = hand_over(j, control, &e);
-    if (code != 0)
-        journal_write(&root->log, LEVEL_ERROR, "[%s]%s.%s(%s) is left alone: %s",
-                      buffer_text(&j->module.assembly_name), buffer_text(&j->method.type_name),
-                      buffer_text(&j->method.name), buffer_text(&j->method.parameters), e.message);
+    if (code == 0 && comes_back_by_tail_calls(j)) {
+        say_left_alone(j, LEVEL_WARN, TAILS_REFUSAL);
+    } else {
+        if (code == 0)
+            code = apply(j, &e);
+        if (code == 0)
+            code = check(j, &e);
+        if (code == 0)
+            code = hand_over(j, control, &e);
+        if (code != 0)
+            say_left_alone(j, LEVEL_ERROR, e.message);
+    }
     buffer_free(&j->locals);
     cil_body_free(&j->body);
     method_close(&j->method);

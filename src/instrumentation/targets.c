@@ -80,23 +80,31 @@ uint32_t targets_unloads(targets *t, ModuleID module)
     return whole == NULL ? 0 : whole->unloads;
 }
 
-static clr_emitter *find_emitter(targets *t, ModuleID module)
+static module_tokens *find_tokens(targets *t, ModuleID module)
 {
-    for (module_tokens *m = atomic_load(&t->modules); m != NULL; m = m->next) {
-        if (m->module == module)
-            return m->emitter;
-    }
-    return NULL;
+    module_tokens *m = atomic_load(&t->modules);
+
+    while (m != NULL && m->module != module)
+        m = m->next;
+    return m;
+}
+
+_Atomic(tails *) *targets_tails(targets *t, ModuleID module)
+{
+    module_tokens *m = find_tokens(t, module);
+
+    return m == NULL ? NULL : &m->tails;
 }
 
 clr_emitter *targets_emitter(targets *t, const clr_info *info, ModuleID module, HRESULT *result)
 {
-    clr_emitter *emitter = find_emitter(t, module);
+    module_tokens *known = find_tokens(t, module);
+    clr_emitter *emitter = NULL;
     module_tokens *made;
 
     *result = S_OK;
-    if (emitter != NULL)
-        return emitter;
+    if (known != NULL)
+        return known->emitter;
     *result = clr_emitter_open(info, module, &emitter);
     if (!CLR_OK(*result))
         return NULL;
@@ -140,6 +148,7 @@ void targets_forget_module(targets *t, ModuleID module)
             m->module = 0;
             clr_emitter_free(m->emitter);
             m->emitter = NULL;
+            tails_free(atomic_exchange(&m->tails, NULL));
         }
     }
 }

@@ -14,6 +14,7 @@
 #include "clarinet/types.h"
 #include "clarinet/emit.h"
 #include "rules/points.h"
+#include "rules/tails.h"
 
 typedef struct target {
     ModuleID module;
@@ -35,6 +36,7 @@ typedef struct target {
 typedef struct module_tokens {
     _Atomic(ModuleID) module; /* 0 = unloaded */
     clr_emitter *emitter;
+    _Atomic(tails *) tails; /* which methods come back to themselves; NULL = nobody asked yet */
     struct module_tokens *next;
 } module_tokens;
 
@@ -66,6 +68,8 @@ void targets_end_reading(targets *t);
 uint32_t targets_unloads(targets *t, ModuleID module);
 /* The module's emitter, opened when it is first asked for; NULL with *result when it can't be. */
 clr_emitter *targets_emitter(targets *t, const clr_info *info, ModuleID module, HRESULT *result);
+/* Where a module that has an emitter keeps its tail calls; NULL when it has none. */
+_Atomic(tails *) *targets_tails(targets *t, ModuleID module);
 /* Marks every entry of a module as gone, and returns when nobody reads in it any more. */
 void targets_forget_module(targets *t, ModuleID module);
 void targets_each(targets *t, void (*each)(void *context, target *entry), void *context);

@@ -127,6 +127,31 @@ def test_every_shape_of_fsharp_runs_as_before_and_is_reported(instrument_home, r
     assert reported(home) == calls_of("ShapesFs")
 
 
+def test_deep_tail_calls_keep_their_stack(instrument_home, runtime, clarinet):
+    """Every method is named. Those that come back to themselves by `tail.` calls, a million deep, are left alone."""
+    home = instrument_home
+    home.extension("all.xml", extension(("ShapesFs", "*", "*")))
+    same(home.run(runtime, "ShapesFs"), home.run_bare(runtime, "ShapesFs"))
+    left = [re.search(r"\]ShapesFs\.Program(.*?)\(.*\) is left alone: (.*)$", line).groups()
+            for line in home.log() if line.startswith("[Warn ]") and " is left alone: " in line]
+    names = {re.sub(r"@\d+(-\d+)?", "@", name) for name, _ in left}
+    deep = {".even", ".odd", "+descend@.Invoke", ".zigzag", ".halve", "+zigzag@.Invoke", "+Walker.Walk", "+Walker.Step",
+            "+Pairs`1.Left", "+Pairs`1.Right"}
+    assert deep <= names
+    assert {name for name in names - deep if not name.endswith("@.Invoke")} == set()  # of a function value nobody knows
+    assert {why.split(",")[0] for _, why in left} == {"its `tail.` calls come back to it"}
+    called = {line.split("(")[0] for line in home.reported() if line.startswith("enter ")}
+    assert "enter [ShapesFs]ShapesFs.Program+Tails.Chain" in called and "enter [ShapesFs]ShapesFs.Program+Tails.Text" in called
+    assert "enter [ShapesFs]ShapesFs.Program.descend" in called  # by itself it does not come back
+    checked = clarinet("instrument", "check", home.folder, "--assembly", home.programs / "ShapesFs/ShapesFs.dll")
+    (number, first) = re.search(r"; (\d+) of them for `tail.` calls that come back: the first is (.*)", checked.out).groups()
+    assert int(number) >= len(set(left)) and first == "ShapesFs.Program.even(System.Int32)"  # not all were ever called
+    home.extension("all.xml", extension(("ShapesFs", "ShapesFs.Program", "odd", "halve")))
+    checked = clarinet("instrument", "check", home.folder, "--assembly", home.programs / "ShapesFs/ShapesFs.dll")
+    assert re.search(r"::odd .* 1 LEFT ALONE: ShapesFs.Program.odd\(System.Int32\): its `tail.` calls come back to it", checked.out)
+    assert re.search(r"::halve .* 1 method$", checked.out, re.M)  # named, and only function values may lead back to it
+
+
 @pytest.mark.parametrize("form", ["cached", "reference"])
 def test_two_sets_at_once_each_tell_their_own_shim(shapes_home, runtime, form):
     """Every shape is named by both sets, so each method carries the code twice."""

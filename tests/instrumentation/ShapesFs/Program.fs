@@ -192,6 +192,24 @@ type Sequences =
 let rec even n = if n = 0 then true else odd (n - 1)
 and odd n = if n = 0 then false else even (n - 1)
 
+// Comes back to itself through function values only: each continuation ends with a tail call of the one before.
+let rec descend n (k: int -> int) : int = if n = 0 then k 0 else descend (n - 1) (fun x -> k (x + 1))
+
+// The same through the function itself: descend, a continuation, descend again.
+let rec zigzag n (k: int -> int) : int = if n = 0 then k 0 else halve n (fun x -> zigzag (n - 1) (fun y -> k (x + y)))
+and halve n k = k (n % 2)
+
+type Walker() =
+    // Instance members call themselves by `tail. callvirt`.
+    abstract Walk: int -> int
+    default this.Walk(n: int) : int = if n = 0 then 7 else this.Step(n - 1)
+    member this.Step(n: int) : int = if n = 0 then 8 else this.Walk(n - 1)
+
+type Pairs<'T> =
+    // Members of a generic type are named through an instance of it.
+    static member Left(n: int, x: 'T) : 'T = if n = 0 then x else Pairs<'T>.Right(n - 1, x)
+    static member Right(n: int, x: 'T) : 'T = if n = 0 then x else Pairs<'T>.Left(n - 1, x)
+
 [<Struct>]
 type Size =
     | Small of s: int
@@ -308,6 +326,8 @@ let main arguments =
         printfn "chain %d" (Tails.Chain(Func<int, int>(fun x -> x * 10), 0))
         printfn "text %s" (Tails.Text(5, (fun s -> s + "!")))
         printfn "even %b" (even 1000000)
+        printfn "descend %d %d" (descend 300000 id) (zigzag 300000 id)
+        printfn "walk %d %s" (Walker().Walk 1000000) (Pairs<string>.Left(1000001, "right"))
         let areas = Areas()
         printfn "circle %g" (areas.Area(Circle 2.0))
         printfn "square %g %g" (areas.Area(Square 3.0)) ((areas :> IArea).Area())
