@@ -20,13 +20,14 @@
 typedef struct {
     size_t warnings;
     buffer text;
+    bool has_error; /* among them */
 } check_log;
 
 static void take_warning(void *context, bool is_error, const char *sentence)
 {
     check_log *log = context;
 
-    (void)is_error;
+    log->has_error = log->has_error || is_error;
     log->warnings++;
     buffer_format(&log->text, "%s\n", sentence);
 }
@@ -262,7 +263,7 @@ static size_t print_points(const points *set, const checked *c)
 static int check_home(const home_folders *folders, const variables *environment, const checked *c,
                       bool *bad, error *e)
 {
-    check_log log = {0, BUFFER_EMPTY};
+    check_log log = {0, BUFFER_EMPTY, false};
     points_log to = {take_warning, &log};
     buffer agent = BUFFER_EMPTY;
     configuration settings;
@@ -282,7 +283,7 @@ static int check_home(const home_folders *folders, const variables *environment,
         }
         if (home_check_shims(folders, buffer_text(&agent), set, to) != 0)
             *bad = true;
-        if (print_points(set, c) != 0)
+        if (print_points(set, c) != 0 || log.has_error)
             *bad = true;
         printf("%zu instrumentation point%s, %zu invalid file%s\n", points_count(set),
                points_count(set) == 1 ? "" : "s", points_invalid_files(set),

@@ -3,7 +3,9 @@
  *
  * Events are told apart by their type, assembly and method: ids differ between processes and times
  * never count. Bodies are compared by instructions with tokens as names where the dump has them
- * (.txt beside .bin), else with the kind of token only; places and addresses may differ.
+ * (.txt beside .bin), else with the kind of token only; places and addresses may differ. Bytes of
+ * two processes have other tokens, so they are held against the text beside them, not against each
+ * other.
  */
 #include "cli/instrument_compare.h"
 
@@ -67,10 +69,12 @@ static int read_events(const char *path, comparison_sequence *s, error *e)
     json_t *array;
     int code = os_read_file(path, 0, &bytes, e);
     size_t line = 0;
+    size_t mark; /* bytes of a byte order mark */
 
     if (code != 0)
         return code;
-    array = json_loadb(buffer_text(&bytes), bytes.length, 0, NULL);
+    mark = text_starts_with(buffer_text(&bytes), "\xEF\xBB\xBF") ? 3 : 0;
+    array = json_loadb(buffer_text(&bytes) + mark, bytes.length - mark, 0, NULL);
     if (json_is_array(array)) {
         size_t index;
         json_t *event;
@@ -81,7 +85,7 @@ static int read_events(const char *path, comparison_sequence *s, error *e)
                 code = add_event(s, event, e);
         }
     } else {
-        const char *at = buffer_text(&bytes);
+        const char *at = buffer_text(&bytes) + mark;
 
         while (code == 0 && *at != '\0') {
             size_t length = strcspn(at, "\n");
@@ -175,36 +179,84 @@ static void append_token_kind(void *context, uint32_t token, buffer *out)
     buffer_format(out, "token of table 0x%02x", token >> 24);
 }
 
+/* Are the rows of bytes at the end of a text (offset, then up to 16 bytes) these bytes? */
+static bool has_rows_of(const char *rows, const buffer *bytes)
+{
+    size_t at = 0;
+
+    while (*rows != '\0') {
+        size_t offset = strcspn(rows, " \n"); /* of the row */
+
+        for (rows += offset; *rows == ' '; at++) {
+            char *end;
+            unsigned long value = strtoul(rows, &end, 16);
+
+            if (at >= bytes->length || value != bytes->data[at])
+                return false;
+            rows = end;
+        }
+        if (*rows != '\n')
+            return false;
+        rows++;
+    }
+    return at == bytes->length;
+}
+
+/* The instructions as the text has them, with names. What is not the text's own body is an
+ * instruction of its own, so that both sides have it or they part. */
+static int add_text(comparison_sequence *s, const char *text, const buffer *bytes, error *e)
+{
+    const char *begin = strstr(text, "\n\n");
+    const char *rows = NULL; /* behind the last empty line: a text constant may have one too */
+    int code = begin == NULL ? 0 : add_listing(s, begin + 2, e);
+
+    for (const char *at = begin; at != NULL; at = strstr(at + 2, "\n\n"))
+        rows = at == begin ? NULL : at + 2;
+    if (code == 0 && rows != NULL && !has_rows_of(rows, bytes) &&
+        !comparison_add(s, "other bytes than its text says", NULL))
+        code = error_set(e, ERROR_MEMORY, "no memory for a listing");
+    return code;
+}
+
+static int add_bytes(comparison_sequence *s, const buffer *bytes, error *e)
+{
+    cil_listing listing = {NULL, append_token_kind, NULL, 0, false};
+    buffer text = BUFFER_EMPTY;
+    cil_body body;
+    int code;
+
+    cil_body_init(&body);
+    code = cil_decode(&body, bytes->data, bytes->length, e);
+    if (code == 0) {
+        cil_list(&body, &listing, &text);
+        code = add_listing(s, buffer_text(&text), e);
+    }
+    cil_body_free(&body);
+    buffer_free(&text);
+    return code;
+}
+
 /* The instructions of one body: from the text beside it, or from its bytes. */
 static int read_body(const char *folder, const char *file, bool by_names, comparison_sequence *s,
                      error *e)
 {
-    cil_listing listing = {NULL, append_token_kind, NULL, 0, false};
+    buffer beside = BUFFER_EMPTY;
     buffer path = BUFFER_EMPTY;
     buffer bytes = BUFFER_EMPTY;
     buffer text = BUFFER_EMPTY;
-    cil_body body;
-    const char *begin;
     int code;
 
-    buffer_format(&path, "%s/%.*s.txt", folder, (int)(strlen(file) - strlen(".bin")), file);
-    if (by_names && os_read_file(buffer_text(&path), 0, &text, NULL) == 0 &&
-        (begin = strstr(buffer_text(&text), "\n\n")) != NULL) {
-        code = add_listing(s, begin + 2, e);
-    } else {
-        buffer_clear(&path);
-        buffer_clear(&text);
-        buffer_format(&path, "%s/%s", folder, file);
-        cil_body_init(&body);
-        code = os_read_file(buffer_text(&path), 0, &bytes, e);
-        if (code == 0)
-            code = cil_decode(&body, bytes.data, bytes.length, e);
-        if (code == 0) {
-            cil_list(&body, &listing, &text);
-            code = add_listing(s, buffer_text(&text), e);
-        }
-        cil_body_free(&body);
+    buffer_format(&beside, "%s/%.*s.txt", folder, (int)(strlen(file) - strlen(".bin")), file);
+    buffer_format(&path, "%s/%s", folder, file);
+    code = os_read_file(buffer_text(&path), 0, &bytes, e);
+    if (code == 0) {
+        code = by_names && os_read_file(buffer_text(&beside), 0, &text, NULL) == 0
+                   ? add_text(s, buffer_text(&text), &bytes, e)
+                   : add_bytes(s, &bytes, e);
+        if (code != 0)
+            error_prefix(e, "%s", buffer_text(&path));
     }
+    buffer_free(&beside);
     buffer_free(&path);
     buffer_free(&bytes);
     buffer_free(&text);

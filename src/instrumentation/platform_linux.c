@@ -79,7 +79,7 @@ static bool file_exists(const char *path)
 {
     struct stat s;
 
-    return stat(path, &s) == 0 && !S_ISDIR(s.st_mode);
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
 static int read_file(const char *path, buffer *out, error *e)

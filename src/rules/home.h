@@ -15,7 +15,7 @@
 #include "rules/variables.h"
 
 typedef struct {
-    bool (*exists)(const char *path); /* and is no folder */
+    bool (*exists)(const char *path); /* and is a file: no folder, no pipe */
     int (*read)(const char *path, buffer *out, error *e);
     /* Calls `each` with every name in the folder, in no order; false when it can't be read. */
     bool (*list)(const char *path, void (*each)(void *context, const char *name), void *context);

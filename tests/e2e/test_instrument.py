@@ -108,6 +108,22 @@ def test_who_cannot_be_told_is_named_once(instrument_home, newest_runtime, clari
     assert "NewRelic.Agent.Core.dll can't be used: it has no class NewRelic.Agent.Core.AgentShim." in other.out
 
 
+def test_a_pipe_is_no_managed_agent(instrument_home, newest_runtime, clarinet):
+    """To load it would wait for ever: the next place counts."""
+    home = instrument_home
+    home.extension("agent.xml", extension(("Newest", "*", "Ordinary")))
+    agent = home.folder / "NewRelic.Agent.Core.dll"
+    (home.folder / "netcore").mkdir()
+    agent.rename(home.folder / "netcore/NewRelic.Agent.Core.dll")
+    os.mkfifo(agent)
+    same(home.run(newest_runtime, "Newest"), home.run_bare(newest_runtime, "Newest"))
+    assert len(home.reported()) == 2
+    assert clarinet("instrument", "check", home.folder).code == 0
+    (home.folder / "netcore/NewRelic.Agent.Core.dll").unlink()
+    checked = clarinet("instrument", "check", home.folder)
+    assert checked.code == 1 and "NewRelic.Agent.Core.dll" in checked.out
+
+
 def test_what_a_shim_needs_and_nobody_has_is_in_the_log(instrument_home, newest_runtime, clarinet):
     home = instrument_home
     agent = home.folder / "NewRelic.Agent.Core.dll"

@@ -65,9 +65,19 @@ def test_two_runs_make_the_same_bodies_and_other_forms_part(home, newest_runtime
     assert (equal.json["score"], equal.json["critical"]) == (1, 0)
     assert equal.json["first"] == equal.json["second"] > 300
     assert {difference["kind"] for difference in equal.json["differences"]} == {"detail"}  # ids and addresses
+    changed = min(second.glob("Shapes.Flow.Small-*.clarinet-instrumented.bin"))
+    whole = changed.read_bytes()
+    changed.write_bytes(whole[:20] + bytes([whole[20] ^ 1]) + whole[21:])  # the text beside it is as it was
+    held = clarinet("instrument", "compare", first, second)
+    assert held.code == 1 and "extra (critical)  other bytes than its text says  in Shapes.Flow.Small-" in held.out, held
+    changed.write_bytes(whole)
     for path in second.glob("*.txt"):
         path.unlink()
     assert clarinet("instrument", "compare", first, second).code == 0  # by the bytes alone
+    for rest, why in [(whole[:3], "the method body is cut off"), (b"", "the method")]:
+        changed.write_bytes(rest)
+        cut = clarinet("instrument", "compare", first, second)
+        assert cut.code == 2 and f"clarinet: {changed}: {why}" in cut.err, cut
     parts = clarinet("instrument", "compare", first, other, "--top", "3")
     assert parts.code == 1
     assert "they part at " in parts.out and " critical, " in parts.out and "… and " in parts.out
@@ -114,6 +124,10 @@ def test_where_two_event_logs_part(clarinet, tmp_path):
     assert lost.json["differences"] == [{"first_index": 1, "second_index": 1, "kind": "missing", "critical": True,
                                          "text": "JITCompilationStarted [A]M.b()",
                                          "first_value": '{"is_safe_to_block":"true"}'}]
+    marked = tmp_path / "marked"
+    for text in [first.read_text(), (tmp_path / "b").read_text()]:
+        marked.write_text(text, encoding="utf-8-sig")  # with a byte order mark
+        assert clarinet("instrument", "compare", first, marked).code == 0
     cut = tmp_path / "cut"
     cut.write_text(first.read_text()[:-30])  # as after a crash
     assert "missing (critical)  JITCompilationStarted [A]M.d()" in clarinet("instrument", "compare", first, cut).out
@@ -135,6 +149,11 @@ def test_check_lists_points_and_names_those_that_never_match(home, clarinet, ins
     assert good.code == 0, good.out
     assert re.search(r"^\[Shapes\]Shapes\.Parameters::Over  0x00003400  .*points\.xml:1  4 methods$", good.out, re.M)
     assert "3 instrumentation points, 0 invalid files" in good.out
+    gone = home.folder / "extensions/gone.xml"
+    gone.symlink_to("nowhere")
+    unread = clarinet("instrument", "check", home.folder, "--assembly", assembly)
+    assert unread.code == 1 and f"{gone} can't be read" in unread.out, unread
+    gone.unlink()
     home.extension("wrong.xml", extension(
         ("Shapes", "Shapes.Flow", "Missing"), ("Shapes", "Shapes.Nowhere", "Small"), ("Other", "A", "b"),
         "<match assemblyName='Shapes' className='Shapes.Outer+Inner'>"
