@@ -163,6 +163,26 @@ int flow_find(const model *m, flow *out, error *e)
     return 0;
 }
 
+uint64_t flow_missing(const flow *f)
+{
+    uint64_t missing = 0;
+    uint64_t known = 0;
+    uint32_t newest = 0;
+
+    for (size_t n = 0; n < f->count; n++) {
+        uint32_t number = (uint32_t)f->items[n].id;
+
+        newest = number > newest ? number : newest;
+        known++;
+        if (n + 1 == f->count || f->items[n + 1].process != f->items[n].process) {
+            missing += newest > known ? newest - known : 0;
+            known = 0;
+            newest = 0;
+        }
+    }
+    return missing;
+}
+
 void flow_free(flow *f)
 {
     memory_free(f->items);

@@ -25,6 +25,8 @@ typedef struct {
 } flow;
 
 int flow_find(const model *m, flow *out, error *e);
+/* Calls that had begun before the newest span and have none, by their numbers. */
+uint64_t flow_missing(const flow *f);
 void flow_free(flow *f);
 
 #endif

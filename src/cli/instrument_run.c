@@ -465,10 +465,24 @@ static int tell_of_points(const request *q, const model *m, size_t spans, error 
     return 0;
 }
 
+/* A program that was ended takes what it had not handed over with it. */
+static void tell_signal(int signal, uint64_t missing)
+{
+    fprintf(stderr, "clarinet: the program was ended by signal %d: calls of its last 0.1 s may be ",
+            signal);
+    if (missing == 0)
+        fprintf(stderr, "missing\n");
+    else
+        fprintf(stderr, "missing, and %llu that had begun before %s running or %s lost\n",
+                (unsigned long long)missing, missing == 1 ? "was" : "were",
+                missing == 1 ? "is" : "are");
+}
+
 /* What is not among the spans, by reason. */
-static void tell_losses(const model *m)
+static void tell_losses(const model *m, const flow *f, int signal)
 {
     uint64_t calls = 0, assemblies = 0;
+    uint64_t missing;
 
     for (size_t n = 0; n < m->process_count; n++)
         for (size_t i = 0; i < m->processes[n].loss_count; i++) {
@@ -486,9 +500,12 @@ static void tell_losses(const model *m)
         fprintf(stderr,
                 "clarinet: left alone, since code that can be unloaded is not traced: %llu %s\n",
                 (unsigned long long)assemblies, assemblies == 1 ? "assembly" : "assemblies");
+    missing = flow_missing(f);
+    if (signal != 0)
+        tell_signal(signal, missing > calls ? missing - calls : 0);
 }
 
-static int deliver(const request *q, error *e)
+static int deliver(const request *q, int signal, error *e)
 {
     model m;
     flow f;
@@ -506,7 +523,7 @@ static int deliver(const request *q, error *e)
                     q->by_http ? "sent to" : "in", q->destination);
         else
             keep_spans(q, &m, &f, sent);
-        tell_losses(&m);
+        tell_losses(&m, &f, signal);
         if (code == 0)
             code = tell_of_points(q, &m, f.count, e);
         flow_free(&f);
@@ -531,7 +548,7 @@ static int run(request *q, error *e)
         return cli_fail(e);
     if (result.trouble.code != 0)
         cli_fail(&result.trouble);
-    if (result.total.started && deliver(q, e) != 0) {
+    if (result.total.started && deliver(q, result.signal, e) != 0) {
         code = cli_fail(e);
         return result.exit_code != 0 ? result.exit_code : code;
     }

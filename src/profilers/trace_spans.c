@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/agent.h"
 #include "base/os.h"
 #include "cil/compressed.h"
 #include "cil/edit.h"
@@ -31,6 +32,8 @@ static void report(const trace_method *m, trace_span_part part, int64_t id, int6
                       (uint32_t)parent, m->owner, trace_memory_thread_number(),
                       (uint8_t)part,    failed};
     ring_commit(r, s, sizeof *s, 1, sizeof *s);
+    if (failed) /* the program may die of it the next moment */
+        agent_tell_news(m->counters->wake_context);
 }
 
 /* A new span inside `parent`; without a session the span around stays the current one. */

@@ -196,15 +196,13 @@ static int spawn(char *const *command, const environment *v, pid_t *child, error
     return *child < 0 ? e->code : 0;
 }
 
-static bool has_exited(pid_t child, int *exit_code)
+static bool has_exited(pid_t child, int *status)
 {
-    int status = 0;
-    pid_t ended = waitpid(child, &status, WNOHANG);
+    pid_t ended = waitpid(child, status, WNOHANG);
 
     /* no such child: the kernel reaps for us (SIGCHLD is ignored), and nobody knows the code */
     if (ended != child && !(ended < 0 && errno == ECHILD))
         return false;
-    *exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return true;
 }
 
@@ -251,22 +249,22 @@ static bool pass_on(const recorder *r)
     return true;
 }
 
-/* The recording is over, the program is not: its exit code is ours. */
+/* The recording is over, the program is not: what it ends with is ours. */
 static int wait_for_command(const recorder *r, int watched)
 {
     struct pollfd polled[2] = {{watched, POLLIN, 0}, {r->options->stop, POLLIN, 0}};
-    int exit_code = 0;
+    int status = 0;
 
-    while (!has_exited(r->command, &exit_code)) {
+    while (!has_exited(r->command, &status)) {
         poll(polled, 2, watched >= 0 ? -1 : 100);
         if (polled[1].revents != 0)
             pass_on(r);
     }
-    return exit_code;
+    return status;
 }
 
 /* Records until all processes of the command have ended or the recording has. */
-static void record(recorder *r, const environment *v, pid_t child, int *exit_code)
+static void record(recorder *r, const environment *v, pid_t child, int *status)
 {
     int watched = (int)syscall(SYS_pidfd_open, child, 0);
     uint64_t end_ns = 0;
@@ -274,7 +272,7 @@ static void record(recorder *r, const environment *v, pid_t child, int *exit_cod
 
     for (;;) {
         recorder_round(r, running ? watched : -1);
-        if (running && has_exited(child, exit_code)) {
+        if (running && has_exited(child, status)) {
             running = false;
             end_ns = os_monotonic_ns() + (uint64_t)LATE_MS * 1000000;
         }
@@ -292,7 +290,7 @@ static void record(recorder *r, const environment *v, pid_t child, int *exit_cod
     }
     recorder_finish_listening(r);
     if (running)
-        *exit_code = wait_for_command(r, watched);
+        *status = wait_for_command(r, watched);
     if (watched >= 0)
         close(watched);
 }
@@ -354,7 +352,7 @@ int session_record_command(const session_options *options, char *const *command,
     place p = {.descriptor = -1};
     bool main_place = false;
     pid_t child = -1;
-    int exit_code = 0;
+    int status = 0;
     int code;
 
     if (r == NULL)
@@ -375,7 +373,7 @@ int session_record_command(const session_options *options, char *const *command,
     r->command = child;
     r->pass_on = pass_on;
     if (code == 0)
-        record(r, &v, child, &exit_code);
+        record(r, &v, child, &status);
     free_environment(&v);
     place_remove_own(&p);
     if (code == 0)
@@ -384,6 +382,7 @@ int session_record_command(const session_options *options, char *const *command,
         recorder_abandon(r);
     else
         recorder_close(r);
-    result->exit_code = exit_code;
+    result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    result->exit_code = result->signal != 0 ? 128 + result->signal : WEXITSTATUS(status);
     return code;
 }

@@ -127,6 +127,17 @@ def test_points_for_everything_leave_out_what_spans_are_made_with(clarinet, newe
     assert set(NAMES) <= names
 
 
+@pytest.mark.parametrize("how, signal", [("throw", 6), ("kill", 9)])
+def test_a_program_that_dies_is_told_with_what_is_missing(clarinet, newest_runtime, flow_program, points, how, signal):
+    done = clarinet("instrument", "run", "--otlp", "spans.json", "--points", points, "--",
+                    *newest_runtime.command(flow_program), how, timeout=PATIENCE)
+    assert (done.code, done.out) == (128 + signal, "sum 295\n"), done
+    assert ("System.InvalidOperationException: no 1" in done.err) == (how == "throw")
+    assert done.err.count(f"clarinet: the program was ended by signal {signal}: calls of its last 0.1 s may be missing") == 1
+    spans = [span for line in (clarinet.folder / "spans.json").read_text().splitlines() for span in spans_of(json.loads(line))]
+    assert f"clarinet: {len(spans)} span" in done.err and len(spans) <= 101  # some, as the moment has it
+
+
 def test_the_programs_own_async_locals_stay_as_its_calls_leave_them(clarinet, runtime, flow_program, tmp_path):
     names = ["Outer", "Set", "SetAndThrow", "Throw", "Watch", "Suppress", "Leaf"]
     points = tmp_path / "locals.json"

@@ -3,6 +3,7 @@
 //   Order → Ship (on another thread), Order → Refuse (throws), Order → FailAsync (its task fails).
 // "Flow repeat N PAUSE" calls an empty method N times on one thread, 1,000 and then a pause of so many
 // milliseconds, and prints the processor time of one call in nanoseconds: its thread's, its process's.
+// "Flow throw" and "Flow kill" call and die.
 // "Flow locals" has async-locals of its own and prints what they are worth after calls that change them.
 using System;
 using System.Diagnostics;
@@ -196,6 +197,13 @@ namespace Flow
                 Measure(shop, count / 4 + 1, pause);
                 Console.WriteLine(Measure(shop, count, pause));
                 return 0;
+            }
+            if (arguments.Length == 1 && (arguments[0] == "throw" || arguments[0] == "kill"))
+            {
+                Console.WriteLine("sum " + Enumerable.Range(0, 100).Sum(shop.Check));
+                if (arguments[0] == "throw")
+                    shop.Refuse(1);
+                Process.GetCurrentProcess().Kill();
             }
             int[] sums = await Task.WhenAll(Enumerable.Range(1, 20).Select(shop.Order));
 
