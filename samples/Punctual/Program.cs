@@ -7,7 +7,10 @@
 //   child    Process.WaitForExit of a child that takes 100 ms and ends with 7
 //   lines    Console.ReadLine: every line comes, in order, until "end"
 //   profile  the program's own SIGPROF: a handler and an interval timer
-// Options: --parts NAMES (all but lines and profile), --rounds N.
+//   sigwait  blocks all signals and waits 10 minutes for one; says which came
+//   signalfd the same through a descriptor, and works between short waits
+//   poll     Socket.Poll of 100 ms, and nobody sends; says how late it was at most
+// Options: --parts NAMES (receive,stream,sleep,child), --rounds N.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -47,6 +50,9 @@ namespace Punctual
                     "child" => Child,
                     "lines" => Lines,
                     "profile" => Profile,
+                    "sigwait" => Waiter(SigWait),
+                    "signalfd" => Waiter(SignalDescriptor),
+                    "poll" => Poller(),
                     _ => throw new ArgumentException(part),
                 };
                 Thread thread = new Thread(() => Run(part, round)) { Name = part };
@@ -164,6 +170,92 @@ namespace Punctual
             }
             Console.WriteLine("lines read: " + expected);
             return true;
+        }
+
+        [DllImport("libc")]
+        private static extern int pthread_sigmask(int how, byte* set, byte* old);
+
+        [DllImport("libc")]
+        private static extern int sigtimedwait(byte* set, byte* info, long* time);
+
+        [DllImport("libc")]
+        private static extern int signalfd(int descriptor, byte* set, int flags);
+
+        [DllImport("libc")]
+        private static extern nint read(int descriptor, byte* to, nint length);
+
+        [DllImport("libc")]
+        private static extern int poll(int* descriptors, nuint count, int milliseconds);
+
+        // Works a little with all signals blocked, then waits for one. The runtime's own, the
+        // first of real time, may be among them; those of the terminal and of children too.
+        private static Func<bool> Waiter(Func<byte[], int> next)
+        {
+            byte[] all = new byte[128];
+            bool blocked = false;
+
+            Array.Fill(all, (byte)255);
+            return () =>
+            {
+                Stopwatch watch = Stopwatch.StartNew();
+                int signal;
+
+                if (!blocked)
+                {
+                    fixed (byte* set = all)
+                        pthread_sigmask(0, set, null);
+                    blocked = true;
+                    Console.WriteLine(Thread.CurrentThread.Name + " blocks all signals");
+                }
+                while (watch.ElapsedMilliseconds < 15)
+                    Thread.SpinWait(1000);
+                signal = next(all);
+                if (signal > 34)
+                    Console.WriteLine("got signal " + signal);
+                return signal <= 34;
+            };
+        }
+
+        private static int SigWait(byte[] all)
+        {
+            long* time = stackalloc long[] { 600, 0 };
+            byte* info = stackalloc byte[128];
+
+            fixed (byte* set = all)
+                return sigtimedwait(set, info, time);
+        }
+
+        private static int SignalDescriptor(byte[] all)
+        {
+            int* waited = stackalloc int[] { descriptor, 1 };
+            byte* info = stackalloc byte[128];
+
+            fixed (byte* set = all)
+            {
+                if (descriptor < 0)
+                    waited[0] = descriptor = signalfd(-1, set, 0x800);
+            }
+            return poll(waited, 1, 20) > 0 && read(descriptor, info, 128) == 128 ? *(int*)info : 0;
+        }
+
+        private static int descriptor = -1;
+
+        private static Func<bool> Poller()
+        {
+            (Socket one, Socket two) = Pair();
+            long latest = 0;
+
+            return () =>
+            {
+                Stopwatch watch = Stopwatch.StartNew();
+
+                if (one.Poll(100000, SelectMode.SelectRead))
+                    return false;
+                GC.KeepAlive(two);
+                latest = Math.Max(latest, watch.ElapsedMilliseconds - 100);
+                Console.WriteLine("late by " + (watch.ElapsedMilliseconds - 100));
+                return InTime(watch, 100);
+            };
         }
 
         private struct Interval { public long Seconds, Microseconds, FirstSeconds, FirstMicroseconds; }

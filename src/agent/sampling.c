@@ -11,13 +11,14 @@
 #include "base/text.h"
 #include "recording/tables.h"
 
-enum { LIST_EVERY_MS = 1000 };
+enum { LIST_EVERY_MS = 1000, HEAR_EVERY_MS = 200 };
 
 struct sampling {
     bool users[SAMPLING_KINDS];
     sampling_settings settings[SAMPLING_KINDS];
     sampling_walker *walker;
     uint64_t listed_ns;
+    uint64_t heard_ns;
     uint64_t lost_before[SAMPLING_KINDS][SAMPLING_LOSSES];
     uint64_t captures;  /* taken so far */
     uint64_t missed_ns; /* burned by short-lived threads that no sample met */
@@ -59,7 +60,7 @@ static void forget_ids(void)
         atomic_store(&t->readable_from, 0);
         atomic_store(&t->readable_end, 0);
         atomic_store(&t->stack_end, 0);
-        t->sampled_ns = 0;
+        t->sampled_ns = t->heard_ns = 0;
         atomic_store(&t->born, false);
         atomic_store(&t->collecting, 0);
     }
@@ -199,19 +200,25 @@ void sampling_configure(agent *a, sampling_kind kind, unsigned engine_index)
 const char *sampling_note(agent *a)
 {
     struct sampling *s = a->sampling;
+
+    if (s == NULL || !sampling_state.own_profile_signal)
+        return "";
+    snprintf(s->note, sizeof s->note, "the program uses SIGPROF itself; we use signal %d",
+             sampling_state.number);
+    return s->note;
+}
+
+const char *sampling_note_of_cpu(agent *a)
+{
+    struct sampling *s = a->sampling;
     uint64_t tick_ns = sampling_tick_ns();
-    int length = 0;
+    size_t length = strlen(sampling_note(a));
 
     if (s == NULL)
         return "";
-    s->note[0] = '\0';
-    if (sampling_state.own_profile_signal)
-        length =
-            snprintf(s->note, sizeof s->note, "the program uses SIGPROF itself; we use signal %d",
-                     sampling_state.number);
-    if (s->users[SAMPLING_CPU] && !s->settings[SAMPLING_CPU].monotonic &&
-        s->settings[SAMPLING_CPU].interval_ns < tick_ns)
-        snprintf(s->note + length, sizeof s->note - (size_t)length,
+    s->note[length] = '\0';
+    if (!s->settings[SAMPLING_CPU].monotonic && s->settings[SAMPLING_CPU].interval_ns < tick_ns)
+        snprintf(s->note + length, sizeof s->note - length,
                  "%sthe kernel looks at CPU timers every %u us, so samples come that far apart",
                  length > 0 ? "; " : "", (unsigned)(tick_ns / 1000));
     return s->note;
@@ -436,6 +443,10 @@ void sampling_drain(agent *a, bool last)
     move_losses(a);
     sampling_stacks_fill();
     reap(a);
+    if (now - a->sampling->heard_ns >= (uint64_t)HEAR_EVERY_MS * 1000000) {
+        a->sampling->heard_ns = now;
+        sampling_threads_hear();
+    }
     if (now - a->sampling->listed_ns >= (uint64_t)LIST_EVERY_MS * 1000000) {
         a->sampling->listed_ns = now;
         sampling_threads_list();

@@ -55,17 +55,17 @@ typedef struct {
 
 /* A thread that may be signalled. The handler finds it through the signal's value. */
 typedef struct {
-    atomic_int thread;                /* OS id; 0 = free */
-    atomic_int timer;                 /* the kernel's id; -1 = none */
-    atomic_uint copy_limit;           /* bytes of stack to copy at most */
-    atomic_bool managed;              /* known to the runtime */
-    atomic_bool born;                 /* we saw it start */
-    atomic_bool ticked;               /* a sample of cpu was taken of it */
-    atomic_uint_fast64_t lifetime_ns; /* its processor time when it ended */
-    atomic_bool ending;               /* the runtime said so */
-    atomic_bool renamed;              /* since the filters looked at it */
-    atomic_bool waiting;              /* a signal of the sampler is under way */
-    atomic_int collecting;            /* runs a garbage collection */
+    atomic_int thread;                      /* OS id; 0 = free */
+    atomic_int timer;                       /* the kernel's id; -1 = none */
+    atomic_uint copy_limit[SAMPLING_KINDS]; /* bytes of stack to copy at most */
+    atomic_bool managed;                    /* known to the runtime */
+    atomic_bool born;                       /* we saw it start */
+    atomic_bool ticked;                     /* a sample of cpu was taken of it */
+    atomic_uint_fast64_t lifetime_ns;       /* its processor time when it ended */
+    atomic_bool ending;                     /* the runtime said so */
+    atomic_bool renamed;                    /* since the filters looked at it */
+    atomic_bool waiting;                    /* a signal of the sampler is under way */
+    atomic_int collecting;                  /* runs a garbage collection */
     atomic_uintptr_t stack_end; /* above the outermost frame, once a walk got there; 0 = not yet */
     /* The part of its own stack that whole walks have been through: as long as the thread lives it
      * can be read without asking the kernel. The end is set once; the start only ever falls. */
@@ -75,12 +75,17 @@ typedef struct {
     atomic_uintptr_t replaced;  /* the runtime's, which ours stands in for */
     atomic_size_t replaced_size;
     atomic_uint_fast64_t taken; /* samples so far */
+    /* When it was last seen to take signals, and to block them for good (sampling_deaf.c). */
+    atomic_uint_fast64_t heard_at_ns;
+    atomic_uint_fast64_t deaf_ns;
     chain_memory chain;
     /* Own thread only. */
     uint32_t start_frame; /* outermost managed frame; 0 = not known */
     uint32_t cpu_stack;   /* its last stack under cpu */
     uint64_t cpu_time_ns; /* when that was */
     uint64_t sampled_ns;  /* processor time in rows so far */
+    uint64_t heard_taken; /* samples taken, … */
+    uint64_t heard_ns;    /* … and its CPU clock, when the last was seen to come; 0 = not yet */
     bool seen;            /* in the last listing */
     /* By the filters of cpu and wall, a bit each: left out, and whether that was looked at. */
     uint8_t unwanted;
@@ -142,6 +147,8 @@ enum {
     X(SAMPLING_LOST_COPY, "stack could not be read")                                               \
     X(SAMPLING_LOST_TIMER, "no timer for a thread")                                                \
     X(SAMPLING_LOST_THREAD, "too many threads")                                                    \
+    X(SAMPLING_LOST_SIGNAL, "signal could not be sent")                                            \
+    X(SAMPLING_LOST_DEAF, "thread blocks the signal")                                              \
     X(SAMPLING_BROKEN_RULE, "stack incomplete: no unwind rule")                                    \
     X(SAMPLING_BROKEN_CODE, "stack incomplete: address outside known code")                        \
     X(SAMPLING_BROKEN_COPY, "stack incomplete: longer than its copy")                              \
@@ -187,9 +194,10 @@ extern sampling_shared sampling_state;
 
 /* Chooses the signal and installs the handler; keeps the library mapped from now on. */
 int sampling_arm(error *e);
-/* Waits until no handler runs. false: one still does (then the ring must stay). */
+/* Takes back signals that threads have not taken yet, and waits until no handler runs. false: one
+ * still does (then the ring must stay). */
 bool sampling_disarm(void);
-/* Sends the signal to one thread; false when it is gone, or the handler no longer ours. */
+/* Sends the signal to one thread; false when it is gone, or could not be sent, which is counted. */
 bool sampling_send(sampling_thread *t, sampling_kind kind);
 /* For a thread that waits for this one: has its stack taken, unless somebody asked a moment ago.
  * True: it has stood still since its stack was last taken, and is left alone. */
@@ -198,6 +206,15 @@ bool sampling_ask_holder(int os_thread);
 bool sampling_is_installed(void);
 /* Copies memory that may end anywhere: the bytes that were there. */
 SIGNAL_SAFE size_t sampling_read_memory(uint8_t *to, uintptr_t from, size_t length);
+
+/* ---- sampling_deaf.c ---- */
+
+/* The signals that a thread blocks, a bit each, and how often it went to sleep. */
+uint64_t sampling_blocked_by(int os_thread, uint64_t *switches);
+/* Whether a thread would not take the signal now, as far as was seen a moment ago. */
+bool sampling_is_deaf(sampling_thread *t);
+/* Takes the timers of threads that block the signal by now, and gives them back. */
+void sampling_threads_hear(void);
 
 /* ---- sampling_fault.c ---- */
 
@@ -250,6 +267,8 @@ void sampling_threads_mark_managed(agent *a);
 /* Sets, changes or (interval 0) deletes the timers of all threads. */
 void sampling_timers_set(uint64_t interval_ns, bool monotonic);
 void sampling_timer_drop(sampling_thread *t);
+/* The guard is held. None for a thread that blocks the signal. */
+void sampling_timer_arm(sampling_thread *t);
 /* Lets the filters look again at threads that have got another name. */
 void sampling_threads_judge_again(void);
 void sampling_on_thread_named(agent *a, ThreadID thread, uint32_t count, const WCHAR *name);
@@ -310,8 +329,10 @@ unsigned sampling_longest_wait_ms(agent *a);
 void sampling_forget(agent *a);
 /* Frees what the own thread holds; signals are off. */
 void sampling_destroy(agent *a);
-/* What a person should know about how it samples here; "" = nothing. */
+/* What a person should know about how it samples here, on any clock and on CPU clocks; "" =
+ * nothing. */
 const char *sampling_note(agent *a);
+const char *sampling_note_of_cpu(agent *a);
 /* CPU time of the sampler, time in handlers, handlers so far. */
 void sampling_cost(uint64_t *sampler_ns, uint64_t *handler_ns, uint64_t *handler_calls);
 

@@ -159,10 +159,10 @@ SIGNAL_SAFE static void copy_registers(uint64_t *to, const ucontext_t *context)
 }
 
 /* Bytes of the thread's own stack worth copying from `from` up. */
-SIGNAL_SAFE static size_t length_from(const sampling_thread *t, uintptr_t from)
+SIGNAL_SAFE static size_t length_from(const sampling_thread *t, sampling_kind kind, uintptr_t from)
 {
     uintptr_t end = atomic_load_explicit(&t->stack_end, memory_order_relaxed);
-    size_t limit = atomic_load_explicit(&t->copy_limit, memory_order_relaxed);
+    size_t limit = atomic_load_explicit(&t->copy_limit[kind], memory_order_relaxed);
 
     return end > from && end - from < limit ? end - from : limit;
 }
@@ -179,9 +179,9 @@ SIGNAL_SAFE static bool take(sampling_thread *t, sampling_kind kind, uint64_t no
     if (nested) {
         length = (uintptr_t)context->uc_stack.ss_sp + context->uc_stack.ss_size - from;
         outer = find_outer_stack(context);
-        outer_length = outer != 0 ? length_from(t, outer) : 0;
+        outer_length = outer != 0 ? length_from(t, kind, outer) : 0;
     } else {
-        length = length_from(t, from);
+        length = length_from(t, kind, from);
     }
     room = sizeof *c + length + outer_length + (chained ? CHAIN_WORDS * sizeof(uint64_t) : 0);
     c = ring_reserve(&sampling_state.captures, room);
@@ -330,20 +330,25 @@ static bool is_free(int number, struct sigaction *found)
 }
 
 /*
- * The highest free real-time signal. Not SIGPROF while there is another: a program may begin to use
- * that at any time after us, and would then get our ticks, and we no samples.
+ * The highest free real-time signal, if there is one that the main thread does not block: the
+ * program may take a blocked one by sigwait, without any handler. Not SIGPROF while there is
+ * another: a program may begin to use that at any time after us, and would then get our ticks, and
+ * we no samples.
  */
 static int choose_signal(struct sigaction *found)
 {
+    uint64_t switches, blocked = sampling_blocked_by(os_process_id(), &switches);
     struct itimerval timer;
 
     memset(&timer, 0, sizeof timer);
     getitimer(ITIMER_PROF, &timer);
     sampling_state.own_profile_signal =
         !is_free(SIGPROF, found) || timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0;
-    for (int number = LAST_REAL_TIME; number >= FIRST_REAL_TIME; number--) {
-        if (is_free(number, found))
-            return number;
+    for (int pass = 0; pass < 2; pass++, blocked = 0) {
+        for (int number = LAST_REAL_TIME; number >= FIRST_REAL_TIME; number--) {
+            if ((blocked >> (number - 1) & 1) == 0 && is_free(number, found))
+                return number;
+        }
     }
     return sampling_state.own_profile_signal || !is_free(SIGPROF, found) ? 0 : SIGPROF;
 }
@@ -396,9 +401,22 @@ bool sampling_is_installed(void)
            (found.sa_flags & SA_SIGINFO) != 0 && found.sa_sigaction == on_signal;
 }
 
-int sampling_arm(error *e)
+static int install(int number)
 {
     struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = on_signal;
+    /* Not on the alternate stack: the runtime's SIGSEGV handler goes back to the thread's own
+     * stack while its frames on the alternate one are still in use. */
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    sigfillset(&action.sa_mask);
+    sigdelset(&action.sa_mask, SIGSEGV);
+    return sigaction(number, &action, NULL);
+}
+
+int sampling_arm(error *e)
+{
     struct sigaction found;
     int number;
 
@@ -412,15 +430,8 @@ int sampling_arm(error *e)
         number = choose_signal(&found);
         if (number == 0)
             return error_set(e, ERROR_BUSY, "the program uses SIGPROF and all real-time signals");
-        memset(&action, 0, sizeof action);
-        action.sa_sigaction = on_signal;
-        /* Not on the alternate stack: the runtime's SIGSEGV handler goes back to the thread's own
-         * stack while its frames on the alternate one are still in use. */
-        action.sa_flags = SA_SIGINFO | SA_RESTART;
-        sigfillset(&action.sa_mask);
-        sigdelset(&action.sa_mask, SIGSEGV);
         sampling_state.previous = found;
-        if (sigaction(number, &action, NULL) != 0)
+        if (install(number) != 0)
             return error_set_errno(e, ERROR_IO, errno, "cannot handle signal %d", number);
         sampling_state.number = number;
     }
@@ -428,9 +439,24 @@ int sampling_arm(error *e)
     return 0;
 }
 
+/* To ignore a signal for a moment discards those that wait behind a thread's mask: nobody shall
+ * find them there after we have gone. */
+static void discard_pending(void)
+{
+    struct sigaction ignore;
+
+    if (!sampling_is_installed())
+        return;
+    memset(&ignore, 0, sizeof ignore);
+    ignore.sa_handler = SIG_IGN;
+    if (sigaction(sampling_state.number, &ignore, NULL) == 0)
+        install(sampling_state.number);
+}
+
 bool sampling_disarm(void)
 {
     atomic_store(&sampling_state.armed, false);
+    discard_pending();
     for (int i = 0; i < 1000 && atomic_load(&sampling_state.inside) != 0; i++)
         os_sleep_ms(1);
     return atomic_load(&sampling_state.inside) == 0;
@@ -441,16 +467,26 @@ bool sampling_send(sampling_thread *t, sampling_kind kind)
     queued_info info;
 
     /* The program may have set it to something else since, or back to what ends the process. */
-    if (!sampling_is_installed())
+    if (!sampling_is_installed()) {
+        lose(kind, SAMPLING_LOST_SIGNAL, 1);
         return false;
+    }
+    if (sampling_is_deaf(t)) {
+        lose(kind, SAMPLING_LOST_DEAF, 1);
+        return false;
+    }
     memset(&info, 0, sizeof info);
     info.number = sampling_state.number;
     info.code = FROM_QUEUE;
     info.process = sampling_state.process;
     info.user = getuid();
     info.value = (void *)((uintptr_t)t | (uintptr_t)kind);
-    return syscall(SYS_rt_tgsigqueueinfo, sampling_state.process, atomic_load(&t->thread),
-                   sampling_state.number, &info) == 0;
+    if (syscall(SYS_rt_tgsigqueueinfo, sampling_state.process, atomic_load(&t->thread),
+                sampling_state.number, &info) == 0)
+        return true;
+    if (errno != ESRCH) /* it has just ended */
+        lose(kind, SAMPLING_LOST_SIGNAL, 1);
+    return false;
 }
 
 /*

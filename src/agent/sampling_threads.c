@@ -28,7 +28,6 @@ typedef struct {
     char rest[64 - 20];
 } timer_event;
 
-static void arm_timer(sampling_thread *t);
 static void meet(agent *a, uint32_t os_thread, sampling_wish wish);
 
 /* The kernel's id of the CPU clock of a thread. */
@@ -66,7 +65,8 @@ sampling_thread *sampling_thread_at(int os_thread, sampling_wish wish)
         found = free_slot;
         memset(found, 0, sizeof *found);
         atomic_store_explicit(&found->timer, -1, memory_order_relaxed);
-        atomic_store_explicit(&found->copy_limit, SAMPLING_FIRST_COPY, memory_order_relaxed);
+        for (unsigned k = 0; k < SAMPLING_KINDS; k++)
+            atomic_store_explicit(&found->copy_limit[k], SAMPLING_FIRST_COPY, memory_order_relaxed);
         found->seen = true;
         atomic_store_explicit(&found->born, wish == SAMPLING_BEAR, memory_order_relaxed);
         atomic_store_explicit(&found->thread, os_thread, memory_order_release);
@@ -74,7 +74,7 @@ sampling_thread *sampling_thread_at(int os_thread, sampling_wish wish)
                               memory_order_release);
         atomic_fetch_add(&sampling_state.changes, 1);
         if (sampling_state.interval_ns[SAMPLING_CPU] != 0)
-            arm_timer(found);
+            sampling_timer_arm(found);
     }
     lock_give(&sampling_state.guard);
     return found;
@@ -112,7 +112,7 @@ void sampling_timer_drop(sampling_thread *t)
  * has just started is sampled at the kernel's first tick that meets it: it may be gone long before
  * the interval is over, and what it burns until its end is then counted to that sample.
  */
-static void arm_timer(sampling_thread *t)
+void sampling_timer_arm(sampling_thread *t)
 {
     uint64_t interval = sampling_state.interval_ns[SAMPLING_CPU];
     bool first = atomic_load(&t->born) && !atomic_load(&t->ticked);
@@ -122,6 +122,8 @@ static void arm_timer(sampling_thread *t)
     int timer = atomic_load(&t->timer);
 
     if (timer < 0) {
+        if (sampling_is_deaf(t))
+            return;
         memset(&event, 0, sizeof event);
         event.value = t;
         event.number = sampling_state.number;
@@ -162,7 +164,7 @@ void sampling_timers_set(uint64_t interval_ns, bool monotonic)
     for (size_t i = 0; i < SAMPLING_THREADS && interval_ns != 0; i++) {
         if (atomic_load(&sampling_state.owners[i]) != 0 &&
             !sampling_is_unwanted(&sampling_state.threads[i], SAMPLING_CPU))
-            arm_timer(&sampling_state.threads[i]);
+            sampling_timer_arm(&sampling_state.threads[i]);
     }
     lock_give(&sampling_state.guard);
 }
@@ -382,7 +384,7 @@ void sampling_threads_judge_again(void)
             continue;
         t->judged = t->unwanted = 0;
         if (atomic_load(&t->timer) < 0 && sampling_state.interval_ns[SAMPLING_CPU] != 0)
-            arm_timer(t);
+            sampling_timer_arm(t);
     }
     lock_give(&sampling_state.guard);
 }

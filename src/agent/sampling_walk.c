@@ -185,12 +185,13 @@ static void learn_readable(sampling_thread *t, const sampling_capture *c)
         atomic_store_explicit(&t->readable_from, c->stack_address, memory_order_release);
 }
 
-/* What the next capture of this thread should copy. */
+/* What the next capture of this thread should copy; each kind has a depth of its own. */
 static void learn(sampling_walker *w, sampling_thread *t, const sampling_capture *c,
                   stackwalk_end end, const stackwalk_registers *r)
 {
     uint64_t used = r->value[STACKWALK_RSP] - c->stack_address;
-    unsigned limit = atomic_load(&t->copy_limit), outermost;
+    atomic_uint *copied = &t->copy_limit[c->kind % SAMPLING_KINDS];
+    unsigned limit = atomic_load(copied), outermost;
 
     if (atomic_load(&t->thread) != c->thread || (c->flags & SAMPLING_ON_ALTERNATE) != 0)
         return;
@@ -208,9 +209,9 @@ static void learn(sampling_walker *w, sampling_thread *t, const sampling_capture
     } else if (end == STACKWALK_NOT_COPIED && c->stack_length < limit) {
         atomic_store(&t->stack_end, 0); /* it was wrong */
     } else if (end == STACKWALK_NOT_COPIED && limit < SAMPLING_LARGEST_COPY) {
-        atomic_store(&t->copy_limit, limit * 2);
+        atomic_store(copied, limit * 2);
     } else if (end == STACKWALK_TRUNCATED && used + used / 4 + 4096 < limit) {
-        atomic_store(&t->copy_limit, (unsigned)(used + used / 4 + 4096));
+        atomic_store(copied, (unsigned)(used + used / 4 + 4096));
     }
 }
 

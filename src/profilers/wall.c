@@ -121,8 +121,10 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval, uint64_t 
     t->still_ns = t->seen_clock_ns = 0;
     atomic_store(&t->clock_ns, clock);
     atomic_store_explicit(&t->waiting, true, memory_order_release);
-    if (!sampling_send(t, SAMPLING_WALL))
+    if (!sampling_send(t, SAMPLING_WALL)) {
+        atomic_store(&t->clock_ns, handled); /* it is still to be seen where it went */
         atomic_store(&t->waiting, false);
+    }
 }
 
 static void *run(void *argument)

@@ -1,0 +1,121 @@
+/*
+ * sampling_deaf: threads that would not take our signal.
+ *
+ * A signal that a thread blocks stays with that thread, and the program may take it for one of its
+ * own, by sigwait or through a signalfd. Such a thread gets none and no timer; what it burns is
+ * counted as lost. The kernel shows what a thread blocks. While it waits in sigwait, what it waits
+ * for is not shown as blocked, but the call is.
+ *
+ * Thread rules: any thread but a signal handler; sampling_threads_hear on the agent's own.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/native_stack.h"
+#include "agent/sampling.h"
+#include "base/os.h"
+
+static uint64_t number_after(const char *text, const char *label, int base)
+{
+    const char *line = strstr(text, label);
+
+    return line != NULL ? strtoull(line + strlen(label), NULL, base) : 0;
+}
+
+uint64_t sampling_blocked_by(int os_thread, uint64_t *switches)
+{
+    char path[48], text[4096];
+    uint64_t blocked = 0;
+    int descriptor;
+    ssize_t n = 0;
+
+    *switches = 0;
+    if (os_thread == os_thread_id()) {
+        syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, sizeof blocked);
+        return blocked;
+    }
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", os_thread);
+    descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor >= 0) {
+        n = read(descriptor, text, sizeof text - 1);
+        close(descriptor);
+    }
+    text[n > 0 ? n : 0] = '\0';
+    *switches = number_after(text, "\nvoluntary_ctxt_switches:", 10);
+    return number_after(text, "\nSigBlk:", 16);
+}
+
+/*
+ * A thread that was seen in sigwait goes there again, and counts as deaf for a while. Others may
+ * block signals for moments only, while they start a thread, say: those are asked again at once.
+ * Two looks between which the thread did not go to sleep are of one state, but for a thread that
+ * has been woken in sigwait and waits for a processor: its timer is taken by the next look.
+ */
+bool sampling_is_deaf(sampling_thread *t)
+{
+    enum { ASK_AGAIN_NS = 100000000, LOOKS = 4 };
+    static const uint64_t DEAF_FOR_NS = 10000000000;
+    int os_thread = atomic_load(&t->thread);
+    uint64_t now = os_monotonic_ns(), deaf = atomic_load(&t->deaf_ns);
+    uint64_t before = UINT64_MAX, switches;
+
+    if (deaf != 0 && now - deaf < DEAF_FOR_NS)
+        return true;
+    if (now - atomic_load(&t->heard_at_ns) < ASK_AGAIN_NS)
+        return false;
+    for (int i = 0; i < LOOKS; i++, before = switches) {
+        if ((sampling_blocked_by(os_thread, &switches) >> (sampling_state.number - 1) & 1) != 0)
+            return true;
+        if (switches == before || os_thread == os_thread_id())
+            break;
+        if (native_stack_place((uint32_t)os_thread).call == SYS_rt_sigtimedwait) {
+            atomic_store(&t->deaf_ns, now);
+            return true;
+        }
+    }
+    atomic_store(&t->heard_at_ns, now);
+    return false;
+}
+
+/* The guard is held: the slot stays this thread's. */
+static void hear(sampling_thread *t, int os_thread, uint64_t interval)
+{
+    uint64_t clock = sampling_thread_clock(os_thread), taken = atomic_load(&t->taken), burned;
+
+    if (t->heard_ns == 0 || taken != t->heard_taken) {
+        t->heard_ns = clock;
+        t->heard_taken = taken;
+    }
+    burned = clock > t->heard_ns ? clock - t->heard_ns : 0;
+    if (burned <= interval)
+        return;
+    t->heard_ns = clock;
+    if (!sampling_is_deaf(t)) {
+        if (atomic_load(&t->timer) < 0)
+            sampling_timer_arm(t);
+        return;
+    }
+    sampling_timer_drop(t);
+    atomic_store(&t->deaf_ns, os_monotonic_ns()); /* not for a moment only */
+    atomic_fetch_add(&sampling_state.lost[SAMPLING_CPU][SAMPLING_LOST_DEAF], burned / interval);
+}
+
+void sampling_threads_hear(void)
+{
+    uint64_t interval = sampling_state.interval_ns[SAMPLING_CPU];
+
+    if (interval == 0)
+        return;
+    lock_take(&sampling_state.guard);
+    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+        int os_thread = atomic_load_explicit(&sampling_state.owners[i], memory_order_relaxed);
+
+        if (os_thread != 0 && !sampling_is_unwanted(&sampling_state.threads[i], SAMPLING_CPU))
+            hear(&sampling_state.threads[i], os_thread, interval);
+    }
+    lock_give(&sampling_state.guard);
+}
