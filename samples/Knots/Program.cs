@@ -355,15 +355,20 @@ namespace Knots
         }
     }
 
-    // A pair that gives up and tries again is no deadlock; the others are tied for good.
+    // A pair that gives up and tries again is no deadlock, nor is one that will give up in an hour;
+    // the others are tied for good.
     public static class Loose
     {
         private static readonly object Left = new object(), Right = new object(), Till = new object();
+        private static readonly object Head = new object(), Tail = new object();
+        private static readonly Barrier Two = new Barrier(2);
 
         public static void Tie()
         {
             Program.Start("polite-left", () => BackOff(Left, Right));
             Program.Start("polite-right", () => BackOff(Right, Left));
+            Program.Start("slow-head", () => GiveUpLate(Head, Tail));
+            Program.WaitUntilBlocked(Program.Start("slow-tail", () => GiveUpLate(Tail, Head)));
             Program.WaitUntilBlocked(Program.Start("till", WaitForTill));
             Program.WaitUntilBlocked(Program.Start("form", () => Windows.Run(() => SaveAsync().Wait())));
         }
@@ -377,6 +382,16 @@ namespace Knots
                     if (Monitor.TryEnter(second, 20))
                         Monitor.Exit(second);
                 }
+            }
+        }
+
+        private static void GiveUpLate(object first, object second)
+        {
+            lock (first)
+            {
+                Two.SignalAndWait();
+                if (Monitor.TryEnter(second, 3600000))
+                    Monitor.Exit(second);
             }
         }
 

@@ -115,13 +115,14 @@ static void tell_cycle(findings_context *c, const threads_view *view, const thre
                     "while holding one. The program has to be restarted to get out of it.");
 }
 
-/* Suspected only because a wait has a time limit: every owner was read. */
+/* Suspected only because a wait has a time limit, a long one: every owner was read, and none of
+ * them has run for a while. Who gives up and tries again is left alone. */
 static bool is_read(const threads_view *view, const threads_cycle *cycle)
 {
     for (size_t i = 0; i < cycle->count; i++)
         if (view->entries[cycle->members[i]].owner_inferred)
             return false;
-    return cycle->limited;
+    return cycle->limited && cycle->rested;
 }
 
 void findings_rule_deadlock(findings_context *c)

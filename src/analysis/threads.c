@@ -91,12 +91,12 @@ const char *threads_state_name(threads_state state)
     return NAMES[state];
 }
 
-static bool is_managed(const threads_view *v, uint32_t stack)
+bool threads_is_managed(const threads_view *v, uint32_t stack)
 {
     return v->process->frames[v->process->stack_frames[stack]].kind == RECORDING_FRAME_MANAGED;
 }
 
-static const char *method_of(const threads_view *v, uint32_t stack)
+const char *threads_method_of(const threads_view *v, uint32_t stack)
 {
     const model_frame *frame = &v->process->frames[v->process->stack_frames[stack]];
 
@@ -106,33 +106,8 @@ static const char *method_of(const threads_view *v, uint32_t stack)
 bool threads_stack_has(const threads_view *v, uint32_t stack, const char *pattern)
 {
     for (; stack != 0; stack = v->process->stack_parents[stack])
-        if (text_matches(method_of(v, stack), pattern))
+        if (text_matches(threads_method_of(v, stack), pattern))
             return true;
-    return false;
-}
-
-bool threads_has_limit(const threads_view *v, const threads_entry *t)
-{
-    const char *kind = t->state == THREADS_MONITOR ? "Monitor"
-                       : t->state == THREADS_LOCK  ? "Lock"
-                                                   : NULL;
-    char tries[64], enters[64];
-
-    if (kind == NULL)
-        return false;
-    snprintf(tries, sizeof tries, "System.Threading.%s.TryEnter*", kind);
-    snprintf(enters, sizeof enters, "System.Threading.%s.Enter*", kind);
-    for (uint32_t stack = t->stack; stack != 0; stack = v->process->stack_parents[stack]) {
-        const char *method = method_of(v, stack);
-
-        if (!is_managed(v, stack))
-            continue;
-        if (!text_starts_with(method, "System.") || text_matches(method, enters))
-            return false;
-        /* of a Lock, Enter goes on in TryEnterSlow; TryEnter alone is what the program called */
-        if (text_matches(method, tries) && !text_ends_with(method, ".TryEnterSlow"))
-            return true;
-    }
     return false;
 }
 
@@ -142,13 +117,13 @@ static threads_state state_by_names(const threads_view *v, uint32_t stack)
 {
     threads_state state = THREADS_RUNNING;
 
-    while (stack != 0 && !is_managed(v, stack))
+    while (stack != 0 && !threads_is_managed(v, stack))
         stack = v->process->stack_parents[stack];
     if (stack == 0)
         return THREADS_NATIVE;
     for (int depth = 0; depth < LEAVES && stack != 0;
          depth++, stack = v->process->stack_parents[stack]) {
-        const char *method = method_of(v, stack);
+        const char *method = threads_method_of(v, stack);
 
         if (!text_starts_with(method, "System.") && !text_starts_with(method, "Interop."))
             break;
@@ -270,7 +245,7 @@ bool threads_add_edge(threads_view *v, size_t from, size_t to, bool inferred)
         v->edge_capacity = capacity;
     }
     v->edges[v->edge_count++] =
-        (threads_edge){from, to, inferred, threads_has_limit(v, &v->entries[from])};
+        (threads_edge){from, to, inferred, threads_limit_of(v, &v->entries[from])};
     return true;
 }
 
@@ -388,6 +363,8 @@ int threads_make_look(const model *m, const model_process *process, uint64_t loo
     if (code == 0 && !threads_read_gates(view))
         code = error_set(e, ERROR_MEMORY, "no memory for the wait graph");
     code = code != 0 ? code : threads_find_cycles(view, e);
+    if (code == 0)
+        threads_doubt_cycles(view, look);
     if (code != 0)
         threads_free(view);
     return code;
@@ -410,7 +387,7 @@ static const struct {
 
 static bool has_managed(const threads_view *v, uint32_t stack)
 {
-    while (stack != 0 && !is_managed(v, stack))
+    while (stack != 0 && !threads_is_managed(v, stack))
         stack = v->process->stack_parents[stack];
     return stack != 0;
 }

@@ -65,11 +65,14 @@ typedef struct {
     uint64_t waited_ns; /* 0 = not known */
 } threads_entry;
 
+/* Does a wait give up after a time? */
+typedef enum { THREADS_LIMIT_UNKNOWN, THREADS_ENDLESS, THREADS_LIMITED } threads_limit;
+
 /* One thread cannot go on before another one does. Indexes of entries. */
 typedef struct {
     size_t from, to;
     bool inferred;
-    bool limited; /* the wait gives up after a time */
+    threads_limit limit;
 } threads_edge;
 
 /* A cycle: `count` entries (indexes), each waiting for the next, the last for the first. One alone
@@ -77,8 +80,10 @@ typedef struct {
 typedef struct {
     size_t *members;
     size_t count;
-    bool suspected; /* one of its owners is inferred, or a wait has a time limit */
-    bool limited;   /* such a limit opens it */
+    bool suspected; /* one of its owners is inferred, or it may open again: */
+    bool limited;   /* a wait has a time limit */
+    bool endless;   /* none has: all of its waits are known to go on for ever */
+    bool rested;    /* none of its threads has run since the last look but one before */
 } threads_cycle;
 
 /* A task that a thread blocks on, or that such a one awaits. */
@@ -183,13 +188,20 @@ bool threads_waits_for_ended(const threads_view *view, const threads_entry *entr
 
 /* Does the method or a caller of it, up to the outermost, match the pattern? */
 bool threads_stack_has(const threads_view *v, uint32_t stack, const char *pattern);
-/* Does a lock's waiter give up after a time, by the method that it called? */
-bool threads_has_limit(const threads_view *v, const threads_entry *entry);
+/* Does a waiter give up after a time? By the method that it called, on the stack or in the code. */
+threads_limit threads_limit_of(const threads_view *v, const threads_entry *entry);
+/* A frame of managed code. */
+bool threads_is_managed(const threads_view *v, uint32_t stack);
+const char *threads_method_of(const threads_view *v, uint32_t stack);
+/* threads_doubt.c: cycles that may open again are only suspected. */
+void threads_doubt_cycles(threads_view *v, uint64_t look);
 bool threads_add_edge(threads_view *v, size_t from, size_t to, bool inferred);
 /* threads_waits.c: the async method of a task by its class, "" = none. */
 void threads_name_async(const char *type, char *name, size_t size);
 /* threads_waits.c: what the look copied of the objects that threads wait for. */
 int threads_read_waits(threads_view *v, uint64_t look, error *e);
+/* threads_gates.c: how long the call waits where a method stands, by its code. */
+threads_limit threads_limit_of_call(const threads_view *v, uint32_t stack);
 /* threads_gates.c: who has taken what only static fields hold; false when there is no memory. */
 bool threads_read_gates(threads_view *v);
 /* threads_graph.c: the cycles of the edges. */

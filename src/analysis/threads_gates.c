@@ -1,9 +1,11 @@
 /*
- * threads_gates: semaphores and mutexes in static fields keep no owner, and no caller needs to have
- * them at hand. The tool has read the code of the methods on the stacks (symbols/gates.h): which of
- * these fields a frame waits for, and which it has taken and not given back.
+ * threads_gates: what the code of the methods on the stacks says of their locks. Semaphores and
+ * mutexes in static fields keep no owner, and no caller needs to have them at hand. The tool has
+ * read the code of the methods on the stacks (symbols/gates.h): which of these fields a frame waits
+ * for, and which it has taken and not given back.
  */
 #include "analysis/threads.h"
+#include "recording/tables.h"
 
 /* Rows of the table `gates`. */
 typedef struct {
@@ -30,7 +32,7 @@ static uint32_t waited_field(const threads_view *v, const gates *g, uint32_t sta
     for (; stack != 0; stack = v->process->stack_parents[stack])
         for (size_t row = 0; row < g->table->rows; row++)
             if (model_cell(g->frame, row) == v->process->stack_frames[stack] &&
-                model_cell(g->held, row) == 0)
+                model_cell(g->held, row) == TABLES_GATE_WAITED)
                 return (uint32_t)model_cell(g->field, row);
     return 0;
 }
@@ -70,8 +72,26 @@ bool threads_read_gates(threads_view *v)
              stack = v->process->stack_parents[stack])
             for (size_t row = 0; row < g.table->rows; row++)
                 if (model_cell(g.frame, row) == v->process->stack_frames[stack] &&
-                    model_cell(g.held, row) != 0 &&
+                    model_cell(g.held, row) == TABLES_GATE_HELD &&
                     !add_waiters(v, i, (uint32_t)model_cell(g.field, row)))
                     return false;
     return true;
+}
+
+threads_limit threads_limit_of_call(const threads_view *v, uint32_t stack)
+{
+    uint32_t frame = v->process->stack_frames[stack];
+    gates g;
+
+    if (!find_gates(v, &g))
+        return THREADS_LIMIT_UNKNOWN;
+    for (size_t row = 0; row < g.table->rows; row++) {
+        uint64_t kind = model_cell(g.held, row);
+
+        if (model_cell(g.frame, row) == frame && kind == TABLES_GATE_LIMITED)
+            return THREADS_LIMITED;
+        if (model_cell(g.frame, row) == frame && kind == TABLES_GATE_ENDLESS)
+            return THREADS_ENDLESS;
+    }
+    return THREADS_LIMIT_UNKNOWN;
 }

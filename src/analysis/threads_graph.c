@@ -28,25 +28,23 @@ size_t threads_cycles(const threads_view *view, bool suspected)
 }
 
 /* Both ends of every edge of a cycle may have others between them: one that must hold counts. */
-static bool is_limited(const threads_view *v, size_t from, size_t to)
+static threads_limit limit_between(const threads_view *v, size_t from, size_t to)
 {
-    bool limited = false;
+    threads_limit limit = THREADS_LIMITED;
 
-    for (size_t i = 0; i < v->edge_count; i++) {
-        if (v->edges[i].from != from || v->edges[i].to != to)
-            continue;
-        if (!v->edges[i].limited)
-            return false;
-        limited = true;
-    }
-    return limited;
+    for (size_t i = 0; i < v->edge_count; i++)
+        if (v->edges[i].from == from && v->edges[i].to == to && limit != THREADS_ENDLESS &&
+            v->edges[i].limit != THREADS_LIMITED)
+            limit = v->edges[i].limit;
+    return limit;
 }
 
 static bool add_cycle(search *s, size_t first, size_t end, bool suspected)
 {
     threads_view *v = s->view;
-    threads_cycle cycle = {.count = end - first, .suspected = suspected};
+    threads_cycle cycle = {.count = end - first, .suspected = suspected, .endless = true};
     threads_cycle *cycles = memory_resize(v->cycles, (v->cycle_count + 1) * sizeof *cycles);
+    threads_limit limit;
 
     if (cycles == NULL)
         return false;
@@ -57,8 +55,9 @@ static bool add_cycle(search *s, size_t first, size_t end, bool suspected)
     for (size_t i = first; i < end; i++) {
         cycle.members[i - first] = s->path[i];
         s->in_cycle[s->path[i]] = true;
-        cycle.limited =
-            cycle.limited || is_limited(v, s->path[i], s->path[i + 1 < end ? i + 1 : first]);
+        limit = limit_between(v, s->path[i], s->path[i + 1 < end ? i + 1 : first]);
+        cycle.limited = cycle.limited || limit == THREADS_LIMITED;
+        cycle.endless = cycle.endless && limit == THREADS_ENDLESS;
     }
     v->cycles[v->cycle_count++] = cycle;
     return true;
@@ -79,7 +78,7 @@ static bool walk(search *s, size_t start, bool with_inferred)
 
         while (k < v->edge_count &&
                (v->edges[k].from != at || s->in_cycle[v->edges[k].to] ||
-                ((v->edges[k].inferred || v->edges[k].limited) && !with_inferred)))
+                ((v->edges[k].inferred || v->edges[k].limit == THREADS_LIMITED) && !with_inferred)))
             k++;
         s->next[length - 1] = k + 1;
         if (k >= v->edge_count || s->in_cycle[at]) {

@@ -198,7 +198,7 @@ static void doubt_cycles(threads_view *v, int process_id)
         before[i] = switches_of_cycle(v, &v->cycles[i], process_id);
     os_sleep_ms(DOUBT_MS);
     for (size_t i = 0; i < count; i++)
-        if (before[i] != switches_of_cycle(v, &v->cycles[i], process_id))
+        if (!v->cycles[i].endless && before[i] != switches_of_cycle(v, &v->cycles[i], process_id))
             v->cycles[i].suspected = v->cycles[i].limited = true;
 }
 

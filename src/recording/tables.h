@@ -169,6 +169,15 @@
     X(NATIVE_STATE, RECORDING_U64, "native_state", "")
 
 /* Of the tool: semaphores and mutexes in static fields, by the code of the methods on stacks. */
+/* What a frame's method has to do with the lock in a static field; or, of the call where it stands,
+ * whether its wait ends after a time at the latest. */
+typedef enum {
+    TABLES_GATE_WAITED,
+    TABLES_GATE_HELD,
+    TABLES_GATE_LIMITED,
+    TABLES_GATE_ENDLESS
+} tables_gate;
+
 #define TABLES_GATES(X)                                                                            \
     X(GATE_FRAME, RECORDING_FRAME_ID, "frame", "")                                                 \
     X(GATE_HELD, RECORDING_U64, "held", "")                                                        \

@@ -257,7 +257,7 @@ static void write_gates(symbolizer *s, const waiting_frame *frame, const known_m
         if (m->gate_count++ == 0)
             recording_rows_begin(&m->gates, &m->gate_bytes, m->process, GATES_TABLE, &GATES);
         recording_rows_put(&m->gates, frame->id);
-        recording_rows_put(&m->gates, gates[i].is_held);
+        recording_rows_put(&m->gates, gates[i].kind);
         recording_rows_put(&m->gates, string_id(s, gates[i].field, &m->strings));
     }
 }

@@ -1,7 +1,8 @@
 /*
- * gates: semaphores and mutexes in static fields, by the code of a method. Who has taken one is
- * written nowhere; but a method that has called Wait on the field, and not yet Release, and that
- * stands at a later call, has it.
+ * gates: what a method has to do with locks, by its code. Who has taken a semaphore or mutex in a
+ * static field is written nowhere; but a method that has called Wait on the field, and not yet
+ * Release, and that stands at a later call, has it. And whether a wait gives up after a time is
+ * told by which overload is called, also where that is compiled into its caller and on no stack.
  *
  * The code is read in its order, without following branches: what is found is a guess, and called
  * so. Any thread; foreign bytes are read through the assembly only.
@@ -14,14 +15,15 @@
 #include <stdint.h>
 
 #include "metadata/assembly.h"
+#include "recording/tables.h"
 
 typedef struct {
-    uint32_t field; /* token */
-    bool is_held;   /* else it is waited for: the call is its Wait */
+    uint32_t field; /* token; 0 where the row is about the call itself */
+    tables_gate kind;
 } gates_gate;
 
-/* What the method has to do with static gates when it stands at the first call from `il_offset` on;
- * how many, at most `most`. */
+/* What the method has to do with static gates when it stands at the first call from `il_offset` on,
+ * and how long that call waits; how many, at most `most`. */
 size_t gates_find(const assembly *a, uint32_t method_token, uint32_t il_offset, gates_gate *out,
                   size_t most);
 

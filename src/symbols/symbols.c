@@ -491,7 +491,8 @@ size_t symbols_gates(symbols *s, const char *path, const uint8_t *mvid, uint32_t
     size_t kept = 0;
 
     for (size_t i = 0; i < count && kept < most; i++) {
-        out[kept] = (symbols_gate){field_name(s, file, found[i].field), found[i].is_held};
+        out[kept].field = found[i].field == 0 ? "" : field_name(s, file, found[i].field);
+        out[kept].kind = found[i].kind;
         kept += out[kept].field != NULL;
     }
     return kept;

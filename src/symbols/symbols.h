@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "recording/tables.h"
 
 typedef struct symbols symbols;
 
@@ -57,10 +58,11 @@ bool symbols_precompiled(symbols *s, const char *path, uint64_t file_offset, sym
  * the method they stand in), or NULL. Belongs to symbols. */
 const char *symbols_method_name(symbols *s, const char *path, uint32_t token);
 
-/* A semaphore or mutex in a static field that a method has taken, or waits for. */
+/* A semaphore or mutex in a static field that a method has taken, or waits for; or how long the
+ * call waits where it stands. */
 typedef struct {
-    const char *field; /* "Shop.Desk.gate"; belongs to symbols */
-    bool is_held;      /* else it is waited for */
+    const char *field; /* "Shop.Desk.gate"; belongs to symbols; "" where it is the call's */
+    tables_gate kind;
 } symbols_gate;
 
 /* Those of a method that stands at `il_offset`, by its code; how many, at most `most`. `mvid` has

@@ -87,6 +87,44 @@ static void test_one_of_many_owners_closes_a_cycle(void **state)
     threads_free(&v);
 }
 
+/* A static constructor is waited for without end; of the others nothing is known here. */
+static void test_a_cycle_is_endless_when_all_its_waits_are(void **state)
+{
+    threads_view v;
+
+    (void)state;
+    open_view(&v);
+    for (size_t i = 0; i < 3; i++)
+        v.entries[i].state = THREADS_CLASS;
+    v.entries[3].state = THREADS_TASK;
+    assert_true(threads_add_edge(&v, 0, 1, false));
+    assert_true(threads_add_edge(&v, 1, 0, false));
+    assert_true(threads_add_edge(&v, 2, 3, false));
+    assert_true(threads_add_edge(&v, 3, 2, false));
+    find(&v);
+    assert_int_equal(v.cycle_count, 2);
+    assert_true(v.cycles[0].endless && !v.cycles[0].limited && !v.cycles[0].suspected);
+    assert_false(v.cycles[1].endless || v.cycles[1].limited || v.cycles[1].suspected);
+    threads_free(&v);
+}
+
+/* One wait that gives up is enough. */
+static void test_a_time_limit_makes_a_cycle_suspected(void **state)
+{
+    threads_view v;
+
+    (void)state;
+    open_view(&v);
+    assert_true(threads_add_edge(&v, 0, 1, false));
+    assert_true(threads_add_edge(&v, 1, 0, false));
+    v.edges[0].limit = THREADS_ENDLESS;
+    v.edges[1].limit = THREADS_LIMITED;
+    find(&v);
+    assert_int_equal(v.cycle_count, 1);
+    assert_true(v.cycles[0].suspected && v.cycles[0].limited && !v.cycles[0].endless);
+    threads_free(&v);
+}
+
 /* Entries 0 to 4 wait for a monitor. */
 static void queue_up(threads_view *v, uint64_t owner)
 {
@@ -123,6 +161,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_chain_is_no_cycle),
+        cmocka_unit_test(test_a_cycle_is_endless_when_all_its_waits_are),
+        cmocka_unit_test(test_a_time_limit_makes_a_cycle_suspected),
         cmocka_unit_test(test_queues_are_convoys_or_abandoned),
         cmocka_unit_test(test_cycles_are_told_apart),
         cmocka_unit_test(test_one_of_many_owners_closes_a_cycle),
