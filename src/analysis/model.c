@@ -141,9 +141,30 @@ static const char *role_of(uint64_t flags)
     return "thread";
 }
 
+const char *model_plain(const char *name, char *out, size_t size)
+{
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (; *name != '\0' && used + 7 < size; name++) {
+        unsigned char c = (unsigned char)*name;
+        const char *known = c == '\n' ? "\\n" : c == '\r' ? "\\r" : c == '\t' ? "\\t" : NULL;
+
+        if (known != NULL)
+            used += (size_t)snprintf(out + used, 7, "%s", known);
+        else if (c < ' ' || c == 0x7f)
+            used += (size_t)snprintf(out + used, 7, "\\u%04x", c);
+        else
+            out[used++] = *name;
+        out[used] = '\0';
+    }
+    return out;
+}
+
 void model_thread_title(const model *m, const model_thread *thread, char *out, size_t size)
 {
-    const char *name = model_text(m, thread->name);
+    char plain[160];
+    const char *name = model_plain(model_text(m, thread->name), plain, sizeof plain);
 
     snprintf(out, size, "%s (%llu)", name[0] != '\0' ? name : role_of(thread->flags),
              (unsigned long long)thread->os_id);

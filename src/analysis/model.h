@@ -208,6 +208,9 @@ static inline uint64_t model_cell(const model_column *column, size_t row)
 /* A cell of an f64 column. */
 double model_cell_f64(const model_column *column, size_t row);
 
+/* A name that a program gave, on one line: control characters as \n, \t or \u001b; cut to `size`.
+ */
+const char *model_plain(const char *name, char *out, size_t size);
 /* "Thread-name (123)", "pool (123)" or "123" into `out`. */
 void model_thread_title(const model *m, const model_thread *thread, char *out, size_t size);
 

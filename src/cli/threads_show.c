@@ -62,7 +62,8 @@ void threads_show_stack(FILE *out, const threads_view *v, uint32_t stack)
 
 static const char *title(const threads_view *v, const threads_entry *t, char *text, size_t size)
 {
-    const char *name = model_text(v->model, t->name);
+    char plain[120];
+    const char *name = model_plain(model_text(v->model, t->name), plain, sizeof plain);
 
     snprintf(text, size, name[0] == '\0' ? "thread %llu%s" : "thread %llu \"%s\"",
              (unsigned long long)t->os_id, name);
@@ -213,6 +214,14 @@ static bool is_shown(const threads_view *v, const threads_show_options *o, const
     return false;
 }
 
+bool threads_show_has_match(const threads_view *v, const threads_show_options *o)
+{
+    for (size_t i = 0; i < v->count; i++)
+        if (is_shown(v, o, &v->entries[i]))
+            return true;
+    return false;
+}
+
 static bool is_same(const threads_show_options *o, const threads_entry *a, const threads_entry *b)
 {
     return !o->flat && a->stack == b->stack && a->state == b->state && a->owner == b->owner &&
@@ -269,6 +278,15 @@ void threads_show_frames(json *j, const threads_view *v, uint32_t stack)
     json_end_array(j);
 }
 
+/* 0 is no thread: nobody has it, or who has it is not known. */
+static void put_owner(json *j, uint64_t os_id)
+{
+    if (os_id != 0)
+        json_put_u64(j, "owner_os_id", os_id);
+    else
+        json_put_null(j, "owner_os_id");
+}
+
 static void put_thread(json *j, const threads_view *v, const threads_show_options *o,
                        const threads_entry *t)
 {
@@ -293,10 +311,11 @@ static void put_thread(json *j, const threads_view *v, const threads_show_option
         json_put_text(j, "address", address);
         if (field_of(v, o, t) != NULL)
             json_put_text(j, "field", field_of(v, o, t));
-        json_put_u64(j, "owner_os_id", t->owner_inferred ? 0 : t->owner);
+        put_owner(j, t->owner_inferred ? 0 : t->owner);
         if (t->owner_inferred)
             json_put_u64(j, "suspected_owner_os_id", t->owner);
-        json_put_u64(j, "waited_ms", t->waited_ns / 1000000u);
+        if (t->waited_ns != 0)
+            json_put_u64(j, "waited_ms", t->waited_ns / 1000000u);
         json_end_object(j);
     }
     json_end_object(j);
@@ -353,7 +372,7 @@ static void put_queues(json *j, const threads_view *v, const char *key, bool aba
         json_begin_object(j);
         json_put_text(j, "type", model_text(v->model, q->type));
         json_put_text(j, "address", address);
-        json_put_u64(j, "owner_os_id", q->owner);
+        put_owner(j, q->owner);
         json_put_u64(j, "waiters", q->waiters);
         json_end_object(j);
     }

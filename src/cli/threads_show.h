@@ -29,6 +29,8 @@ typedef struct {
 } threads_show_options;
 
 void threads_show(const threads_view *view, const threads_show_options *options);
+/* Is there a thread that the options ask for? */
+bool threads_show_has_match(const threads_view *view, const threads_show_options *options);
 /* The method of the program's own where workers block, or what is known instead. */
 const char *threads_show_site(const threads_view *view, const threads_site *site, char *text,
                               size_t size);

@@ -202,6 +202,22 @@ static void doubt_cycles(threads_view *v, int process_id)
             v->cycles[i].suspected = v->cycles[i].limited = true;
 }
 
+/* What was asked for and is not there is told, after what else there is to see. */
+static int check_match(const options *o, const threads_view *v, error *e)
+{
+    if (o->watch_ms != 0 || threads_show_has_match(v, &o->show))
+        return 0;
+    if (o->show.thread != 0)
+        error_set(e, ERROR_NOT_FOUND, "there is no thread %llu%s%s",
+                  (unsigned long long)o->show.thread,
+                  o->show.filter == NULL ? "" : " that matches ",
+                  o->show.filter == NULL ? "" : o->show.filter);
+    else
+        error_set(e, ERROR_NOT_FOUND, "no thread matches %s", o->show.filter);
+    return error_advise(e,
+                        "--flat lists all of them, with names and methods (* and ? are wildcards)");
+}
+
 /* A look by its number; 0 = the last one, with what all of them say. */
 static int show_look(const options *o, const model *m, uint64_t look, const heap *h, error *e)
 {
@@ -223,8 +239,10 @@ static int show_look(const options *o, const model *m, uint64_t look, const heap
         code = zombies_find(&view, show.heap, &found, e);
         show.zombies = &found;
     }
-    if (code == 0)
+    if (code == 0) {
         threads_show(&view, &show);
+        code = check_match(o, &view, e);
+    }
     zombies_free(&found);
     threads_heap_free(&of_heap);
     threads_free(&view);

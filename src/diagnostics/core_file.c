@@ -182,7 +182,9 @@ static bool read_header(core_file *c, reader r)
     size = reader_u64(&r);
     if (kind == SEGMENT_LOAD)
         return take_load(c, flags, offset, address, stored, size);
-    if (kind == SEGMENT_NOTE && offset <= c->size && stored <= c->size)
+    if (kind == SEGMENT_NOTE && (offset > c->size || stored > c->size - offset))
+        c->is_cut = true; /* gcore writes the threads behind the memory */
+    else if (kind == SEGMENT_NOTE)
         return read_notes(c, reader_slice(&all, (size_t)offset, (size_t)stored));
     return true;
 }
@@ -226,6 +228,19 @@ static int compare_mappings(const void *a, const void *b)
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
+static int refuse(core_file *c, bool has_memory, error *e)
+{
+    bool is_cut = c->is_cut;
+
+    core_file_free(c);
+    if (!has_memory)
+        return error_set(e, ERROR_MEMORY, "no memory for the core dump");
+    if (!is_cut)
+        return error_set(e, ERROR_CORRUPT, "the core dump has no threads");
+    error_set(e, ERROR_CORRUPT, "the core dump was cut off before its threads");
+    return error_advise(e, "see that the whole file was written and copied: disk space, ulimit -c");
+}
+
 int core_file_parse(core_file *c, const uint8_t *data, size_t size, error *e)
 {
     uint64_t at, count;
@@ -243,18 +258,13 @@ int core_file_parse(core_file *c, const uint8_t *data, size_t size, error *e)
         reader all = reader_of(data, size);
         uint64_t place = at + i * header;
 
-        if (at > size || place > size)
+        c->is_cut = c->is_cut || at > size || place > size || header > size - place;
+        if (at > size || place > size || header > size - place)
             break;
-        all = reader_slice(&all, (size_t)place, header);
-        if (reader_failed(&all))
-            break;
-        good = read_header(c, all);
+        good = read_header(c, reader_slice(&all, (size_t)place, header));
     }
-    if (!good || c->thread_count == 0) {
-        core_file_free(c);
-        return good ? error_set(e, ERROR_CORRUPT, "the core dump has no threads")
-                    : error_set(e, ERROR_MEMORY, "no memory for the core dump");
-    }
+    if (!good || c->thread_count == 0)
+        return refuse(c, good, e);
     if (c->segment_count > 1)
         qsort(c->segments, c->segment_count, sizeof *c->segments, compare_segments);
     if (c->mapping_count > 1)

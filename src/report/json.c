@@ -179,6 +179,13 @@ void json_put_bool(json *j, const char *key, bool value)
     json_bool(j, value);
 }
 
+void json_put_null(json *j, const char *key)
+{
+    json_key(j, key);
+    separate(j);
+    sink_text(j->out, "null");
+}
+
 void json_begin_object_at(json *j, const char *key)
 {
     json_key(j, key);

@@ -36,6 +36,8 @@ void json_put_text(json *j, const char *key, const char *text);
 void json_put_u64(json *j, const char *key, uint64_t value);
 void json_put_f64(json *j, const char *key, double value);
 void json_put_bool(json *j, const char *key, bool value);
+/* Of something that is not known. */
+void json_put_null(json *j, const char *key);
 void json_begin_object_at(json *j, const char *key);
 void json_begin_array_at(json *j, const char *key);
 

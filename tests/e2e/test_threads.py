@@ -80,6 +80,7 @@ def test_every_kind_of_knot_is_found_and_nothing_else(clarinet, sample, runtime)
         assert waits("cashier") == ("semaphore", "System.Threading.SemaphoreSlim", [])
         porter = threads["porter"]["waiting_for"]
         assert porter["field"] == "Knots.Semaphores.Door" and "suspected_owner_os_id" not in porter
+        assert porter["owner_os_id"] is None and "waited_ms" not in porter, porter  # not known
         assert waits("mutex-left") == ("mutex", "System.Threading.Mutex", [])
         if runtime.name != "8.0":
             assert waits("lock-left") == ("lock", "System.Threading.Lock", ["lock-right"])
@@ -153,6 +154,12 @@ def test_fifty_sleepers_are_merged_and_filtered(clarinet, sample):
         assert done.out.count("sleeper-") < 20
         flat = clarinet("threads", patient.pid, "--flat", "--filter", "sleeper-*")
         assert flat.out.count('"sleeper-') == 50
+        none = clarinet("threads", patient.pid, "--filter", "nobody-*")
+        assert none.code == 1 and "no thread matches nobody-*" in none.err, none
+        assert "0 deadlocks" in none.out, none
+        none = clarinet("threads", patient.pid, "--thread", "999999999", "--json")
+        assert none.code == 1 and "there is no thread 999999999" in none.err, none
+        assert none.json["threads"] == [], none
         patient.finish()
 
 

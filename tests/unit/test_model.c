@@ -472,9 +472,23 @@ static void every_failing_allocation_is_survived(void **state)
     buffer_free(&b);
 }
 
+/* A name with a line break stays on its line; one that is too long is cut. */
+static void test_a_name_is_one_line(void **state)
+{
+    char out[24];
+
+    (void)state;
+    assert_string_equal(model_plain("plain \xc3\xa4", out, sizeof out), "plain \xc3\xa4");
+    assert_string_equal(model_plain("a\nb\tc\033d", out, sizeof out), "a\\nb\\tc\\u001bd");
+    assert_string_equal(model_plain("", out, sizeof out), "");
+    assert_true(strlen(model_plain("\001\001\001\001\001\001\001\001", out, sizeof out)) <
+                sizeof out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_name_is_one_line),
         cmocka_unit_test(the_model_holds_what_was_recorded),
         cmocka_unit_test(methods_are_ranked_and_recursion_counts_once),
         cmocka_unit_test(callers_callees_and_hot_paths),
