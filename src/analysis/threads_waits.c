@@ -500,8 +500,7 @@ static void wait_for_task(facts *f, size_t entry, uint64_t task)
         return;
     if (!chain.steps[chain.count - 1].is_done)
         wait_for(f, entry, runner_of(v, chain.steps[chain.count - 1].method, entry), true);
-    if (v->entries[entry].owner != 0 ||
-        threads_limit_of(v, &v->entries[entry]) == THREADS_LIMITED)
+    if (v->entries[entry].owner != 0 || threads_limit_of(v, &v->entries[entry]) == THREADS_LIMITED)
         return;
     context = context_of(f, entry);
     chain.by_pool = !needs_context(f, &chain, context) && !is_posted(v, &chain, context);
