@@ -288,7 +288,7 @@ class Patient:
     def release(self):
         """Ends it by any means and removes what a killed runtime leaves in its temp folder."""
         try:
-            self.finish(timeout=20)
+            self.finish(timeout=60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.wait()

@@ -184,6 +184,10 @@ def test_a_healthy_program_waits_for_nobody(runtime, sample_command, clarinet):
     alone = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     done = clarinet("record", "-p", "contention", "-o", "out.clarinet", "--", *command)
     assert done.code == 0 and done.out == alone.stdout, done
-    table = waits(clarinet)
+    # A new thread of the pool meets the one that starts it; how many there are and how long that
+    # takes is the machine's affair.
+    own = [place for place in waits(clarinet)["places"]
+           if "Thread.SetThreadPoolWorkerThreadName" not in str(place["stack"][:1])]
     # its awaits may meet for a moment inside the library
-    assert table["total"] <= 5 and table["waited_ns"] < table["watched_ns"] / 20, table
+    assert sum(place["count"] for place in own) <= 5, own
+    assert not [place for place in own if "Healthy.Worker.Locked" in str(place["stack"])], own
