@@ -6,10 +6,13 @@
 // --gc 1 lets a third thread force collections all the time, --storm T lets T threads fight for one
 // lock object, which is replaced by a new one now and then, as fast as they can. --modern 1: the
 // ledger is guarded by a System.Threading.Lock where the runtime has it (.NET 9 and later). --convoy 1:
-// as many contended enters as there can be (Convoy.cs).
+// as many contended enters as there can be (Convoy.cs). --interrupt N: a thread waits N times for a
+// ledger that it never gets, since it is interrupted, and ends.
 using System;
 using System.Diagnostics;
+using System.IO;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 using System.Threading;
 using Clarinet.Samples;
 
@@ -52,6 +55,10 @@ namespace TwoLocks
             {
                 Convoy.Run(patient);
                 fought = Convoy.Entered;
+            }
+            else if (patient.Number("interrupt", 0) != 0)
+            {
+                Interrupted.Run(patient.Number("interrupt", 0));
             }
             else if (storm > 0)
             {
@@ -211,6 +218,55 @@ namespace TwoLocks
                 Waits++;
             }
         }
+    }
+
+    // A thread whose waits for a lock all end by Thread.Interrupt.
+    public static class Interrupted
+    {
+        private static readonly Ledger gate = new Ledger();
+        private static volatile int caught;
+        private static int thread;
+
+        public static void Run(int times)
+        {
+            Thread waiter = new Thread(() => Wait(times)) { Name = "interrupted" };
+
+            lock (gate)
+            {
+                waiter.Start();
+                for (int i = 0; i < times; i++)
+                {
+                    while ((waiter.ThreadState & System.Threading.ThreadState.WaitSleepJoin) == 0)
+                        Thread.Sleep(1);
+                    waiter.Interrupt();
+                    while (caught == i)
+                        Thread.Sleep(1);
+                }
+            }
+            while (Directory.Exists("/proc/self/task/" + thread))
+                Thread.Sleep(1);
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Wait(int times)
+        {
+            thread = gettid();
+            for (int i = 0; i < times; i++)
+            {
+                try
+                {
+                    lock (gate)
+                        gate.Entries++;
+                }
+                catch (ThreadInterruptedException)
+                {
+                    caught++;
+                }
+            }
+        }
+
+        [DllImport("libc")]
+        private static extern int gettid();
     }
 
     // Many threads, one lock, held a little each time.

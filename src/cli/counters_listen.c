@@ -91,7 +91,7 @@ static void answer(int client, const buffer *text)
     char request[MOST_ASKED];
     char head[256];
     const char *status = "200 OK";
-    const char *body = buffer_text(text);
+    const char *body = text == NULL ? "" : buffer_text(text);
 
     if (!read_request(client, request, sizeof request))
         return;
@@ -101,6 +101,8 @@ static void answer(int client, const buffer *text)
         status = "405 Method Not Allowed";
     else if (strncmp(request + 4, "/metrics ", 9) != 0)
         status = "404 Not Found";
+    else if (text == NULL)
+        status = "503 Service Unavailable";
     if (*status != '2')
         body = "";
     snprintf(head, sizeof head,

@@ -10,7 +10,7 @@
 
 /* Listens on 127.0.0.1; *port 0 takes a free one and is set to it. The descriptor, or negative. */
 int counters_listen_open(unsigned *port, error *e);
-/* Answers who has connected. */
+/* Answers who has connected; text NULL = not ready yet (503). */
 void counters_listen_serve(int listener, const buffer *text);
 
 #endif

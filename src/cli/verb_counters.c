@@ -31,6 +31,7 @@ typedef struct {
     counters_live live;
     size_t shown; /* values so far, on a terminal: drawn when there are more */
     size_t taken;
+    bool is_ready; /* listens, and has values to tell */
 } request;
 
 static void on_value(void *context, const counters_series *s, const counters_value *v)
@@ -52,17 +53,28 @@ static bool on_chunk(void *context, const recording_chunk *chunk)
     return false;
 }
 
+/* Who comes before the first values is told to come again, not that there are none. */
+static void serve(request *q)
+{
+    buffer text = BUFFER_EMPTY;
+
+    if (q->taken != 0 && !q->is_ready) {
+        fprintf(stderr, "clarinet: listening on http://127.0.0.1:%u/metrics; Ctrl-C ends it\n",
+                q->port);
+        q->is_ready = true;
+    }
+    counters_show_prometheus(&text, &q->live);
+    counters_listen_serve(q->listener, q->is_ready ? &text : NULL);
+    buffer_free(&text);
+}
+
 static void on_progress(void *context, const session_progress *now)
 {
     request *q = context;
 
     (void)now;
     if (q->listens) {
-        buffer text = BUFFER_EMPTY;
-
-        counters_show_prometheus(&text, &q->live);
-        counters_listen_serve(q->listener, &text);
-        buffer_free(&text);
+        serve(q);
     } else if (q->on_terminal && q->taken != q->shown) {
         counters_show_screen(stdout, &q->live);
         q->shown = q->taken;
@@ -216,8 +228,8 @@ static int start_listening(request *q, error *e)
     q->listener = counters_listen_open(&q->port, e);
     if (q->listener < 0)
         return e->code;
-    fprintf(stderr, "clarinet: listening on http://127.0.0.1:%u/metrics; Ctrl-C ends it\n",
-            q->port);
+    fprintf(stderr, "clarinet: waiting for the first values, which come after one interval (%s)\n",
+            q->interval == NULL ? "1s" : q->interval);
     return 0;
 }
 

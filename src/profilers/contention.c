@@ -38,6 +38,7 @@ enum {
     LOSS_BEGAN_BEFORE,
     LOSS_NO_STACK,
     LOSS_HOLDER = SAMPLING_LOST_HOLDER,
+    LOSS_INTERRUPTED,
     RECORD_START = 0,
     RECORD_STOP = 1,
     RECORD_STOOD = 2,
@@ -76,6 +77,7 @@ static const char *const LOSSES[] = {
     "wait not counted: it began before the recording",
     "stack not available",
     "stack of a holder not taken, or incomplete",
+    "wait not timed: it was interrupted",
 };
 static const events_wish WISHES[] = {
     {EVENTS_RUNTIME, EVENTS_KEYWORD_CONTENTION, 4, NULL},
@@ -129,6 +131,7 @@ typedef struct {
     atomic_bool waits;
     atomic_bool holders;
     atomic_uint_fast64_t sequence;
+    atomic_uint reach; /* the most probes that a claim took */
     place places[PLACES];
     /* own thread */
     open_wait *open;
@@ -142,12 +145,18 @@ static state *state_of(agent *a)
 
 /* ---- on the target's threads ---- */
 
+static place *place_at(state *s, uintptr_t key, unsigned probe)
+{
+    return &s->places[((size_t)table_hash_u64(key) + probe) & (PLACES - 1)];
+}
+
+/* Looks as far as any place was ever given: with few threads, that is at one place. */
 static place *find_place(state *s, uintptr_t key)
 {
-    size_t at = (size_t)table_hash_u64(key);
+    unsigned reach = atomic_load_explicit(&s->reach, memory_order_relaxed);
 
-    for (size_t i = 0; i < PROBES; i++) {
-        place *p = &s->places[(at + i) & (PLACES - 1)];
+    for (unsigned i = 0; i < reach; i++) {
+        place *p = place_at(s, key, i);
 
         if (atomic_load_explicit(&p->key, memory_order_relaxed) == key)
             return p;
@@ -157,15 +166,16 @@ static place *find_place(state *s, uintptr_t key)
 
 static place *claim_place(state *s, uintptr_t key)
 {
-    size_t at = (size_t)table_hash_u64(key);
-
-    for (size_t i = 0; i < PROBES; i++) {
-        place *p = &s->places[(at + i) & (PLACES - 1)];
+    for (unsigned i = 0; i < PROBES; i++) {
+        place *p = place_at(s, key, i);
+        unsigned reach = atomic_load_explicit(&s->reach, memory_order_relaxed);
         uintptr_t there = atomic_load_explicit(&p->key, memory_order_relaxed);
 
-        /* already its own: the end of a wait was never told */
-        if (there == key || (there == 0 && atomic_compare_exchange_strong(&p->key, &there, key)))
-            return p;
+        if (there != 0 || !atomic_compare_exchange_strong(&p->key, &there, key))
+            continue;
+        while (reach <= i && !atomic_compare_exchange_weak(&s->reach, &reach, i + 1)) {
+        }
+        return p;
     }
     return NULL;
 }
@@ -208,8 +218,12 @@ static void ask_holder(agent *a, uint32_t owner)
 static void begin(agent *a, state *s, unsigned family, uintptr_t subject, uint32_t owner)
 {
     uintptr_t thread = (uintptr_t)pthread_self();
-    place *p = claim_place(s, thread | family);
+    place *p = find_place(s, thread | family);
 
+    if (p != NULL) /* of a wait that Thread.Interrupt ended: the runtime does not tell it */
+        agent_lose(a, SELF, LOSS_INTERRUPTED, 1);
+    else
+        p = claim_place(s, thread | family);
     if (p == NULL) {
         agent_lose(a, SELF, LOSS_PLACES, 1);
         return;
@@ -279,7 +293,7 @@ static void on_wait_start(agent *a, state *s, reader *r)
 {
     uint8_t source = reader_u8(r);
 
-    /* a contended Lock waits for a handle: that is the same wait */
+    /* who waits for a lock waits for a handle inside: that is the same wait */
     if (find_place(s, (uintptr_t)pthread_self() | FAMILY_LOCK) == NULL)
         begin(a, s, FAMILY_WAIT, source == 1 ? KIND_MONITOR_WAIT : KIND_HANDLE, 0);
 }
@@ -350,7 +364,8 @@ static void drop_open(state *s, size_t index)
 }
 
 /* Writes what waits have lasted so far and keeps the rest for their end. A wait whose thread no
- * longer waits lost its second record to a full ring; its time is in the counts by type. */
+ * longer waits lost its second record to a full ring; its time is in the counts by type. One whose
+ * thread has ended was interrupted. */
 static void split_open(agent *a, state *s)
 {
     uint64_t now = os_monotonic_ns();
@@ -359,6 +374,10 @@ static void split_open(agent *a, state *s)
         open_wait *w = &s->open[i - 1];
         bool is_over = atomic_load(&s->places[w->place].sequence) != w->sequence;
 
+        if (!is_over && sampling_thread_clock((int)w->cells[THREAD]) == 0) {
+            is_over = true;
+            agent_lose(a, SELF, LOSS_INTERRUPTED, 1);
+        }
         w->cells[WEIGHT] = is_over || now < w->cells[TIME] ? 0 : now - w->cells[TIME];
         w->cells[FLAGS] |= is_over ? 0 : FLAG_OPEN;
         agent_row(a, SELF, 0, w->cells);
@@ -488,6 +507,7 @@ static int start(agent *a, error *e)
     tally_reset(&s->counted);
     for (size_t i = 0; i < PLACES; i++)
         atomic_store(&s->places[i].key, 0);
+    atomic_store(&s->reach, 0);
     s->open_count = 0;
     return 0;
 }

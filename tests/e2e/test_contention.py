@@ -168,6 +168,18 @@ def test_a_wait_for_a_newer_lock_counts_once(runtime, sample_command, clarinet):
     assert sum(place["count"] for place in at_enter) == count, at_enter
 
 
+def test_waits_that_are_interrupted_are_over(runtime, sample_command, clarinet):
+    # the runtime tells no end of them: counted, not timed, and not shown as if they lasted
+    command = sample_command("TwoLocks", "--interrupt", 5, "--count", 1)
+    done = clarinet("record", "-p", "contention", "-o", "out.clarinet", "--", *command)
+    assert done.code == 0, done
+    table = waits(clarinet)
+    assert table["total"] == int(re.search(r"contended (\d+)", done.out).group(1)), table
+    assert table["open"] == 0 and by_type(table)["TwoLocks.Ledger"]["count"] == 5, table
+    losses = {row["reason"]: row["count"] for row in process_of(clarinet)["loss"]}
+    assert losses["wait not timed: it was interrupted"] == 5, losses
+
+
 def test_words_name_the_locks(newest_runtime, sample_command, clarinet):
     command = sample_command("TwoLocks", "--rounds", 30)
     assert clarinet("record", "-p", "contention", "--set", "contention.holders=false", "-o",

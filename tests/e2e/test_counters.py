@@ -79,9 +79,11 @@ def test_the_verb_writes_json_csv_and_prometheus(newest_runtime, sample, clarine
 def test_prometheus_can_scrape(newest_runtime, sample, clarinet):
     with sample("GcPressure", "--rate", 20) as patient:
         tool = clarinet.start("counters", "--listen", 0, "--interval", "250ms", patient.pid)
+        assert "waiting for the first values" in tool.stderr.readline()
         url = re.search(r"http://127\.0\.0\.1:\d+/metrics", tool.stderr.readline()).group(0)
         deadline = time.monotonic() + PATIENCE
-        text = ""
+        text = urllib.request.urlopen(url, timeout=PATIENCE).read().decode()
+        assert re.search(r"^dotnet_\w+ \d", text, re.M), text  # it said so when it had values
         while "working_set " not in text and time.monotonic() < deadline:
             text = urllib.request.urlopen(url, timeout=PATIENCE).read().decode()
             time.sleep(0.2)
