@@ -320,9 +320,8 @@ static void on_module_load_finished(void *context, ModuleID module, HRESULT stat
 
     events_module(&root->events, "ModuleLoadFinished", module, "status",
                   CLR_OK(status) ? "ok" : "failed");
-    if (!root->started || !CLR_OK(status) || !root->is_core_clr)
+    if (!root->started || !CLR_OK(status))
         return;
-    memset(&found, 0, sizeof found);
     is_collectible = clr_is_module_collectible(&root->info, module);
     /* Before the points are read: a reload finds the module here, or we its new points. */
     whole = targets_add(&root->targets, module, TARGET_WHOLE_MODULE);
@@ -330,6 +329,9 @@ static void on_module_load_finished(void *context, ModuleID module, HRESULT stat
         whole->is_collectible = is_collectible;
         whole->active = true;
     }
+    if (!root->is_core_clr) /* its methods are met one by one, when they are compiled */
+        return;
+    memset(&found, 0, sizeof found);
     matching_scan_module(root, module, true, &found);
     if (is_collectible) {
         rewrite_at_once(root, &found);
@@ -364,11 +366,11 @@ static void on_jit_compilation_started(void *context, FunctionID function, BOOL 
 
     events_function(&root->events, "JITCompilationStarted", function, "is_safe_to_block",
                     is_safe_to_block ? "true" : "false");
-    /* All methods of a module were looked at when it was loaded; only what came another way is not
-     * known yet. */
+    /* All methods of a module were looked at when it was loaded (not on the .NET Framework); only
+     * what came another way is not known yet. */
     if (!root->started ||
         !CLR_OK(clr_info_get_function_info(&root->info, function, NULL, &module, &method)) ||
-        targets_find(&root->targets, module, TARGET_WHOLE_MODULE) != NULL ||
+        (root->is_core_clr && targets_find(&root->targets, module, TARGET_WHOLE_MODULE) != NULL) ||
         targets_find(&root->targets, module, method) != NULL ||
         !matching_scan_method(root, module, method))
         return;

@@ -60,7 +60,7 @@ bool targets_is_collectible(targets *t, ModuleID module)
 {
     target *whole = targets_find(t, module, TARGET_WHOLE_MODULE);
 
-    return whole == NULL || whole->is_collectible;
+    return whole == NULL || !whole->active || whole->is_collectible;
 }
 
 void targets_begin_reading(targets *t)

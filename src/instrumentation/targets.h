@@ -56,7 +56,7 @@ target *targets_find(targets *t, ModuleID module, mdMethodDef method);
 /* The entry, made when it is new; NULL without memory. */
 target *targets_add(targets *t, ModuleID module, mdMethodDef method);
 bool targets_has_module(targets *t, ModuleID module); /* is it loaded? */
-/* Is it one that may be unloaded? What is not known may be. */
+/* Is it one that may be unloaded? What is not known, or gone already, may be. */
 bool targets_is_collectible(targets *t, ModuleID module);
 /* The runtime lists modules that may go before it is asked about them, and such a question ends the
  * process. Between these two a module that targets_has_module finds stays: its unloading waits, for
