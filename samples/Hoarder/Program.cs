@@ -43,6 +43,26 @@ namespace Hoarder
 
     public sealed class CanceledItem { }
 
+    public sealed class RegisteredItem
+    {
+        public int Calls;
+
+        public void Cancel()
+        {
+            Calls++;
+        }
+    }
+
+    public sealed class Listener
+    {
+        public int Calls;
+
+        public void OnAnnounced(object? sender, EventArgs e)
+        {
+            Calls++;
+        }
+    }
+
     public sealed class Named
     {
         public string Name = "";
@@ -61,10 +81,12 @@ namespace Hoarder
     public sealed class Publisher
     {
         public event EventHandler? Changed;
+        public static event EventHandler? Announced;
 
         public void Raise()
         {
             Changed?.Invoke(this, EventArgs.Empty);
+            Announced?.Invoke(this, EventArgs.Empty);
         }
     }
 
@@ -210,6 +232,8 @@ namespace Hoarder
                 Store.Boxes[i] = i;
                 Store.Equal.Add(new byte[] { 1, 2, 3, 4, 5, 6, 7, 8, 9 });
                 Store.Source.Token.Register(_ => { }, new CanceledItem());
+                Store.Source.Token.Register(new RegisteredItem().Cancel);
+                Publisher.Announced += new Listener().OnAnnounced;
                 Store.Undisposed.Add(one);
                 if (i % 5 == 0)
                     one.Dispose();

@@ -77,7 +77,7 @@ static heap_waste_row *row_of(work *w, heap_waste_kind kind, uint32_t type, uint
         return &nowhere;
     }
     if (*at == w->out->count)
-        w->out->rows[w->out->count++] = (heap_waste_row){kind, type, holder, field, 0, 0, 0, 0};
+        w->out->rows[w->out->count++] = (heap_waste_row){kind, type, holder, field, 0, 0, 0, 0, 0};
     return &w->out->rows[*at];
 }
 
@@ -153,16 +153,42 @@ static void look_at_array(work *w, uint32_t from, uint32_t place, uint32_t node)
     row->room += room;
 }
 
-/* An event is a delegate with a list of delegates. */
+/* The static field that holds an object: index into roots + 1, 0 = none does. */
+static uint32_t static_field_of(const heap *h, uint32_t node)
+{
+    uint64_t root;
+
+    if (!table_u64_get(&h->root_of, node, &root) || h->roots[root].kind != RECORDING_ROOT_STATIC)
+        return 0;
+    return (uint32_t)root + 1;
+}
+
+static heap_waste_row *row_of_event(work *w, uint32_t subscriber, uint32_t from, uint32_t place,
+                                    uint32_t root)
+{
+    const heap *h = w->h;
+    heap_waste_row *row;
+
+    if (root == 0)
+        return row_of(w, HEAP_WASTE_HANDLERS, h->type[subscriber], h->type[from],
+                      heap_field_at(h, from, place));
+    /* no type has so high a number: each static field has rows of its own */
+    row = row_of(w, HEAP_WASTE_HANDLERS, h->type[subscriber], UINT32_MAX - root, 0);
+    row->root = root;
+    return row;
+}
+
+/* An event is a delegate with a list of delegates. Such a one is its own target, too. */
 static void look_at_delegate(work *w, uint32_t from, uint32_t place, uint32_t node)
 {
     const heap *h = w->h;
     uint32_t list = follow(h, node, "_invocationList");
+    uint32_t root = static_field_of(h, node);
     uint32_t subscriber = 0;
     uint64_t count = 0;
     heap_waste_row *row;
 
-    if (list == 0 || heap_class_of(h, list)->element == 0 || from == 0)
+    if (list == 0 || heap_class_of(h, list)->element == 0 || (from == 0 && root == 0))
         return;
     for (uint64_t k = h->first[list]; k < h->first[list + 1]; k++) {
         uint32_t handler = h->targets[k];
@@ -175,30 +201,45 @@ static void look_at_delegate(work *w, uint32_t from, uint32_t place, uint32_t no
     }
     if (count < LEAST_HANDLERS || subscriber == 0)
         return;
-    row = row_of(w, HEAP_WASTE_HANDLERS, h->type[subscriber], h->type[from],
-                 heap_field_at(h, from, place));
+    row = row_of_event(w, subscriber, from, place, root);
     row->count += count;
     row->bytes += h->retained[node];
 }
 
-/* What a callback works on: the state it was given (a timer without one gets itself), else what its
- * delegate belongs to. Only what nothing else keeps is counted with it. */
+static bool is_delegate(const work *w, uint32_t node)
+{
+    return node != 0 &&
+           w->roles[w->h->snapshot->shapes[w->h->snapshot->shape_of[node - 1]].type] == DELEGATE;
+}
+
+/* A state that says nothing of what the callback is for: none, a timer itself, a mere token. */
+static bool is_empty_state(const heap *h, uint32_t state)
+{
+    const char *name = state == 0 ? "" : heap_type_name(h, h->type[state]);
+
+    return state == 0 || text_equal(name, "System.Threading.Timer") || text_equal(name, "object");
+}
+
+/* What a callback works on: the state it was given (where that is a delegate, what it belongs to),
+ * else what its delegate belongs to. Only what nothing else keeps is counted with it. */
 static void look_at_callback(work *w, heap_waste_kind kind, uint32_t node, const char *callback,
                              const char *state)
 {
     const heap *h = w->h;
     uint32_t delegate = follow(h, node, callback);
-    uint32_t target = follow(h, node, state);
+    uint32_t target = follow(h, node, state), inner;
     uint64_t bytes = h->own[node];
 
     if (delegate == 0)
         return;
-    if (target == 0 || text_equal(heap_type_name(h, h->type[target]), "System.Threading.Timer"))
+    if (is_empty_state(h, target))
         target = follow(h, delegate, "_target");
     if (target == 0)
         return;
     if (h->tree.dominator[target] == node || h->tree.dominator[target] == delegate)
         bytes += h->retained[target];
+    if (is_delegate(w, target) && (inner = follow(h, target, "_target")) != 0)
+        target = inner;
     add(w, kind, h->type[target], 0, 0, bytes);
 }
 
@@ -221,7 +262,7 @@ static void look(work *w, uint32_t from, uint32_t place, uint32_t node)
     const heap *h = w->h;
     role what = w->roles[h->snapshot->shapes[h->snapshot->shape_of[node - 1]].type];
 
-    if (what == NOTHING || (w->seen[node / 8] & 1u << node % 8) != 0)
+    if (what == NOTHING || from == node || (w->seen[node / 8] & 1u << node % 8) != 0)
         return;
     w->seen[node / 8] |= (uint8_t)(1u << node % 8);
     switch (what) {
@@ -398,8 +439,21 @@ void heap_waste_free(heap_waste *w)
 
 void heap_waste_holder(const heap *h, const heap_waste_row *row, buffer *out)
 {
+    static const char STATIC_FIELD[] = "static field ";
     bool is_element = (row->field & HEAP_ELEMENT) != 0;
 
+    if (row->root != 0) {
+        buffer text = BUFFER_EMPTY;
+        const char *name;
+
+        heap_root_text(h, row->root - 1, &text);
+        name = buffer_text(&text);
+        if (strncmp(name, STATIC_FIELD, sizeof STATIC_FIELD - 1) == 0)
+            name += sizeof STATIC_FIELD - 1;
+        buffer_append_text(out, name);
+        buffer_free(&text);
+        return;
+    }
     if (row->holder == UINT32_MAX)
         return;
     buffer_append_text(out, heap_type_name(h, row->holder));

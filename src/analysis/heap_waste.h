@@ -39,6 +39,7 @@ typedef struct {
     uint32_t type;    /* of the objects; of an event: of most subscribers */
     uint32_t holder;  /* type of who holds them; UINT32_MAX = not said */
     heap_field field; /* of the holder */
+    uint32_t root;    /* index into roots + 1: a static field holds them; 0 = an object does */
     uint64_t count;   /* objects */
     uint64_t bytes;   /* that could be spared; of what is kept alive: all that goes with it */
     uint64_t used;    /* elements in use; of undisposed ones: others that were disposed */

@@ -306,9 +306,12 @@ def check_waste(rows):
     assert found["equal_arrays", "byte[]"]["count"] >= ITEMS - 1, found
     event = found["event_subscribers", "Hoarder.Subscriber"]
     assert (event["count"], event["holder"]) == (ITEMS, "Hoarder.Publisher.Changed"), event
+    event = found["event_subscribers", "Hoarder.Listener"]
+    assert (event["count"], event["holder"]) == (ITEMS, "Hoarder.Publisher.Announced"), event
     timers = [row for (kind, name), row in found.items() if kind == "timers" and "Hoarder." in name]
     assert [row["count"] for row in timers] == [ITEMS], timers
-    assert found["cancellation_callbacks", "Hoarder.CanceledItem"]["count"] == ITEMS, found
+    for name in ("Hoarder.CanceledItem", "Hoarder.RegisteredItem"):
+        assert found["cancellation_callbacks", name]["count"] == ITEMS, found
     undisposed = found["undisposed", "Hoarder.Undisposed"]
     assert (undisposed["count"], undisposed["disposed"]) == (ITEMS * 4 // 5, ITEMS // 5), undisposed
     assert found["undisposed", "Hoarder.Blocked"]["count"] >= ITEMS - 1, found
