@@ -61,6 +61,7 @@ static void forget_ids(void)
         atomic_store(&t->readable_end, 0);
         atomic_store(&t->stack_end, 0);
         t->sampled_ns = t->heard_ns = 0;
+        memset(t->places, 0, sizeof t->places);
         atomic_store(&t->born, false);
         atomic_store(&t->collecting, 0);
     }
@@ -283,7 +284,7 @@ static void count_end(agent *a, sampling_kind kind, const sampling_capture *c, s
 {
     unsigned reason;
 
-    if (end == STACKWALK_COMPLETE || end == STACKWALK_TRUNCATED)
+    if (end == STACKWALK_COMPLETE || end == STACKWALK_TRUNCATED || (c->flags & SAMPLING_STILL) != 0)
         return;
     if ((c->flags & SAMPLING_ON_ALTERNATE) != 0)
         reason = SAMPLING_IN_SIGNAL;

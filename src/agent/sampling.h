@@ -53,6 +53,14 @@ typedef struct {
     unsigned turn; /* of the handler */
 } chain_memory;
 
+/* Where a thread has waited (sampling_still.c). Written by the own thread: the stack pointer last.
+ */
+enum { STILL_PLACES = 4 };
+typedef struct {
+    atomic_uintptr_t stack; /* 0 = none */
+    uint64_t registers[STACKWALK_REGISTERS];
+} still_place;
+
 /* A thread that may be signalled. The handler finds it through the signal's value. */
 typedef struct {
     atomic_int thread;                      /* OS id; 0 = free */
@@ -100,6 +108,8 @@ typedef struct {
     atomic_uint_fast64_t idle_ns;      /* idle time since, not yet in a row */
     atomic_uint_fast64_t idle_from_ns; /* when that began */
     atomic_uint_fast64_t clock_ns;     /* its CPU clock when the last signal had been handled */
+    still_place places[STILL_PLACES];
+    unsigned next_place;
     /* As the holder of a lock. */
     atomic_uint_fast64_t asked_ns;      /* when a waiter last asked for its stack */
     atomic_uint_fast64_t held_clock_ns; /* its CPU clock when that had been taken; 0 = it was not */
@@ -138,6 +148,7 @@ typedef struct {
 enum {
     SAMPLING_ON_ALTERNATE = 1, /* interrupted inside another signal handler */
     SAMPLING_IN_COLLECTION = 2,
+    SAMPLING_STILL = 8,      /* taken without a signal */
     SAMPLING_LOADS_TYPE = 4, /* no sample: the stack of a class that was loaded */
 };
 
@@ -206,6 +217,9 @@ bool sampling_ask_holder(int os_thread);
 bool sampling_is_installed(void);
 /* Copies memory that may end anywhere: the bytes that were there. */
 SIGNAL_SAFE size_t sampling_read_memory(uint8_t *to, uintptr_t from, size_t length);
+/* Bytes of the thread's own stack worth copying from `from` up. */
+SIGNAL_SAFE size_t sampling_copy_length(const sampling_thread *t, sampling_kind kind,
+                                        uintptr_t from);
 
 /* ---- sampling_deaf.c ---- */
 
@@ -215,6 +229,14 @@ uint64_t sampling_blocked_by(int os_thread, uint64_t *switches);
 bool sampling_is_deaf(sampling_thread *t);
 /* Takes the timers of threads that block the signal by now, and gives them back. */
 void sampling_threads_hear(void);
+
+/* ---- sampling_still.c ---- */
+
+/* Takes a sample of a thread that waits where it has waited before, and whose CPU clock stands at
+ * `clock`; false: it takes a signal to know. */
+bool sampling_still_take(sampling_thread *t, uint64_t clock, uint64_t now, uint64_t period);
+/* Keeps the registers of a thread that waits, or (not whole) forgets that place. */
+void sampling_still_learn(sampling_thread *t, const sampling_capture *c, bool whole);
 
 /* ---- sampling_fault.c ---- */
 
@@ -298,6 +320,7 @@ typedef struct {
     stackwalk_end end; /* why the walk ended */
     unsigned depth;
     bool blocked;   /* the leaf stands at a system call */
+    bool resumed;   /* it has methods that may have been resumed after an await */
     uint32_t state; /* RECORDING_STATE_… by what the stack waits for */
 } sampling_result;
 

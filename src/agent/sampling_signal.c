@@ -158,8 +158,8 @@ SIGNAL_SAFE static void copy_registers(uint64_t *to, const ucontext_t *context)
         to[i] = (uint64_t)context->uc_mcontext.gregs[FROM[i]];
 }
 
-/* Bytes of the thread's own stack worth copying from `from` up. */
-SIGNAL_SAFE static size_t length_from(const sampling_thread *t, sampling_kind kind, uintptr_t from)
+SIGNAL_SAFE size_t sampling_copy_length(const sampling_thread *t, sampling_kind kind,
+                                        uintptr_t from)
 {
     uintptr_t end = atomic_load_explicit(&t->stack_end, memory_order_relaxed);
     size_t limit = atomic_load_explicit(&t->copy_limit[kind], memory_order_relaxed);
@@ -179,9 +179,9 @@ SIGNAL_SAFE static bool take(sampling_thread *t, sampling_kind kind, uint64_t no
     if (nested) {
         length = (uintptr_t)context->uc_stack.ss_sp + context->uc_stack.ss_size - from;
         outer = find_outer_stack(context);
-        outer_length = outer != 0 ? length_from(t, kind, outer) : 0;
+        outer_length = outer != 0 ? sampling_copy_length(t, kind, outer) : 0;
     } else {
-        length = length_from(t, kind, from);
+        length = sampling_copy_length(t, kind, from);
     }
     room = sizeof *c + length + outer_length + (chained ? CHAIN_WORDS * sizeof(uint64_t) : 0);
     c = ring_reserve(&sampling_state.captures, room);

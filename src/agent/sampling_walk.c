@@ -331,6 +331,7 @@ sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c,
     result.end =
         walk_frames(w, c, settings->max_depth < DEEPEST ? settings->max_depth : DEEPEST, &r, &run);
     result.blocked = run.at_system_call;
+    result.resumed = w->resumption_count != 0;
     learn(w, t, c, result.end, &r);
     name_runtime_work(w, (c->flags & SAMPLING_IN_COLLECTION) != 0, &run);
     result.depth = w->count;

@@ -4,7 +4,8 @@
  * A sampler thread looks at every thread's CPU clock. Only a thread whose clock has moved since its
  * last sample is signalled; one that stands still is never woken again: the time it waits is added
  * to its last stack. (A blocked call that signals interrupt again and again may never end: a socket
- * receive with a timeout starts anew each time.) Threads that stay idle are looked at less often.
+ * receive with a timeout starts anew each time.) One that waits where it has waited before needs no
+ * signal either (sampling_still.c). Threads that stay idle are looked at less often.
  *
  * Thread rules: sample_all and below on the sampler thread; the rest on the agent's own.
  */
@@ -114,6 +115,13 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval, uint64_t 
     /* It stood still after a sample that showed it running: once more, to see where it stands. */
     if (!moved && atomic_load(&t->last_blocked)) {
         add_idle(t, since, now - since);
+        return;
+    }
+    if (sampling_still_take(t, clock, now, now - since)) {
+        /* Without a handler the clock is the thread's own. */
+        t->signalled_ns = now;
+        t->still_ns = t->seen_clock_ns = clock;
+        atomic_store(&t->clock_ns, clock);
         return;
     }
     atomic_store(&t->period_ns, now - since);
@@ -260,7 +268,20 @@ void wall_take(agent *a, const sampling_capture *c, const sampling_result *resul
 {
     sampling_thread *t = &sampling_state.threads[c->slot % SAMPLING_THREADS];
 
+    bool whole = result->end == STACKWALK_COMPLETE;
+
     flush_idle(a, t);
+    if (atomic_load(&t->thread) == c->thread)
+        sampling_still_learn(t, c,
+                             whole && result->blocked && !result->resumed &&
+                                 (c->flags & SAMPLING_ON_ALTERNATE) == 0);
+    if ((c->flags & SAMPLING_STILL) != 0 && !whole) {
+        /* It stood elsewhere after all: a signal shall tell where. */
+        atomic_store(&t->last_blocked, false);
+        if (t->last_stack != 0)
+            put_row(a, t, c->time_ns - c->period_ns, c->period_ns);
+        return;
+    }
     t->last_stack = result->stack;
     t->last_state = (c->flags & SAMPLING_IN_COLLECTION) != 0 ? RECORDING_STATE_GC : result->state;
     atomic_store(&t->last_blocked, result->blocked);

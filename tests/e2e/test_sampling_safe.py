@@ -67,6 +67,28 @@ def test_timeouts_sleeps_and_children_keep_their_times(runtime, sample, clarinet
         process.wait(timeout=PATIENCE)
 
 
+def test_a_thread_that_waits_where_it_waited_before_needs_no_signal(runtime, sample, clarinet,
+                                                                    tmp_path):
+    # A signal would begin each wait anew, with the whole of its time. On a busy machine a look may
+    # meet the thread between two waits: then the next recording tells.
+    seen = []
+    with sample("Punctual", "--parts", "poll", "--rounds", 1000000) as patient:
+        patient.wait_for("^waited ")
+        for _ in range(4):
+            before = len(patient.lines)
+            recording = record(clarinet, tmp_path, patient.pid, "-p", "wall", seconds=2)
+            stacks = [s.stack for s in recording.samples("wall")
+                      if recording.thread_name(s.thread) == "poll"]
+            assert any(f.name.endswith("Socket.Poll") for stack in stacks for f in stack)
+            assert all(stack[0].name != "(incomplete)" for stack in stacks), recording.losses
+            seen.append((recording.costs[-1]["calls"], len(patient.lines) - before))
+            if seen[-1][0] < seen[-1][1]:
+                break
+        else:
+            raise AssertionError(f"signals and waits: {seen}")
+        patient.kill()
+
+
 def test_every_line_is_read(runtime, sample, clarinet, tmp_path):
     with sample("Punctual", "--parts", "lines", "--rounds", 1) as patient:
         process = clarinet.start(

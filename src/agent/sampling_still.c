@@ -1,0 +1,84 @@
+/*
+ * sampling_still: the stack of a thread that waits where it has waited before, without a signal.
+ *
+ * A signal ends some waits, and the runtime begins them anew with the whole of their time: poll,
+ * and a receive with a timeout. The kernel tells where a blocked thread stands. Where instruction
+ * and stack pointer are those of an earlier sample of the thread, so are the registers that its
+ * callers' frames hang on; the stack is copied as it is now, and the walk shows whether all of it
+ * fits. A thread whose CPU clock has not moved meanwhile stood still.
+ *
+ * Thread rules: sampling_still_take on the sampler of wall; the rest on the agent's own thread,
+ * which walks the samples.
+ */
+#include <string.h>
+
+#include "agent/native_stack.h"
+#include "agent/sampling.h"
+
+static still_place *find_place(sampling_thread *t, uint64_t stack, uint64_t instruction)
+{
+    for (unsigned i = 0; i < STILL_PLACES && stack != 0; i++) {
+        still_place *place = &t->places[i];
+
+        /* A call that the kernel would begin again has the instruction itself. */
+        if (atomic_load(&place->stack) == stack &&
+            (place->registers[STACKWALK_RIP] == instruction ||
+             place->registers[STACKWALK_RIP] + 2 == instruction))
+            return place;
+    }
+    return NULL;
+}
+
+void sampling_still_learn(sampling_thread *t, const sampling_capture *c, bool whole)
+{
+    uint64_t stack = c->registers[STACKWALK_RSP];
+    still_place *place = find_place(t, stack, c->registers[STACKWALK_RIP]);
+
+    if (place != NULL && !whole)
+        atomic_store(&place->stack, 0);
+    if (place != NULL || !whole)
+        return;
+    place = &t->places[t->next_place++ % STILL_PLACES];
+    atomic_store(&place->stack, 0);
+    memcpy(place->registers, c->registers, sizeof c->registers);
+    atomic_store(&place->stack, stack);
+}
+
+bool sampling_still_take(sampling_thread *t, uint64_t clock, uint64_t now, uint64_t period)
+{
+    int os_thread = atomic_load(&t->thread);
+    native_stack_spot spot;
+    still_place *place;
+    sampling_capture *c;
+    uintptr_t from;
+    size_t length;
+
+    spot = native_stack_place((uint32_t)os_thread);
+    place = find_place(t, spot.stack, spot.instruction);
+    if (place == NULL)
+        return false;
+    from = spot.stack - SAMPLING_RED_ZONE;
+    length = sampling_copy_length(t, SAMPLING_WALL, from);
+    c = ring_reserve(&sampling_state.captures, sizeof *c + length);
+    if (c == NULL)
+        return false;
+    memset(c, 0, sizeof *c);
+    c->time_ns = now;
+    c->slot = (uint32_t)(t - sampling_state.threads);
+    c->thread = os_thread;
+    c->weight = 1;
+    c->kind = SAMPLING_WALL;
+    c->flags = SAMPLING_STILL | (atomic_load(&t->collecting) > 0 ? SAMPLING_IN_COLLECTION : 0);
+    c->period_ns = period;
+    memcpy(c->registers, place->registers, sizeof c->registers);
+    c->stack_address = from;
+    c->stack_length = sampling_read_memory(c->stack, from, length);
+    if (c->stack_length == 0 || sampling_thread_clock(os_thread) != clock ||
+        atomic_load(&place->stack) != spot.stack) {
+        ring_commit(&sampling_state.captures, c, sizeof *c + length, 0, 0);
+        return false;
+    }
+    atomic_fetch_add(&t->unread, 1);
+    ring_commit(&sampling_state.captures, c, sizeof *c + length, 1, sizeof *c + c->stack_length);
+    return true;
+}
