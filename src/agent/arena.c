@@ -89,6 +89,7 @@ void arena_destroy(arena *a)
     a->slab_next = NULL;
     a->slab_left = 0;
     atomic_store(&a->mapped, 0);
+    atomic_store(&a->idle, 0);
     atomic_store(&a->refused, 0);
 }
 
@@ -146,6 +147,7 @@ static void *allocate_small(arena *a, size_t size)
         arena_free_block *block = a->free_blocks[index];
 
         a->free_blocks[index] = block->next;
+        atomic_fetch_sub_explicit(&a->idle, whole, memory_order_relaxed);
         head = (block_head *)(void *)((uint8_t *)block - HEAD);
     } else {
         if (a->slab_left < whole) {
@@ -225,6 +227,7 @@ static void release(arena *a, void *pointer)
         lock_take(&a->guard);
         block->next = a->free_blocks[head->class_index];
         a->free_blocks[head->class_index] = block;
+        atomic_fetch_add_explicit(&a->idle, class_size(head->class_index), memory_order_relaxed);
         lock_give(&a->guard);
     }
 }

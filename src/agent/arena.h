@@ -12,6 +12,7 @@
 #define CLARINET_AGENT_ARENA_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,7 @@ typedef struct {
     lock_word guard;
     size_t cap;
     atomic_size_t mapped;         /* bytes mapped now */
+    atomic_size_t idle;           /* of them in free blocks */
     atomic_uint_fast64_t refused; /* requests that the cap or the system refused */
     arena_slab *slabs;
     uint8_t *slab_next; /* the free rest of the newest slab */
@@ -49,6 +51,11 @@ int arena_charge(arena *a, ptrdiff_t bytes);
 static inline size_t arena_used(const arena *a)
 {
     return atomic_load_explicit(&a->mapped, memory_order_relaxed);
+}
+/* What can be done without should be: five eighths of the cap are in use. */
+static inline bool arena_is_short(const arena *a)
+{
+    return arena_used(a) > a->cap / 8 * 5 + atomic_load_explicit(&a->idle, memory_order_relaxed);
 }
 
 #endif

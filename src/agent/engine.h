@@ -35,7 +35,7 @@ enum {
     ENGINE_LIST(X)
 #undef X
         ENGINE_COUNT,
-    ENGINE_MAX_LOSSES = 12,
+    ENGINE_MAX_LOSSES = 16,
     ENGINE_MAX_TABLES = 8,
 };
 

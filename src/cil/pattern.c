@@ -81,7 +81,7 @@ static char *end_word(const char *begin, char *end)
     return end;
 }
 
-/* Blanks inside of () go away, other blanks part the patterns. */
+/* Blanks inside of () and after a comma go away, other blanks part the patterns. */
 static size_t split(char *text, char **parts, size_t limit)
 {
     size_t count = 0;
@@ -101,6 +101,8 @@ static size_t split(char *text, char **parts, size_t limit)
             out = end_word(begin, out);
             continue;
         }
+        if (blank && out != begin && out[-1] == ',')
+            continue; /* of <TKey, TValue> */
         if (c != '\0' && !blank) {
             *out++ = c;
             continue;
@@ -156,10 +158,17 @@ void cil_patterns_free(cil_patterns *p)
     memset(p, 0, sizeof *p);
 }
 
-/* The name without `1 and with . for +, as C# people write it. */
-static const char *plain_name(const char *name, char *out)
+static bool is_in_a_name(char c)
+{
+    return (c | 32) >= 'a' ? (c | 32) <= 'z' : c >= '0' && c <= '9';
+}
+
+/* The name without `1 and with . for +, as C# people write it. A pattern (`shown`) also without
+ * <T> after a name, as our own output has it; names that the compiler makes begin with <. */
+static const char *plain_name(const char *name, char *out, bool shown)
 {
     size_t length = 0;
+    unsigned depth = 0;
 
     for (; *name != '\0' && length < NAME_LIMIT - 1; name++) {
         if (*name == '`') {
@@ -167,7 +176,12 @@ static const char *plain_name(const char *name, char *out)
                 name++;
             continue;
         }
-        out[length++] = *name == '+' ? '.' : *name;
+        if (shown && *name == '<' && (depth > 0 || (length > 0 && is_in_a_name(name[-1]))))
+            depth++;
+        if (depth == 0)
+            out[length++] = *name == '+' ? '.' : *name;
+        else if (*name == '>')
+            depth--;
     }
     out[length] = '\0';
     return out;
@@ -176,8 +190,10 @@ static const char *plain_name(const char *name, char *out)
 static bool name_matches(const char *name, const char *pattern)
 {
     char plain[NAME_LIMIT];
+    char shown[NAME_LIMIT];
 
-    return text_matches(name, pattern) || text_matches(plain_name(name, plain), pattern);
+    return text_matches(name, pattern) || text_matches(plain_name(name, plain, false), pattern) ||
+           text_matches(plain, plain_name(pattern, shown, true));
 }
 
 /* `pattern` stands for Type.Method, or for the type alone. */
@@ -213,7 +229,7 @@ static bool item_matches(const cil_pattern *i, const cil_pattern_subject *s)
         return false;
     if (!i->whole && i->type != NULL && !name_matches(s->type, i->type))
         return false;
-    if (i->method != NULL && !text_matches(s->method, i->method))
+    if (i->method != NULL && !name_matches(s->method, i->method))
         return false;
     return i->parameters == NULL ||
            (s->parameters != NULL && text_matches(s->parameters(s->context), i->parameters));

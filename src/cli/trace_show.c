@@ -311,10 +311,21 @@ static void print_name(FILE *out, const model *m, const trace_result *r)
     buffer_free(&name);
 }
 
+static size_t count_lost(const model *m, const char *word)
+{
+    size_t count = 0;
+
+    for (size_t k = 0; k < m->process_count; k++)
+        for (size_t n = 0; n < m->processes[k].loss_count; n++)
+            if (strstr(model_text(m, m->processes[k].losses[n].reason), word) != NULL)
+                count += (size_t)m->processes[k].losses[n].total;
+    return count;
+}
+
 static void print_rows(const trace_show *q, const model *m, const trace_results *results,
                        size_t most)
 {
-    size_t shown = 0, called = 0, meant = 0, rows = 0;
+    size_t shown = 0, called = 0, meant = count_lost(m, "not listed"), rows = 0;
     char text[6][32];
 
     fprintf(q->out, "%10s %6s %9s %9s %9s %9s %9s %6s %6s  %s\n", "calls", "failed", "total",
@@ -368,7 +379,7 @@ static void print_left_alone(const trace_show *q, const model *m, const trace_re
 
 static void print_meant(const trace_show *s, const model *m, const trace_results *results)
 {
-    size_t meant = 0, left_alone = 0;
+    size_t meant = count_lost(m, "not listed"), left_alone = 0;
 
     for (size_t n = 0; n < results->count; n++) {
         if (results->items[n].kind == TRACE_KIND_ASYNC)
@@ -403,6 +414,23 @@ static int print_all(trace_show *s, const model *m, const trace_results *results
     return CLI_DONE;
 }
 
+/* How to come by what is missing. */
+static const char *advice_for(const char *reason)
+{
+    static const char *const ADVICE[][2] = {
+        {"beyond the rate", " (--rate sets it)"},
+        {"or no memory", "\n  a narrower pattern, or CLARINET_MEMORY=128M in the program's "
+                         "environment, helps"},
+        {"memory is short", " (a narrower pattern lists them)"},
+        {"has no CIL", " (abstract, native or made by the runtime)"},
+    };
+
+    for (size_t n = 0; n < sizeof ADVICE / sizeof *ADVICE; n++)
+        if (strstr(reason, ADVICE[n][0]) != NULL)
+            return ADVICE[n][1];
+    return "";
+}
+
 /* Nothing is missing in silence. */
 static void print_losses(const model *m)
 {
@@ -416,8 +444,7 @@ static void print_losses(const model *m)
                 strcmp(model_text(m, p->losses[n].profiler), "trace") != 0)
                 continue;
             fprintf(stderr, "clarinet: %s: %llu%s\n", reason,
-                    (unsigned long long)p->losses[n].total,
-                    strstr(reason, "beyond the rate") != NULL ? " (--rate sets it)" : "");
+                    (unsigned long long)p->losses[n].total, advice_for(reason));
         }
     }
 }
@@ -455,7 +482,13 @@ int trace_show_recording(trace_show *s, const char *file, error *e)
     }
     code = print_all(s, &m, &results, &tree, e);
     print_losses(&m);
-    if (results.count == 0) {
+    if (results.count == 0 && count_lost(&m, "has no CIL") != 0) {
+        code = CLI_FAILED;
+        fprintf(stderr,
+                "clarinet: what '%s' matches cannot be traced: it has no CIL\n  an abstract method "
+                "runs as one that overrides it; of a native one (P/Invoke) trace who calls it\n",
+                s->patterns);
+    } else if (results.count == 0) {
         code = CLI_FAILED;
         fprintf(stderr,
                 "clarinet: no loaded method matches '%s'\n  wildcards are * and ?; `clarinet il "

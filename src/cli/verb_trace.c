@@ -131,6 +131,10 @@ static int add_log_methods(request *q, error *e)
         error_set(e, ERROR_USAGE, "--log needs a method and a text after it");
         return error_advise(e, "for example: --log 'Shop.Orders::Place entered {id}'");
     }
+    if (strrchr(end, '{') != NULL && strchr(strrchr(end, '{'), '}') == NULL) {
+        error_set(e, ERROR_USAGE, "the text of --log has no } at its end: '%s'", end + 1);
+        return error_advise(e, "for example: --log 'Shop.Orders::Place entered {id}'");
+    }
     buffer_format(&q->patterns, "%s%.*s", q->patterns.length == 0 ? "" : " ", (int)(end - q->log),
                   q->log);
     return 0;
@@ -164,6 +168,21 @@ static bool is_same_file(const char *one, const char *other)
            first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
+/* What is wrong with it is told of the option that was typed. */
+static int set_parameter(request *q, const char *name, const char *value, error *e)
+{
+    int code = catalogue_set(&q->selection, "trace", name, value, e);
+    const char *rest = e->message + strlen("trace.") + strlen(name);
+    char message[sizeof e->message];
+
+    if (code == 0 || !text_starts_with(e->message, "trace.") || *rest != ':')
+        return code;
+    snprintf(message, sizeof message, "--%s%s", name, rest);
+    for (size_t n = 2; n < strlen(name) + 2; n++)
+        message[n] = message[n] == '_' ? '-' : message[n];
+    return error_set(e, code, "%s", message);
+}
+
 /* What the options ask of the profiler. */
 static int set_parameters(request *q, error *e)
 {
@@ -191,8 +210,7 @@ static int set_parameters(request *q, error *e)
         code = catalogue_add(&q->selection, "trace", e);
     for (size_t n = 0; n < sizeof parameters / sizeof parameters[0] && code == 0; n++)
         if (parameters[n].value != NULL)
-            code =
-                catalogue_set(&q->selection, "trace", parameters[n].name, parameters[n].value, e);
+            code = set_parameter(q, parameters[n].name, parameters[n].value, e);
     q->show.calls = values || q->fields != NULL || q->log != NULL;
     return code;
 }

@@ -227,8 +227,8 @@ static void ask_in_load(agent *a, state *s, ModuleID module)
         trace_select_inliners(&a->info, module, &list);
         clr_info_request_rejit(&a->info, list.count, list.modules, list.tokens);
     }
-    if (list.failed)
-        atomic_fetch_add(&s->lost_methods, 1);
+    atomic_fetch_add(&s->lost_methods, list.failed);
+    atomic_fetch_add(&s->bodiless, list.bodiless);
     trace_list_free(&list);
 }
 
@@ -308,6 +308,9 @@ static int start(agent *a, error *e)
     memset(s->lost, 0, sizeof s->lost);
     atomic_store(&s->lost_methods, 0);
     atomic_store(&s->left_modules, 0);
+    atomic_store(&s->bodiless, 0);
+    s->listed = 0;
+    s->unlisted = 0;
     trace_registry_end_session(&s->registry);
     trace_memory_sweep(&s->registry.counters, true);
     return 0;
@@ -430,8 +433,8 @@ static void ask(agent *a, state *s)
         clr_info_request_rejit_with_inliners(&a->info, REJIT_WITH_CALLBACKS, count,
                                              walk.list.modules + n, walk.list.tokens + n);
     }
-    if (walk.list.failed)
-        atomic_fetch_add(&s->lost_methods, 1);
+    atomic_fetch_add(&s->lost_methods, walk.list.failed);
+    atomic_fetch_add(&s->bodiless, walk.list.bodiless);
     trace_list_free(&walk.list);
 }
 

@@ -11,6 +11,7 @@
 enum {
     SELF = ENGINE_INDEX_trace,
     EVENTS = 50000, /* single calls of one session */
+    LISTED = 1024,  /* methods that are named before they are called, however short memory is */
 };
 
 typedef trace_state_of_engine state;
@@ -74,6 +75,7 @@ const recording_table TRACE_TABLES[TRACE_TABLE_COUNT] = {
     {"trace_failures", "trace", FAILURE_COLUMNS, 4}, {"trace_tree", "trace", TREE_COLUMNS, 7},
     {"trace_spans", "trace", SPAN_COLUMNS, 8},
 };
+_Static_assert((int)TRACE_LOSS_COUNT <= (int)ENGINE_MAX_LOSSES, "the agent counts each of them");
 const char *const TRACE_LOSSES[TRACE_LOSS_COUNT] = {
     "ring full",
     "call counted, but its time is not in the quantiles: no memory",
@@ -86,6 +88,8 @@ const char *const TRACE_LOSSES[TRACE_LOSS_COUNT] = {
     "async call not timed as a whole: too many under way",
     "type of an exception not kept: more than 2,048 methods and types",
     "assembly left alone: it can be unloaded",
+    "method not listed: not called, and memory is short",
+    "method left alone: it has no CIL",
 };
 
 /* One thing seen while adding up: a block of counters, or (NULL) running calls. */
@@ -289,8 +293,9 @@ static void write_counts(agent *a, state *s, bool last)
     memory_free(sum);
 }
 
-/* Which methods are meant and what became of them, whenever that changes. */
-static void write_states(agent *a, state *s)
+/* Which methods are meant and what became of them, whenever that changes. What is not called has
+ * its name only as long as there is room for the names and the new bodies of what is. */
+static void write_states(agent *a, state *s, bool last)
 {
     static const char *const words[] = {
         "waiting", "probed", "left alone",
@@ -304,6 +309,13 @@ static void write_states(agent *a, state *s)
 
         if (!atomic_load(&entry->wanted) || entry->told == now + 1)
             continue;
+        if (now == TRACE_WAITING) {
+            if (s->listed >= LISTED && arena_is_short(&a->memory)) {
+                s->unlisted += last;
+                continue;
+            }
+            s->listed++;
+        }
         entry->told = now + 1;
         buffer_append_text(&text, words[now]);
         if (now == TRACE_LEFT_ALONE && entry->reason != NULL)
@@ -330,6 +342,8 @@ static void tell_losses(agent *a, state *s)
         [TRACE_LOSS_ASYNC] = c->async == NULL ? 0 : atomic_load(&c->async->lost),
         [TRACE_LOSS_TYPES] = c->exceptions == NULL ? 0 : atomic_load(&c->exceptions->lost),
         [TRACE_LOSS_MODULES] = atomic_load(&s->left_modules),
+        [TRACE_LOSS_UNLISTED] = s->unlisted,
+        [TRACE_LOSS_BODILESS] = atomic_load(&s->bodiless),
     };
 
     for (unsigned n = 0; n < TRACE_LOSS_COUNT; n++) {
@@ -393,8 +407,8 @@ void trace_output_write(agent *a, state *s, bool last)
     trace_counters *c = &s->registry.counters;
     failure_walk walk = {a, s};
 
-    write_states(a, s);
     write_counts(a, s, last);
+    write_states(a, s, last); /* then: whatever was counted has its probes by now */
     if (last && c->exceptions != NULL)
         trace_exceptions_each(c->exceptions, &walk, write_failure);
     if (last && c->tree != NULL)

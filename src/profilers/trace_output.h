@@ -35,6 +35,8 @@ enum {
     TRACE_LOSS_ASYNC,
     TRACE_LOSS_TYPES,
     TRACE_LOSS_MODULES,
+    TRACE_LOSS_UNLISTED,
+    TRACE_LOSS_BODILESS,
     TRACE_LOSS_COUNT,
 };
 extern const recording_table TRACE_TABLES[TRACE_TABLE_COUNT];
@@ -57,6 +59,9 @@ typedef struct {
     uint64_t unkept; /* calls of the whole session whose times are in no histogram */
     atomic_uint_fast64_t lost_methods;
     atomic_uint_fast64_t left_modules; /* that can be unloaded */
+    atomic_uint_fast64_t bodiless;     /* methods */
+    uint32_t listed;                   /* methods before they are called */
+    uint64_t unlisted; /* methods that were not called, for whose names there is no room */
 } trace_state_of_engine;
 
 /* Everything that has changed; at the end (`last`) everything. */

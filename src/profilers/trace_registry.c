@@ -5,43 +5,40 @@
 
 #include "base/memory.h"
 
-typedef struct {
-    char bytes[sizeof(ModuleID) + sizeof(mdMethodDef)];
-} method_key;
-
-static method_key key_of(ModuleID module, mdMethodDef token)
+static uint32_t *bucket_of(trace_registry *r, ModuleID module, mdMethodDef token)
 {
-    method_key key;
-
-    memcpy(key.bytes, &module, sizeof module);
-    memcpy(key.bytes + sizeof module, &token, sizeof token);
-    return key;
+    return &r->buckets[table_hash_u64(module ^ (uint64_t)token << 32) % TRACE_BUCKETS_OF_METHODS];
 }
 
-static trace_entry *find(trace_registry *r, const method_key *key)
+/* With the lock held. */
+static trace_entry *find(trace_registry *r, ModuleID module, mdMethodDef token)
 {
-    uint64_t number;
+    uint32_t number = *bucket_of(r, module, token);
 
-    return table_text_get(&r->numbers, key->bytes, sizeof key->bytes, &number)
-               ? trace_registry_at(r, (uint32_t)number)
-               : NULL;
+    while (number != 0) {
+        trace_entry *entry = trace_registry_at(r, number - 1);
+
+        if (entry->module == module && entry->key == token)
+            return entry;
+        number = entry->chained;
+    }
+    return NULL;
 }
 
 trace_entry *trace_registry_find(trace_registry *r, ModuleID module, mdMethodDef token)
 {
-    method_key key = key_of(module, token);
     trace_entry *found;
 
     lock_take(&r->guard);
-    found = find(r, &key);
+    found = find(r, module, token);
     lock_give(&r->guard);
     return found;
 }
 
 /* With the lock held. */
-static trace_entry *make(trace_registry *r, const method_key *key, ModuleID module,
-                         mdMethodDef token)
+static trace_entry *make(trace_registry *r, ModuleID module, mdMethodDef token)
 {
+    uint32_t *bucket = bucket_of(r, module, token);
     trace_entry **chunk = &r->chunks[r->count / TRACE_CHUNK % TRACE_CHUNKS];
     trace_entry *made;
 
@@ -49,26 +46,26 @@ static trace_entry *make(trace_registry *r, const method_key *key, ModuleID modu
         return NULL;
     if (*chunk == NULL)
         *chunk = memory_allocate_array(TRACE_CHUNK, sizeof **chunk);
-    if (*chunk == NULL || !table_text_put(&r->numbers, key->bytes, sizeof key->bytes, r->count))
+    if (*chunk == NULL)
         return NULL;
     made = trace_registry_at(r, r->count);
     made->probe.counters = &r->counters;
     made->probe.index = made->probe.owner = r->count;
     made->module = module;
-    made->token = token;
-    r->count++;
+    made->token = made->key = token;
+    made->chained = *bucket;
+    *bucket = ++r->count;
     return made;
 }
 
 trace_entry *trace_registry_add(trace_registry *r, ModuleID module, mdMethodDef token)
 {
-    method_key key = key_of(module, token);
     trace_entry *entry;
 
     lock_take(&r->guard);
-    entry = find(r, &key);
+    entry = find(r, module, token);
     if (entry == NULL)
-        entry = make(r, &key, module, token);
+        entry = make(r, module, token);
     lock_give(&r->guard);
     return entry;
 }

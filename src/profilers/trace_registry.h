@@ -15,7 +15,12 @@
 #include "profilers/trace_rewrite.h"
 
 enum { TRACE_WHOLE = 1 << 30 }; /* in the token of a `whole` entry, so that it is another one */
-enum { TRACE_CHUNK = 512, TRACE_CHUNKS = TRACE_METHODS / TRACE_CHUNK, TRACE_MODULES = 2048 };
+enum {
+    TRACE_CHUNK = 512,
+    TRACE_CHUNKS = TRACE_METHODS / TRACE_CHUNK,
+    TRACE_MODULES = 2048,
+    TRACE_BUCKETS_OF_METHODS = 1 << 14, /* chains of 16 when there are as many as there may be */
+};
 
 typedef enum {
     TRACE_WAITING = 0, /* requested; its probes come with its next call */
@@ -28,6 +33,7 @@ typedef struct trace_entry {
     trace_method probe;
     ModuleID module;
     mdMethodDef token;
+    mdMethodDef key;    /* by which it is found: of a whole not its token */
     atomic_bool wanted; /* in this session */
     atomic_bool step;   /* the MoveNext of an async method */
     atomic_bool async;  /* and an async method itself */
@@ -53,6 +59,7 @@ typedef struct trace_entry {
     int told; /* the state that was written, + 1 */
     uint64_t written_calls, written_begun;
     uint32_t written_active;
+    uint32_t chained; /* the next one of its bucket, number + 1 */
 } trace_entry;
 
 typedef struct {
@@ -63,7 +70,7 @@ typedef struct {
 typedef struct {
     lock_word guard;
     trace_counters counters;
-    table_text numbers; /* module and token to number + 1 */
+    uint32_t buckets[TRACE_BUCKETS_OF_METHODS]; /* by module and token: number + 1 */
     trace_entry *chunks[TRACE_CHUNKS];
     uint32_t count;
     trace_module *modules[TRACE_MODULES]; /* opened */

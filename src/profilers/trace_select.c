@@ -40,7 +40,7 @@ void trace_list_add(trace_list *l, ModuleID module, mdMethodDef token)
         if (tokens != NULL)
             l->tokens = tokens;
         if (modules == NULL || tokens == NULL) {
-            l->failed = true;
+            l->failed++;
             return;
         }
         l->capacity = capacity;
@@ -198,7 +198,7 @@ static void take_method(selecting *s, mdTypeDef type, const cil_pattern_subject 
     const char *reason = never(buffer_text(&s->type), buffer_text(&s->method));
 
     if (entry == NULL) {
-        s->out->failed = true;
+        s->out->failed++;
         return;
     }
     atomic_store(&entry->log, s->log != NULL && cil_patterns_match(s->log, subject));
@@ -227,10 +227,12 @@ static int visit_method(void *context, mdToken token)
     s->token = token;
     if (!CLR_OK(clr_get_method(s->import, token, &s->method, &method)))
         return 1;
-    if (method.rva == 0 || (method.impl_flags & miCodeTypeMask) != miIL)
-        return 1;
     subject.method = buffer_text(&s->method);
-    if (cil_patterns_match(s->patterns, &subject))
+    if (!cil_patterns_match(s->patterns, &subject))
+        return 1;
+    if (method.rva == 0 || (method.impl_flags & miCodeTypeMask) != miIL)
+        s->out->bodiless++;
+    else
         take_method(s, method.type, &subject);
     return 1;
 }

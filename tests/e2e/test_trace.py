@@ -196,6 +196,14 @@ def test_dry_run_changes_nothing(sample, clarinet, newest_runtime):
         done = clarinet("trace", "-d", "1s", patient.pid, "Traceable.Shapes::Throw")
         assert done.code == 0 and "1 method meant, 0 called" in done.out, done
         assert "no call was seen" in done.err, done
+        done = clarinet("trace", "--dry-run", patient.pid, "Traceable.INamed::get_Name")
+        assert done.code == 1 and "it has no CIL" in done.err, done
+        assert "no loaded method" not in done.err, done
+        done = clarinet("trace", "--dry-run", patient.pid, "Traceable.Shapes.Generic<T>", "Traceable.Box<T>::*",
+                        "--json")
+        assert done.code == 0, done
+        assert {row["method"].split("(")[0] for row in done.json} >= {"Traceable.Shapes.Generic<T>",
+                                                                     "Traceable.Box<T>..ctor"}, done
     assert patient.process.returncode == 0, patient
 
 

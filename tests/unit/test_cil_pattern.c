@@ -74,6 +74,25 @@ static const char *by_refs(void *context)
 }
 
 /* The CLR has no overloads by ref, out and in, so they are one; a type may begin like them. */
+static void takes_generic_names_as_they_are_shown(void **state)
+{
+    (void)state;
+    assert_true(matches("Shop.Cache+Entry::Get", "Shop", "Shop.Cache`1+Entry", "Get"));
+    assert_true(matches("Shop.Cache+Entry", "Shop", "Shop.Cache`1+Entry`2", "Get"));
+    assert_true(matches("Shop.Cache<T>::Get", "Shop", "Shop.Cache`1", "Get"));
+    assert_true(matches("Shop.Cache<TKey, TValue>.Get<U>", "Shop", "Shop.Cache`2", "Get"));
+    assert_true(matches("Shop.Cache<T>+Entry<U>::Get<V>", "Shop", "Shop.Cache`1+Entry`1", "Get"));
+    assert_true(matches("Shop.Orders::Map<List<int>>", "Shop", "Shop.Orders", "Map"));
+    assert_false(matches("Shop.Cache<T>::Get", "Shop", "Shop.Cache`1", "GetAll"));
+    assert_false(matches("Shop.Orders::Map<", "Shop", "Shop.Orders", "MapAll"));
+    /* names of the compiler and of members of interfaces have < of their own */
+    assert_true(matches("Shop.<>c::<Main>b__0", "Shop", "Shop.<>c", "<Main>b__0"));
+    assert_false(matches("Shop.<>c::<Main>b__0", "Shop", "Shop.c", "b__0"));
+    assert_true(matches("Shop.Orders::*IEnumerable<int>.Get*", "Shop", "Shop.Orders",
+                        "System.Collections.Generic.IEnumerable<int>.GetEnumerator"));
+    assert_true(matches("Shop.Other, Shop.Orders Shop.Last", "Shop", "Shop.Last", "Get"));
+}
+
 static void takes_every_by_ref_for_one(void **state)
 {
     static const char *const good[] = {
@@ -127,6 +146,7 @@ static void says_what_is_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(means_what_it_says),
+                                       cmocka_unit_test(takes_generic_names_as_they_are_shown),
                                        cmocka_unit_test(takes_every_by_ref_for_one),
                                        cmocka_unit_test(says_what_is_wrong)};
 
