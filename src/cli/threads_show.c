@@ -490,12 +490,15 @@ static void print_queues(FILE *out, const threads_view *v)
         const threads_entry *owner = threads_by_id(v, q->owner);
 
         thing_text(v, q->first, thing, sizeof thing);
+        if (q->owner == 0)
+            snprintf(who, sizeof who, "a thread");
+        else
+            snprintf(who, sizeof who, "thread %llu", (unsigned long long)q->owner);
         if (q->is_abandoned)
             fprintf(out,
-                    "ABANDONED LOCK: %zu thread%s wait%s for %s that thread %llu took; it has "
-                    "ended and cannot give it back\n",
-                    q->waiters, q->waiters == 1 ? "" : "s", q->waiters == 1 ? "s" : "", thing,
-                    (unsigned long long)q->owner);
+                    "ABANDONED LOCK: %zu thread%s wait%s for %s that %s took; it has ended and "
+                    "cannot give it back\n",
+                    q->waiters, q->waiters == 1 ? "" : "s", q->waiters == 1 ? "s" : "", thing, who);
         else
             fprintf(out, "LOCK CONVOY: %zu threads wait for %s that %s owns\n", q->waiters, thing,
                     title(v, owner, who, sizeof who));
