@@ -1,6 +1,6 @@
 // Sick: two threads that wait for each other's monitor, a third queued behind them, and others that
-// wait for something else. Stuck for good before "ready" is said. With --orphan 1 one more waits for
-// a monitor whose owner has ended. Options: --orphan 0|1, --seconds S.
+// wait for something else. Stuck for good before "ready" is said. With --orphan 1 two more wait for
+// a monitor and a reader-writer lock whose owner has ended. Options: --orphan 0|1, --seconds S.
 using System;
 using System.Threading;
 using Clarinet.Samples;
@@ -26,6 +26,7 @@ namespace Stuck
         private static readonly ManualResetEventSlim Taken = new ManualResetEventSlim();
         private static readonly ManualResetEventSlim Gone = new ManualResetEventSlim();
         private static readonly Will Inheritance = new Will();
+        private static readonly ReaderWriterLockSlim Safe = new ReaderWriterLockSlim();
         private static readonly Barrier Both = new Barrier(2);
         private static int through;
 
@@ -34,6 +35,7 @@ namespace Stuck
             Patient patient = new Patient(args);
             Thread first = Start("payer", Pay);
             Thread second = Start("auditor", Audit);
+            Thread leaver = first;
 
             while (Volatile.Read(ref through) < 2) // the barrier is a wait too
                 Thread.Sleep(1);
@@ -45,10 +47,10 @@ namespace Stuck
             WaitUntilBlocked(Start("follower", () => first.Join()));
             if (patient.Number("orphan", 0) != 0)
             {
-                Thread leaver = Start("leaver", Leave);
-
+                leaver = Start("leaver", Leave);
                 Taken.Wait();
                 WaitUntilBlocked(Start("heir", Inherit));
+                WaitUntilBlocked(Start("notary", () => Safe.EnterReadLock()));
                 Gone.Set();
                 leaver.Join();
             }
@@ -56,11 +58,13 @@ namespace Stuck
             patient.Ready();
             patient.WaitForEnd();
             Console.WriteLine("still stuck: " + (first.IsAlive && second.IsAlive));
+            GC.KeepAlive(leaver); // another thread would get its number
             return 0;
         }
 
         public static void Leave()
         {
+            Safe.EnterWriteLock();
             Monitor.Enter(Inheritance);
             Taken.Set();
             Gone.Wait();
