@@ -36,7 +36,7 @@ typedef struct {
     bool has_threads;
 } look;
 
-static int parse_option(int option, options *o, error *e)
+static int parse_option(int option, const char *typed, options *o, error *e)
 {
     uint64_t top;
 
@@ -59,7 +59,7 @@ static int parse_option(int option, options *o, error *e)
         o->show.top = (size_t)top;
         return 0;
     default:
-        error_set(e, ERROR_USAGE, "tasks does not know this option");
+        error_set(e, ERROR_USAGE, "tasks does not know the option %s, or it has no value", typed);
         return error_advise(e, "`clarinet tasks --help` lists the options");
     }
 }
@@ -75,7 +75,7 @@ static int parse(int argc, char **argv, options *o, error *e)
     opterr = 0;
     optind = 1;
     while ((option = getopt_long(argc, argv, "o:d:", OPTIONS, NULL)) != -1)
-        if ((code = parse_option(option, o, e)) != 0)
+        if ((code = parse_option(option, argv[optind - 1], o, e)) != 0)
             return code;
     if (optind + 1 != argc) {
         error_set(e, ERROR_USAGE, "tasks needs one process or one recording");

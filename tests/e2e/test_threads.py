@@ -213,6 +213,8 @@ def test_bad_targets_are_told_apart(clarinet):
     gone = clarinet("threads", "999999999")
     assert gone.code == 1 and "999999999" in gone.err
     assert clarinet("threads", "1", "--frobnicate").code == 2
+    odd = clarinet("tasks", "-f", "md", "1")
+    assert odd.code == 2 and "the option -f" in odd.err
 
 
 def test_a_lock_whose_owner_has_ended_is_called_abandoned(clarinet, sample, runtime):
