@@ -29,6 +29,16 @@ static still_place *find_place(sampling_thread *t, uint64_t stack, uint64_t inst
     return NULL;
 }
 
+/* Most threads that run have none: the kernel need not be asked. */
+static bool has_places(sampling_thread *t)
+{
+    for (unsigned i = 0; i < STILL_PLACES; i++) {
+        if (atomic_load(&t->places[i].stack) != 0)
+            return true;
+    }
+    return false;
+}
+
 void sampling_still_learn(sampling_thread *t, const sampling_capture *c, bool whole)
 {
     uint64_t stack = c->registers[STACKWALK_RSP];
@@ -53,6 +63,8 @@ bool sampling_still_take(sampling_thread *t, uint64_t clock, uint64_t now, uint6
     uintptr_t from;
     size_t length;
 
+    if (!has_places(t))
+        return false;
     spot = native_stack_place((uint32_t)os_thread);
     place = find_place(t, spot.stack, spot.instruction);
     if (place == NULL)

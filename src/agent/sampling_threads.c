@@ -149,6 +149,12 @@ void sampling_timers_set(uint64_t interval_ns, bool monotonic)
         os_random(&seed, sizeof seed);
         atomic_store(&sampling_state.random, seed);
     }
+    /* The kernel is asked before the guard is taken: threads that begin or end wait for it. What
+     * it says is kept for a moment. */
+    for (size_t i = 0; i < SAMPLING_THREADS && interval_ns != 0; i++) {
+        if (atomic_load(&sampling_state.owners[i]) != 0)
+            (void)sampling_is_deaf(&sampling_state.threads[i]);
+    }
     lock_take(&sampling_state.guard);
     sampling_state.interval_ns[SAMPLING_CPU] = interval_ns;
     for (size_t i = 0; i < SAMPLING_THREADS; i++) {

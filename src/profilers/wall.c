@@ -21,8 +21,9 @@
 #include "base/os.h"
 
 enum {
-    MOVED_NS = 40000, /* the way back from the handler takes some of it … */
-    WOKEN_NS = 2000,  /* … but once the clock was seen to stand, any move is the thread's */
+    REFUSED_NS = 100000000, /* until a thread that can take no signal is tried again */
+    MOVED_NS = 40000,       /* the way back from the handler takes some of it … */
+    WOKEN_NS = 2000,        /* … but once the clock was seen to stand, any move is the thread's */
     LOOK_AGAIN_NS = 250000000, /* after a signal, for so little */
     LONGEST_PAUSE = 8,         /* intervals between two looks at an idle thread */
     ROW_AFTER_NS = 1000000000, /* idle time is written at least this often */
@@ -132,6 +133,7 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval, uint64_t 
     if (!sampling_send(t, SAMPLING_WALL)) {
         atomic_store(&t->clock_ns, handled); /* it is still to be seen where it went */
         atomic_store(&t->waiting, false);
+        t->next_ns = now + REFUSED_NS;
     }
 }
 
