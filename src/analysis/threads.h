@@ -196,7 +196,7 @@ const char *threads_method_of(const threads_view *v, uint32_t stack);
 /* threads_doubt.c: cycles that may open again are only suspected. */
 void threads_doubt_cycles(threads_view *v, uint64_t look);
 bool threads_add_edge(threads_view *v, size_t from, size_t to, bool inferred);
-/* threads_waits.c: the async method of a task by its class, "" = none. */
+/* threads_async.c: the async method of a task by its class, "" = none. */
 void threads_name_async(const char *type, char *name, size_t size);
 /* threads_waits.c: what the look copied of the objects that threads wait for. */
 int threads_read_waits(threads_view *v, uint64_t look, error *e);
