@@ -29,6 +29,7 @@ void waited_explain_lock(waited *w, size_t entry)
     t->owner = owner; /* also one that is gone */
 }
 
+/* Its own reading, under the upgradeable lock, holds nobody up. */
 static void wait_for_readers(waited *w, size_t entry, uint64_t lock)
 {
     uint64_t id = waited_get(w, lock, "_lockID");
@@ -41,8 +42,7 @@ static void wait_for_readers(waited *w, size_t entry, uint64_t lock)
         for (int k = 0; k < MOST_READER_COUNTS && count != 0;
              k++, count = waited_get(w, count, "next"))
             if (waited_get(w, count, "lockID") == id && waited_get(w, count, "readercount") != 0)
-                waited_add_owner(w, w->links[i].entry == entry ? SIZE_MAX : entry,
-                                 w->links[i].entry, false);
+                waited_add_owner(w, entry, w->links[i].entry, false);
     }
 }
 

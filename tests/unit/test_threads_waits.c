@@ -1,0 +1,116 @@
+/* Who can end a wait, over objects that are made here: a ReaderWriterLockSlim and its readers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/threads_waited.h"
+#include "base/memory.h"
+
+enum { THREADS = 3, FIELDS = 8, LINKS = 8, LOCK = 0x1000, COUNTS = 0x2000, LOCK_NUMBER = 7 };
+
+/* Every thread stands in TryEnterWriteLock, which is stack 1. */
+typedef struct {
+    model m;
+    model_process process;
+    model_frame frames[1];
+    model_function functions[1];
+    uint32_t stack_parents[2], stack_frames[2];
+    threads_view view;
+    waited w;
+} fixture;
+
+static uint32_t text(fixture *f, const char *value)
+{
+    uint32_t index;
+
+    assert_true(strings_add_text(&f->m.strings, value, &index));
+    return index;
+}
+
+static void put_field(fixture *f, uint64_t object, const char *name, uint64_t value)
+{
+    assert_true(f->w.field_count < FIELDS);
+    f->w.fields[f->w.field_count++] = (waited_field){object, value, text(f, name)};
+}
+
+static void put_link(fixture *f, uint64_t object, size_t entry, uint64_t role)
+{
+    assert_true(f->w.link_count < LINKS);
+    f->w.links[f->w.link_count++] = (waited_link){object, entry, role, 0};
+}
+
+static void open_fixture(fixture *f)
+{
+    memset(f, 0, sizeof *f);
+    assert_true(strings_init(&f->m.strings));
+    f->functions[0].name = text(f, "System.Threading.ReaderWriterLockSlim.TryEnterWriteLockCore");
+    f->process.frames = f->frames;
+    f->process.functions = f->functions;
+    f->process.stack_parents = f->stack_parents;
+    f->process.stack_frames = f->stack_frames;
+    f->view.model = &f->m;
+    f->view.process = &f->process;
+    f->view.entries = memory_allocate_array(THREADS, sizeof *f->view.entries);
+    assert_non_null(f->view.entries);
+    f->view.count = THREADS;
+    for (size_t i = 0; i < THREADS; i++) {
+        f->view.entries[i].os_id = 100 + i;
+        f->view.entries[i].managed_id = 10 + i;
+    }
+    f->w.view = &f->view;
+    f->w.fields = memory_allocate_array(FIELDS, sizeof *f->w.fields);
+    f->w.links = memory_allocate_array(LINKS, sizeof *f->w.links);
+    assert_true(f->w.fields != NULL && f->w.links != NULL);
+    table_u64_init(&f->w.types);
+    table_u64_init(&f->w.entries);
+    assert_true(table_u64_put(&f->w.types, LOCK,
+                              text(f, "System.Threading.ReaderWriterLockSlim") + (uint64_t)1));
+}
+
+static void close_fixture(fixture *f)
+{
+    waited_free(&f->w);
+    threads_free(&f->view);
+    strings_free(&f->m.strings);
+}
+
+/* Thread 0 waits to write. It has the lock upgradeable and reads under it too, as thread 2 does. */
+static void test_a_writer_that_reads_waits_for_the_other_readers(void **state)
+{
+    fixture f;
+
+    (void)state;
+    open_fixture(&f);
+    f.view.entries[0].state = THREADS_READER_WRITER;
+    f.view.entries[0].stack = 1;
+    put_field(&f, LOCK, "_lockID", LOCK_NUMBER);
+    put_field(&f, LOCK, "_writeLockOwnerId", UINT32_MAX);
+    put_field(&f, LOCK, "_upgradeLockOwnerId", 10);
+    put_link(&f, LOCK, 0, WAITED_FOR);
+    for (size_t i = 0; i < THREADS; i += 2) {
+        put_field(&f, COUNTS + i, "lockID", LOCK_NUMBER);
+        put_field(&f, COUNTS + i, "readercount", 1);
+        put_link(&f, COUNTS + i, i, WAITED_READS);
+    }
+    waited_explain_reader_writer(&f.w, 0);
+    assert_false(f.w.failed);
+    assert_int_equal(f.view.entries[0].object, LOCK);
+    assert_int_equal(f.view.entries[0].owner, 102);
+    assert_int_equal(f.view.edge_count, 1);
+    assert_int_equal(f.view.edges[0].from, 0);
+    assert_int_equal(f.view.edges[0].to, 2);
+    close_fixture(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_writer_that_reads_waits_for_the_other_readers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
