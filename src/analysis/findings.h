@@ -61,6 +61,7 @@ typedef struct {
     X(HOT_SHARE, "cpu-hot-path.share", 60, "percent of its CPU time in one method")                \
     X(HOT_LINE, "cpu-hot-path.line-share", 80, "percent of its CPU time under one own line")       \
     X(HOT_CAUSE, "cpu-hot-path.cause-share", 30, "percent of its CPU time in a known cause")       \
+    X(HOT_COPY, "cpu-hot-path.copy-bytes", 80, "bytes of a struct whose copies are a cause")       \
     X(HOT_SAMPLES, "cpu-hot-path.samples", 20, "samples there must be at least")                   \
     X(STORM_RATE, "exception-storm.per-second", 50, "exceptions a second: a warning")              \
     X(STORM_CRITICAL, "exception-storm.critical", 2000, "exceptions a second: critical")           \

@@ -13,6 +13,7 @@
 
 #include "analysis/calltree.h"
 #include "analysis/findings_rule.h"
+#include "analysis/hot_values.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -92,6 +93,20 @@ static const cause CAUSES[] = {
      true, false},
 };
 
+/* Causes that no frame tells: see hot_values.h. */
+static const struct {
+    uint8_t *(*mark)(findings_context *c, const uint64_t *weights, char what[HOT_VALUES_TEXT]);
+    const char *advice;
+} VALUE_CAUSES[] = {
+    {hot_values_mark_boxes,
+     "A value that is given as object or as an interface gets an object of its own each time. Use "
+     "generic collections and generic methods, implement IEquatable<T> in structs that are keys, "
+     "and don't give values to parameters of type object in a hot loop."},
+    {hot_values_mark_copies,
+     "Give it by `in` or `ref`, take elements by `ref` (spans, CollectionsMarshal.AsSpan), or make "
+     "it a class: a large struct is copied whole wherever it is given, returned or assigned."},
+};
+
 typedef struct {
     findings_context *c;
     profile p;
@@ -132,7 +147,8 @@ static bool is_steady(const hot *h, const uint8_t *marks)
     return steady;
 }
 
-static void tell_cause(const hot *h, const cause *found, uint64_t weight, const uint8_t *marks)
+static void tell_cause(const hot *h, const char *what, const char *link, const char *advice,
+                       uint64_t weight, const uint8_t *marks)
 {
     findings_context *c = h->c;
     uint32_t stack = findings_heaviest(c, h->weights, marks);
@@ -141,11 +157,11 @@ static void tell_cause(const hot *h, const cause *found, uint64_t weight, const 
     finding *f = findings_add(
         c, FINDINGS_WARNING, "%.0f %% of the CPU time (%.2f of %.2f processors) goes into %s%s%s",
         100.0 * (double)weight / (double)h->total, h->cores * (double)weight / (double)h->total,
-        h->cores, found->what, own == 0 ? "" : ", called by ", findings_frame_title(c, own, title));
+        h->cores, what, own == 0 ? "" : link, findings_frame_title(c, own, title));
 
     findings_show_stack(c, f, stack);
-    findings_set_place(c, f, own == 0 ? found->what : findings_frame_name(c, own));
-    findings_advise(c, f, "%s", found->advice);
+    findings_set_place(c, f, own == 0 ? what : findings_frame_name(c, own));
+    findings_advise(c, f, "%s", advice);
 }
 
 /* true when a cause was told. */
@@ -164,7 +180,29 @@ static bool look_for_causes(const hot *h)
         if (100.0 * (double)weight >=
                 findings_limit(h->c, THRESHOLD_HOT_CAUSE) * (double)h->total &&
             (!CAUSES[i].steady || is_steady(h, marks))) {
-            tell_cause(h, &CAUSES[i], weight, marks);
+            tell_cause(h, CAUSES[i].what, ", called by ", CAUSES[i].advice, weight, marks);
+            told = true;
+        }
+        memory_free(marks);
+    }
+    return told;
+}
+
+static bool look_for_values(const hot *h)
+{
+    bool told = false;
+
+    for (size_t i = 0; i < sizeof VALUE_CAUSES / sizeof *VALUE_CAUSES; i++) {
+        char what[HOT_VALUES_TEXT];
+        uint8_t *marks = VALUE_CAUSES[i].mark(h->c, h->weights, what);
+        uint64_t weight;
+
+        if (marks == NULL)
+            return true;
+        weight = marked_weight(h, h->weights, marks);
+        if (what[0] != '\0' && 100.0 * (double)weight >=
+                                   findings_limit(h->c, THRESHOLD_HOT_CAUSE) * (double)h->total) {
+            tell_cause(h, what, ", in ", VALUE_CAUSES[i].advice, weight, marks);
             told = true;
         }
         memory_free(marks);
@@ -299,7 +337,12 @@ void findings_rule_hot_path(findings_context *c)
         (double)total.samples < findings_limit(c, THRESHOLD_HOT_SAMPLES))
         return;
     h.weights = findings_weights(c, &h.p, &PROFILE_ALL);
-    if (h.weights != NULL && !look_for_causes(&h) && !look_for_method(&h))
-        look_for_line(&h);
+    if (h.weights != NULL) {
+        bool told = look_for_causes(&h);
+
+        told |= look_for_values(&h);
+        if (!told && !look_for_method(&h))
+            look_for_line(&h);
+    }
     memory_free(h.weights);
 }

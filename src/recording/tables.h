@@ -183,6 +183,13 @@ typedef enum {
     X(GATE_HELD, RECORDING_U64, "held", "")                                                        \
     X(GATE_FIELD, RECORDING_STRING_ID, "field", "")
 
+/* Of the tool: value types that the method of a frame boxes, or its statement copies. */
+#define TABLES_VALUES(X)                                                                           \
+    X(VALUE_FRAME, RECORDING_FRAME_ID, "frame", "")                                                \
+    X(VALUE_BOXED, RECORDING_U64, "boxed", "")                                                     \
+    X(VALUE_TYPE, RECORDING_STRING_ID, "type", "")                                                 \
+    X(VALUE_BYTES, RECORDING_U64, "bytes", "bytes")
+
 #define TABLES_LOOKS(X)                                                                            \
     X(LOOK_TIME, RECORDING_TIME, "time", "")                                                       \
     X(LOOK_NUMBER, RECORDING_U64, "look", "")                                                      \

@@ -16,6 +16,11 @@ enum { TABLES_GATES(TABLES_CELL) GATE_COLUMNS };
 static const recording_column GATES_COLUMNS[GATE_COLUMNS] = {TABLES_GATES(TABLES_COLUMN)};
 static const recording_table GATES = {"gates", "threads", GATES_COLUMNS, GATE_COLUMNS};
 
+enum { VALUES_TABLE = (1 << 30) + 2, MOST_VALUES = 4 };
+enum { TABLES_VALUES(TABLES_CELL) VALUE_COLUMNS };
+static const recording_column VALUES_COLUMNS[VALUE_COLUMNS] = {TABLES_VALUES(TABLES_COLUMN)};
+static const recording_table VALUES = {"values", "cpu", VALUES_COLUMNS, VALUE_COLUMNS};
+
 typedef struct {
     uint64_t kind;
     char *path; /* NULL = none */
@@ -48,18 +53,26 @@ struct symbolizer {
     list frames;        /* waiting_frame */
     table_text strings; /* texts that were written, to their ids */
     uint64_t next_string;
-    bool has_waits; /* the agent looks at threads and what they wait for */
-    bool has_gates; /* their table is defined */
+    bool has_waits;  /* the agent looks at threads and what they wait for */
+    bool has_gates;  /* their table is defined */
+    bool has_cpu;    /* the agent samples processor time */
+    bool has_values; /* their table is defined */
 };
+
+/* Rows of a table of ours. */
+typedef struct {
+    recording_rows rows;
+    buffer bytes;
+    size_t count;
+} our_rows;
 
 /* What symbolize_write makes. */
 typedef struct {
     uint32_t process;
     buffer strings;
     buffer records;
-    recording_rows gates;
-    buffer gate_bytes;
-    size_t gate_count;
+    our_rows gates;
+    our_rows values;
 } written;
 
 static void *list_add(list *l, size_t size)
@@ -172,15 +185,19 @@ static void take_method(symbolizer *s, const recording_method *record)
     table_u64_put(&s->methods, record->id, s->method_items.count);
 }
 
+static bool is_text(const recording_text *text, const char *word)
+{
+    return text->length == strlen(word) && memcmp(text->bytes, word, text->length) == 0;
+}
+
 static void take_tables(symbolizer *s, reader *r)
 {
-    static const char WAITS[] = "wait_links";
     recording_table_head table;
     recording_column_head column;
 
     while (recording_next_table(r, &table)) {
-        s->has_waits |= table.name.length == sizeof WAITS - 1 &&
-                        memcmp(table.name.bytes, WAITS, sizeof WAITS - 1) == 0;
+        s->has_waits |= is_text(&table.name, "wait_links");
+        s->has_cpu |= is_text(&table.name, "samples") && is_text(&table.profiler, "cpu");
         for (uint64_t i = 0; i < table.column_count && recording_next_column(r, &column); i++)
             continue;
     }
@@ -238,28 +255,69 @@ static uint64_t string_id(symbolizer *s, const char *text, buffer *strings)
     return *id;
 }
 
+static bool is_of_the_framework(const known_module *module)
+{
+    const char *slash = strrchr(module->path, '/');
+    const char *name = slash == NULL ? module->path : slash + 1;
+
+    return text_starts_with(name, "System.") || text_starts_with(name, "Microsoft.");
+}
+
+static recording_rows *add_row(our_rows *rows, uint32_t process, uint64_t id,
+                               const recording_table *table)
+{
+    if (rows->count++ == 0)
+        recording_rows_begin(&rows->rows, &rows->bytes, process, id, table);
+    return &rows->rows;
+}
+
 /* What a method on a stack has taken or waits for; not of the framework's own. */
 static void write_gates(symbolizer *s, const waiting_frame *frame, const known_module *module,
                         uint32_t token, written *m)
 {
-    const char *slash = strrchr(module->path, '/');
-    const char *name = slash == NULL ? module->path : slash + 1;
     symbols_gate gates[MOST_GATES];
-    size_t count;
+    size_t count = symbols_gates(s->files, module->path,
+                                 module->identity_length == 16 ? module->identity : NULL, token,
+                                 (uint32_t)frame->b - 1, gates, MOST_GATES);
 
-    if (!s->has_waits || frame->kind != RECORDING_FRAME_MANAGED || frame->b == 0 ||
-        text_starts_with(name, "System.") || text_starts_with(name, "Microsoft."))
-        return;
-    count = symbols_gates(s->files, module->path,
-                          module->identity_length == 16 ? module->identity : NULL, token,
-                          (uint32_t)frame->b - 1, gates, MOST_GATES);
     for (size_t i = 0; i < count; i++) {
-        if (m->gate_count++ == 0)
-            recording_rows_begin(&m->gates, &m->gate_bytes, m->process, GATES_TABLE, &GATES);
-        recording_rows_put(&m->gates, frame->id);
-        recording_rows_put(&m->gates, gates[i].kind);
-        recording_rows_put(&m->gates, string_id(s, gates[i].field, &m->strings));
+        recording_rows *rows = add_row(&m->gates, m->process, GATES_TABLE, &GATES);
+
+        recording_rows_put(rows, frame->id);
+        recording_rows_put(rows, gates[i].kind);
+        recording_rows_put(rows, string_id(s, gates[i].field, &m->strings));
     }
+}
+
+/* What it boxes, and its statement copies. */
+static void write_values(symbolizer *s, const waiting_frame *frame, const known_module *module,
+                         uint32_t token, written *m)
+{
+    symbols_value values[MOST_VALUES];
+    size_t count = symbols_values(s->files, module->path,
+                                  module->identity_length == 16 ? module->identity : NULL, token,
+                                  (uint32_t)frame->b - 1, values, MOST_VALUES);
+
+    for (size_t i = 0; i < count; i++) {
+        recording_rows *rows = add_row(&m->values, m->process, VALUES_TABLE, &VALUES);
+
+        recording_rows_put(rows, frame->id);
+        recording_rows_put(rows, values[i].is_box);
+        recording_rows_put(rows, string_id(s, values[i].type, &m->strings));
+        recording_rows_put(rows, values[i].bytes);
+    }
+}
+
+/* What the code of the program's own methods tells. */
+static void write_code(symbolizer *s, const waiting_frame *frame, const known_module *module,
+                       uint32_t token, written *m)
+{
+    if (frame->kind != RECORDING_FRAME_MANAGED || frame->b == 0 || is_of_the_framework(module))
+        return;
+    if (s->has_waits)
+        write_gates(s, frame, module, token, m);
+    if (s->has_cpu)
+        write_values(s, frame, module, token, m);
 }
 
 static void write_managed(symbolizer *s, const waiting_frame *frame, written *m)
@@ -277,7 +335,7 @@ static void write_managed(symbolizer *s, const waiting_frame *frame, written *m)
     module = (const known_module *)s->module_items.items + (method->module - 1);
     if (module->path == NULL || module->kind != RECORDING_MODULE_MANAGED)
         return;
-    write_gates(s, frame, module, (uint32_t)method->token, m);
+    write_code(s, frame, module, (uint32_t)method->token, m);
     if (frame->kind == RECORDING_FRAME_AWAIT
             ? symbols_await(s->files, module->path,
                             module->identity_length == 16 ? module->identity : NULL,
@@ -306,18 +364,19 @@ static void write_native(symbolizer *s, const waiting_frame *frame, written *m)
         recording_put_symbol(&m->records, frame->id, string_id(s, name, &m->strings), 0, 0);
 }
 
-static void put_gates(symbolizer *s, written *m, buffer *out)
+static void put_rows(our_rows *rows, bool *is_defined, uint64_t id, const recording_table *table,
+                     uint32_t process, buffer *out)
 {
-    if (m->gate_count == 0 || !recording_rows_end(&m->gates))
+    if (rows->count == 0 || !recording_rows_end(&rows->rows))
         return;
-    if (!s->has_gates) {
-        size_t chunk = recording_begin_chunk(out, RECORDING_TABLE, m->process);
+    if (!*is_defined) {
+        size_t chunk = recording_begin_chunk(out, RECORDING_TABLE, process);
 
-        recording_put_table(out, GATES_TABLE, &GATES);
+        recording_put_table(out, id, table);
         recording_end_chunk(out, chunk);
-        s->has_gates = true;
+        *is_defined = true;
     }
-    buffer_append(out, m->gate_bytes.data, m->gate_bytes.length);
+    buffer_append(out, rows->bytes.data, rows->bytes.length);
 }
 
 void symbolize_write(symbolizer *s, uint32_t process, buffer *out)
@@ -339,9 +398,11 @@ void symbolize_write(symbolizer *s, uint32_t process, buffer *out)
         if (m.records.length != 0)
             recording_put_chunk(out, RECORDING_SYMBOL, 0, process, m.records.data,
                                 m.records.length);
-        put_gates(s, &m, out);
+        put_rows(&m.gates, &s->has_gates, GATES_TABLE, &GATES, process, out);
+        put_rows(&m.values, &s->has_values, VALUES_TABLE, &VALUES, process, out);
     }
     buffer_free(&m.strings);
     buffer_free(&m.records);
-    buffer_free(&m.gate_bytes);
+    buffer_free(&m.gates.bytes);
+    buffer_free(&m.values.bytes);
 }

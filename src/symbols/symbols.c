@@ -20,6 +20,7 @@
 #include "symbols/gates.h"
 #include "symbols/pdb.h"
 #include "symbols/root.h"
+#include "symbols/values.h"
 
 enum { FILE_LIMIT = 512 << 20, PDB_LIMIT = 256 << 20 };
 enum { DEBUG_CODE_VIEW = 2, DEBUG_EMBEDDED = 17 };
@@ -424,21 +425,26 @@ bool symbols_precompiled(symbols *s, const char *path, uint64_t file_offset, sym
 
 /* ---- by the dll's own tables ---- */
 
-/* The dll without its machine code; NULL when it cannot be read, or has no such method. */
-static const assembly *assembly_of(symbols *s, const char *path, uint32_t token)
+/* The dll without its machine code; NULL when it cannot be read. */
+static const assembly *dll_of(symbols *s, const char *path)
 {
     static const uint8_t NAMES[] = "names"; /* beside the file's lines */
     bool is_new;
     symbols_file *file = find_file(s, &s->managed, path, NAMES, sizeof NAMES, &is_new);
+
+    if (file != NULL && is_new)
+        file->usable = load_assembly(s, file, path);
+    return file != NULL && file->usable ? &file->dll.file : NULL;
+}
+
+/* The same; NULL also when it has no such method. */
+static const assembly *assembly_of(symbols *s, const char *path, uint32_t token)
+{
+    const assembly *file = dll_of(s, path);
     uint32_t row = token & 0xffffff;
 
-    if (file == NULL)
-        return NULL;
-    if (is_new)
-        file->usable = load_assembly(s, file, path);
-    return file->usable && row != 0 &&
-                   row <= metadata_rows(&file->dll.file.tables, METADATA_METHOD_DEF)
-               ? &file->dll.file
+    return file != NULL && row != 0 && row <= metadata_rows(&file->tables, METADATA_METHOD_DEF)
+               ? file
                : NULL;
 }
 
@@ -494,6 +500,80 @@ size_t symbols_gates(symbols *s, const char *path, const uint8_t *mvid, uint32_t
         out[kept].field = found[i].field == 0 ? "" : field_name(s, file, found[i].field);
         out[kept].kind = found[i].kind;
         kept += out[kept].field != NULL;
+    }
+    return kept;
+}
+
+/* Where the statement around an IL offset begins and ends. */
+static bool find_statement(const pdb *lines, uint32_t token, uint32_t il_offset, uint32_t *from,
+                           uint32_t *to)
+{
+    pdb_points points;
+    bool found = false;
+
+    *to = UINT32_MAX;
+    if (!pdb_points_of(lines, token, &points))
+        return false;
+    while (pdb_points_next(&points)) {
+        if (points.point.il_offset > il_offset) {
+            *to = points.point.il_offset;
+            break;
+        }
+        *from = points.point.il_offset;
+        found = points.point.line != 0 && points.point.line != PDB_HIDDEN_LINE;
+    }
+    return found;
+}
+
+typedef struct {
+    symbols *s;
+    const char *path; /* of the one that refers */
+} neighbours;
+
+/* The program's own assemblies lie in one folder; the framework's are not read for this. */
+static const assembly *find_neighbour(void *context, const char *name)
+{
+    const neighbours *n = context;
+    const char *slash = strrchr(n->path, '/');
+    buffer path = BUFFER_EMPTY;
+    const assembly *found = NULL;
+
+    if (text_starts_with(name, "System") || text_starts_with(name, "Microsoft.") ||
+        strchr(name, '/') != NULL)
+        return NULL;
+    buffer_append(&path, n->path, slash == NULL ? 0 : (size_t)(slash + 1 - n->path));
+    buffer_append_text(&path, name);
+    buffer_append_text(&path, ".dll");
+    if (!buffer_failed(&path))
+        found = dll_of(n->s, buffer_text(&path));
+    buffer_free(&path);
+    return found;
+}
+
+size_t symbols_values(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
+                      uint32_t il_offset, symbols_value *out, size_t most)
+{
+    enum { MOST = 8 };
+    const pdb *lines = lines_of(s, path, mvid);
+    neighbours beside = {s, path};
+    values_finder finder = {find_neighbour, &beside, 0};
+    values_use found[MOST];
+    const assembly *file;
+    uint32_t from = 0, to;
+    size_t count, kept = 0;
+
+    if (lines == NULL || !find_statement(lines, token, il_offset, &from, &to))
+        return 0;
+    file = assembly_of(s, path, token);
+    if (file == NULL || !has_mvid(&file->file, mvid))
+        return 0;
+    count = values_find(file, &finder, token, from, to, found, most < MOST ? most : MOST);
+    for (size_t i = 0; i < count; i++) {
+        const char *type = keep_text(s, buffer_text(&found[i].type), found[i].type.length);
+
+        if (type != NULL)
+            out[kept++] = (symbols_value){type, found[i].bytes, found[i].is_box};
+        buffer_free(&found[i].type);
     }
     return kept;
 }

@@ -70,6 +70,18 @@ typedef struct {
 size_t symbols_gates(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
                      uint32_t il_offset, symbols_gate *out, size_t most);
 
+/* A value type that a method boxes, or one of its statements copies. */
+typedef struct {
+    const char *type; /* "Shop.Order"; belongs to symbols */
+    uint64_t bytes;   /* at least */
+    bool is_box;      /* else a copy */
+} symbols_value;
+
+/* Those of a method and of its statement at `il_offset`, by its code; how many, at most `most`: 0
+ * where no lines tell where the statement ends. `mvid` as above. */
+size_t symbols_values(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
+                      uint32_t il_offset, symbols_value *out, size_t most);
+
 /* Name of the native function at `offset` of the file's own address space, demangled, or NULL.
  * Belongs to symbols. */
 const char *symbols_native_name(symbols *s, const char *path, const uint8_t *build_id,

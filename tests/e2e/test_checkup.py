@@ -18,6 +18,16 @@ def checkup(clarinet, target, *options, seconds=2):
     return done.json
 
 
+def checkup_of_work(clarinet, target, *options, seconds=2):
+    """Looks until the program had 0.4 s of processor time: short of processors 2 s give it less than
+    the 20 samples that the finding asks for."""
+    for long in (seconds, 5, 20):
+        result = checkup(clarinet, target, *options, seconds=long)
+        if result["vitals"]["cpu"]["value"] * result["duration_s"] >= 0.4:
+            break
+    return result
+
+
 def ids(result):
     return [finding["id"] for finding in result["findings"]]
 
@@ -33,17 +43,22 @@ SICK = [
     ("Deadlock", (), "deadlock", "Deadlock.Bank.Move"),
     ("LockQueue", (), "lock-contention", "LockQueue.Till.Serve"),
     ("Starved", (), "thread-pool-starvation", "Starved.Orders.Blocking"),
-    ("HotLoop", ("--work", "count"), "cpu-hot-path", "HotLoop.Work.CountPrimes"),
-    ("HotLoop", ("--work", "regex"), "cpu-hot-path", "HotLoop.Work.CheckMail"),
+    ("HotLoop", ("--work", "boxes"), "cpu-hot-path", "HotLoop.Work.AddBoxed"),
+    ("HotLoop", ("--work", "copies"), "cpu-hot-path", "HotLoop.Work.AddCopied"),
     ("ExceptionStorm", (), "exception-storm", "ExceptionStorm.Places"),
     ("GcPressure", (), "gc-pressure", "GcPressure"),
 ]
+
+CAUSES = {("boxes",): "boxing int", ("copies",): "copy the struct HotLoop.Order (256 bytes)"}
+# Boxes are collected: 4 % of the time, twice as much where processors are short.
+BESIDES = {("boxes",): {"gc-pressure"}}
 
 
 @pytest.mark.parametrize("name, options, finding, place", SICK)
 def test_a_sick_program_has_its_finding(runtime, sample, clarinet, name, options, finding, place):
     with sample(name, *options) as patient:
-        result = checkup(clarinet, patient.pid)
+        look = checkup_of_work if name == "HotLoop" else checkup
+        result = look(clarinet, patient.pid)
         assert result["target"]["pid"] == patient.pid
         assert result["target"]["name"] == name
         assert result["target"]["runtime_version"] == runtime.version
@@ -52,11 +67,14 @@ def test_a_sick_program_has_its_finding(runtime, sample, clarinet, name, options
     assert place in json.dumps(found[0]["evidence"]), found
     assert re.search(r"\d", found[0]["statement"])
     assert found[0]["advice"] and found[0]["doc"] == f"docs/findings/{finding}.md"
-    assert set(ids(result)) <= {finding, *LOAD}, result
+    assert CAUSES.get(options[-1:], "") in found[0]["statement"], found
+    assert set(ids(result)) <= {finding, *LOAD, *BESIDES.get(options[-1:], ())}, result
 
 
 # What does not differ between runtimes is tried on one. A slow machine makes fewer objects.
 SICK_ONCE = [
+    ("HotLoop", ("--work", "count"), "cpu-hot-path", "HotLoop.Work.CountPrimes", 2),
+    ("HotLoop", ("--work", "regex"), "cpu-hot-path", "HotLoop.Work.CheckMail", 2),
     ("Zombies", (), "zombie-threads", "Zombies.Jobs.Work", 4),
     ("FinalizerJam", (), "finalizer-backlog", "FinalizerJam.Session.SayGoodbye", 2),
     ("Allocator", (), "large-object-churn", "Allocator.Maker.MakeLarge", 2),
@@ -65,6 +83,7 @@ SICK_ONCE = [
     ("LeakyCache", ("--leak", 800), "leak-growth", "", 5),
 ]
 HEALTHY_ONCE = [
+    ("HotLoop", ("--work", "plain")),
     ("Zombies", ("--healthy", 1)),
     ("FinalizerJam", ("--dispose", 1)),
     ("Allocator", ("--thrifty", 1)),
@@ -82,7 +101,8 @@ def test_a_sick_program_has_its_finding_alone(newest_runtime, sample, clarinet, 
                       "leak-growth.collections = 2\nleak-growth.mb = 1\n"
                       "leak-growth.percent = 2\n")
     with sample(name, *options) as patient:
-        result = checkup(clarinet, patient.pid, "--thresholds", limits, seconds=seconds)
+        look = checkup_of_work if name == "HotLoop" else checkup
+        result = look(clarinet, patient.pid, "--thresholds", limits, seconds=seconds)
     found = [f for f in result["findings"] if f["id"] == finding]
     assert found, result
     assert place in json.dumps(found[0]["evidence"]), found

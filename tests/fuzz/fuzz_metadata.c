@@ -6,8 +6,27 @@
 #include "cil/pattern.h"
 #include "metadata/assembly.h"
 #include "metadata/precompiled.h"
+#include "symbols/values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The assembly stands for every other one that it refers to. */
+static const assembly *find_itself(void *context, const char *name)
+{
+    (void)name;
+    return context;
+}
+
+static void examine_values(const assembly *a, uint32_t row)
+{
+    values_finder finder = {find_itself, (void *)(uintptr_t)a, 0};
+    values_use found[4];
+    size_t count =
+        values_find(a, &finder, (uint32_t)METADATA_METHOD_DEF << 24 | row, 0, UINT32_MAX, found, 4);
+
+    for (size_t i = 0; i < count; i++)
+        buffer_free(&found[i].type);
+}
 
 static void examine(const assembly *a)
 {
@@ -28,6 +47,7 @@ static void examine(const assembly *a)
         pe_span bytes = assembly_body(a, row);
 
         cil_decode(&body, bytes.data, bytes.length, NULL);
+        examine_values(a, row);
         assembly_has_attribute(a, METADATA_METHOD_DEF << 24 | row, cil_pattern_attribute,
                                "Obsolete");
     }
