@@ -167,6 +167,8 @@ static bool could_go_on(const threads_chain *c)
     return last->is_done || last->method[0] != '\0';
 }
 
+/* The one that the thread's event hangs on; a task that it runs is at hand anyway, and is waited
+ * for only then. */
 static uint64_t find_task(const waited *w, size_t entry)
 {
     uint64_t first = 0;
@@ -180,10 +182,18 @@ static uint64_t find_task(const waited *w, size_t entry)
         if (text_ends_with(waited_type(w, waited_get(w, object, "m_continuationObject")),
                            "SetOnInvokeMres"))
             return object;
-        if (first == 0)
+        if (first == 0 && waited_by_role(w, object, WAITED_RUNS) != entry)
             first = object;
     }
     return first;
+}
+
+/* One of several tasks is enough: none of them holds the waiter up alone. */
+static bool is_any(const waited *w, uint64_t task)
+{
+    const char *type = waited_type(w, task);
+
+    return strstr(type, "WhenAny") != NULL || strstr(type, "CompleteOnInvokePromise") != NULL;
 }
 
 void waited_explain_task(waited *w, size_t entry)
@@ -195,9 +205,11 @@ void waited_explain_task(waited *w, size_t entry)
     if (task == 0)
         return;
     waited_set_object(w, entry, task);
+    if (threads_stack_has(v, v->entries[entry].stack, "System.Threading.Tasks.Task.WaitAny*"))
+        return;
     for (size_t i = 0; at != 0 && i < THREADS_STEPS; i++, at = awaited_by(w, at)) {
         add_step(w, &chain, at);
-        if (waited_is_done(w, at))
+        if (waited_is_done(w, at) || is_any(w, at))
             break;
         waited_add_owner(w, entry, waited_by_role(w, at, WAITED_RUNS), false);
     }

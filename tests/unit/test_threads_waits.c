@@ -1,4 +1,5 @@
-/* Who can end a wait, over objects that are made here: a ReaderWriterLockSlim and its readers. */
+/* Who can end a wait, over objects that are made here: a ReaderWriterLockSlim and its
+ * readers, tasks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,9 +11,17 @@
 #include "analysis/threads_waited.h"
 #include "base/memory.h"
 
-enum { THREADS = 3, FIELDS = 8, LINKS = 8, LOCK = 0x1000, COUNTS = 0x2000, LOCK_NUMBER = 7 };
+enum {
+    THREADS = 3,
+    FIELDS = 8,
+    LINKS = 8,
+    LOCK = 0x1000,
+    COUNTS = 0x2000,
+    LOCK_NUMBER = 7,
+    TASK = 0x3000
+};
 
-/* Every thread stands in TryEnterWriteLock, which is stack 1. */
+/* Stack 1 stands in TryEnterWriteLock. */
 typedef struct {
     model m;
     model_process process;
@@ -106,9 +115,65 @@ static void test_a_writer_that_reads_waits_for_the_other_readers(void **state)
     close_fixture(&f);
 }
 
+/* Thread 1 runs a task, thread 0 waits for it: in Task.WaitAny, or not. */
+static size_t edges_to_a_task(const char *method)
+{
+    fixture f;
+    size_t edges;
+
+    open_fixture(&f);
+    f.functions[0].name = text(&f, method);
+    f.view.entries[0].state = THREADS_TASK;
+    f.view.entries[0].stack = 1;
+    put_field(&f, TASK, "m_stateFlags", 1);
+    put_link(&f, TASK, 0, WAITED_FOR);
+    put_link(&f, TASK, 1, WAITED_RUNS);
+    waited_explain_task(&f.w, 0);
+    assert_false(f.w.failed);
+    assert_int_equal(f.view.entries[0].object, TASK);
+    edges = f.view.edge_count;
+    close_fixture(&f);
+    return edges;
+}
+
+static void test_one_of_several_tasks_holds_nobody_up(void **state)
+{
+    (void)state;
+    assert_int_equal(edges_to_a_task("System.Threading.Tasks.Task.Wait"), 1);
+    assert_int_equal(edges_to_a_task("System.Threading.Tasks.Task.WaitAnyCore"), 0);
+}
+
+/* A worker has the task that it runs at hand. It waits for that only when its event hangs on it. */
+static void test_a_task_that_is_run_is_not_what_is_waited_for(void **state)
+{
+    fixture f;
+
+    (void)state;
+    open_fixture(&f);
+    f.functions[0].name = text(&f, "System.Threading.Tasks.Task.Wait");
+    f.view.entries[0].state = THREADS_TASK;
+    f.view.entries[0].stack = 1;
+    put_field(&f, TASK, "m_stateFlags", 1);
+    put_link(&f, TASK, 0, WAITED_FOR);
+    put_link(&f, TASK, 0, WAITED_RUNS);
+    waited_explain_task(&f.w, 0);
+    assert_int_equal(f.view.entries[0].object, 0);
+    assert_int_equal(f.view.edge_count, 0);
+    put_field(&f, TASK, "m_continuationObject", TASK + 1);
+    assert_true(
+        table_u64_put(&f.w.types, TASK + 1,
+                      text(&f, "System.Threading.Tasks.Task.SetOnInvokeMres") + (uint64_t)1));
+    waited_explain_task(&f.w, 0);
+    assert_int_equal(f.view.entries[0].object, TASK);
+    assert_int_equal(f.view.edge_count, 1); /* to itself */
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_task_that_is_run_is_not_what_is_waited_for),
+        cmocka_unit_test(test_one_of_several_tasks_holds_nobody_up),
         cmocka_unit_test(test_a_writer_that_reads_waits_for_the_other_readers),
     };
 
