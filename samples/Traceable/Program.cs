@@ -6,11 +6,13 @@
 // which a thread that sleeps 1 ms did not run, "frame N" (or "frame N loop", "generic", "mutual", "tiny", "pair") with the bytes of stack of a
 // call N deep, "flags" with the implementation flags of Tiny's methods, as reflection has them.
 // "pass" calls an async method that awaits nothing.
+// "emit" makes Emitted.Twice in an assembly of Reflection.Emit and calls it.
 // "crowd N" makes N threads and 2 N tasks that stay where they are until "disperse".
 using System;
 using System.Collections.Generic;
 using System.Globalization;
 using System.Reflection;
+using System.Reflection.Emit;
 using System.Runtime.CompilerServices;
 using System.Threading;
 using System.Threading.Tasks;
@@ -48,6 +50,8 @@ namespace Traceable
                     Console.WriteLine("frame " + Deep.FrameBytes(line.Substring(6)));
                 else if (line == "pass")
                     Console.WriteLine("passed " + Crowd.PassAsync(4).Result);
+                else if (line == "emit")
+                    Console.WriteLine("emitted " + Emitting.Call(21));
                 else if (line == "flags")
                     Console.WriteLine("flags " + Tiny.Flags());
                 else if (line.StartsWith("time ", StringComparison.Ordinal))
@@ -580,6 +584,23 @@ namespace Traceable
         public static int Ping(int left) => left == 0 ? Bottom() : 1 + Pong(left - 1);
 
         public static int Pong(int left) => left == 0 ? Bottom() : 1 + Ping(left - 1);
+    }
+
+    public static class Emitting
+    {
+        public static object? Call(int number)
+        {
+            TypeBuilder type = AssemblyBuilder.DefineDynamicAssembly(new AssemblyName("Emitted"), AssemblyBuilderAccess.Run)
+                .DefineDynamicModule("Emitted").DefineType("Emitted", TypeAttributes.Public);
+            ILGenerator code = type.DefineMethod("Twice", MethodAttributes.Public | MethodAttributes.Static, typeof(int),
+                new[] { typeof(int) }).GetILGenerator();
+
+            code.Emit(OpCodes.Ldarg_0);
+            code.Emit(OpCodes.Dup);
+            code.Emit(OpCodes.Add);
+            code.Emit(OpCodes.Ret);
+            return type.CreateType()!.GetMethod("Twice")!.Invoke(null, new object[] { number });
+        }
     }
 
     public static unsafe class Deep

@@ -449,6 +449,25 @@ static void print_losses(const model *m)
     }
 }
 
+/* A name that no method has, most often because it is misspelt, would just show nothing. */
+static void print_missing(const model *m)
+{
+    for (size_t k = 0; k < m->process_count; k++) {
+        const model_table *t = model_find_table(m, &m->processes[k], "trace_missing", "trace");
+
+        for (size_t row = 0; t != NULL && row < t->rows; row++) {
+            buffer path = BUFFER_EMPTY;
+
+            append_clean(&path, m, (uint32_t)cell(m, t, "path", row));
+            fprintf(stderr,
+                    "clarinet: no traced method that was called has '%s'\n  a value is a "
+                    "parameter's name, argN, this or result, and fields after dots\n",
+                    buffer_text(&path));
+            buffer_free(&path);
+        }
+    }
+}
+
 /* Whoever sees no call at all asks why. What a dynamic method has inlined cannot be asked back. */
 static void explain_silence(const model *m, const trace_results *results)
 {
@@ -482,6 +501,7 @@ int trace_show_recording(trace_show *s, const char *file, error *e)
     }
     code = print_all(s, &m, &results, &tree, e);
     print_losses(&m);
+    print_missing(&m);
     if (results.count == 0 && count_lost(&m, "has no CIL") != 0) {
         code = CLI_FAILED;
         fprintf(stderr,

@@ -55,6 +55,15 @@ static int take_file(request *q, const char *name, error *e)
     return 0;
 }
 
+static int take_duration(request *q, const char *text, error *e)
+{
+    int code = catalogue_parse_duration(text, &q->session.duration_ns, e);
+
+    if (code == 0 && q->session.duration_ns == 0)
+        return usage(e, "a duration of 0 traces nothing");
+    return code;
+}
+
 static void take_option(request *q, int option, const char *value)
 {
     if (option == 'j')
@@ -106,7 +115,7 @@ static int parse_options(int argc, char **argv, request *q, error *e)
     optind = 1;
     while (code == 0 && (option = getopt_long(argc, argv, "d:o:na", OPTIONS, NULL)) != -1) {
         if (option == 'd')
-            code = catalogue_parse_duration(optarg, &q->session.duration_ns, e);
+            code = take_duration(q, optarg, e);
         else if (option == 'o')
             code = take_file(q, optarg, e);
         else if (option == '?')

@@ -178,7 +178,9 @@ static void on_rejit_error(agent *a, ModuleID module, mdMethodDef method, HRESUL
     char text[CLR_HRESULT_TEXT];
 
     if (entry != NULL)
-        leave_alone(entry, clr_hresult_name(status, text));
+        leave_alone(entry, status == CORPROF_E_MODULE_IS_DYNAMIC
+                               ? "made at run time (Reflection.Emit)"
+                               : clr_hresult_name(status, text));
 }
 
 static void on_class_loaded(agent *a, ClassID class_id)

@@ -69,11 +69,12 @@ static const recording_column SPAN_COLUMNS[] = {
     {RECORDING_U64, "first", ""},        {RECORDING_U64, "parent", ""},
     {RECORDING_U64, "part", ""},         {RECORDING_DURATION, "duration", "ns"},
 };
+static const recording_column MISSING_COLUMNS[] = {{RECORDING_STRING_ID, "path", ""}};
 const recording_table TRACE_TABLES[TRACE_TABLE_COUNT] = {
     {"trace_methods", "trace", METHOD_COLUMNS, 3},   {"trace_calls", "trace", CALL_COLUMNS, 13},
     {"trace_times", "trace", TIME_COLUMNS, 5},       {"trace_events", "trace", EVENT_COLUMNS, 9},
     {"trace_failures", "trace", FAILURE_COLUMNS, 4}, {"trace_tree", "trace", TREE_COLUMNS, 7},
-    {"trace_spans", "trace", SPAN_COLUMNS, 8},
+    {"trace_spans", "trace", SPAN_COLUMNS, 8},       {"trace_missing", "trace", MISSING_COLUMNS, 1},
 };
 _Static_assert((int)TRACE_LOSS_COUNT <= (int)ENGINE_MAX_LOSSES, "the agent counts each of them");
 const char *const TRACE_LOSSES[TRACE_LOSS_COUNT] = {
@@ -402,6 +403,37 @@ static void write_tree(agent *a, state *s, double tick_ns)
     }
 }
 
+/* The paths that were asked for, and that none of the methods with probes has. */
+static void write_missing(agent *a, state *s)
+{
+    const trace_wanted *w = atomic_load(&s->wanted);
+    uint32_t found = 0;
+    bool any = false;
+
+    for (uint32_t n = 0; n < s->registry.count; n++) {
+        const trace_entry *entry = trace_registry_at(&s->registry, n);
+        const trace_plan *plan = atomic_load(&entry->plan);
+
+        if (plan == NULL || entry->whole || !atomic_load(&entry->wanted) ||
+            atomic_load(&entry->state) != TRACE_PROBED)
+            continue;
+        any = true;
+        for (uint32_t k = 0; k < plan->count; k++) {
+            unsigned path = plan->captures[k].number - (unsigned)TRACE_FIRST_PATH;
+
+            if (path < TRACE_PATHS)
+                found |= 1u << path;
+        }
+    }
+    for (uint32_t n = 0; any && w != NULL && n < w->wish.path_count; n++) {
+        const char *path = w->wish.paths[n];
+        uint64_t cell = (found >> n & 1) != 0 ? 0 : names_intern(&a->names, path, strlen(path));
+
+        if (cell != 0)
+            agent_row(a, SELF, TRACE_TABLE_MISSING, &cell);
+    }
+}
+
 void trace_output_write(agent *a, state *s, bool last)
 {
     trace_counters *c = &s->registry.counters;
@@ -413,6 +445,8 @@ void trace_output_write(agent *a, state *s, bool last)
         trace_exceptions_each(c->exceptions, &walk, write_failure);
     if (last && c->tree != NULL)
         write_tree(a, s, trace_tick_ns(c));
+    if (last)
+        write_missing(a, s);
     tell_losses(a, s);
 }
 

@@ -37,6 +37,7 @@ const report_section REPORT_SECTIONS[] = {
     {"trace_times", NULL, section_nothing_markdown, section_rows_json},
     {"trace_failures", NULL, section_nothing_markdown, section_rows_json},
     {"trace_tree", NULL, section_nothing_markdown, section_rows_json},
+    {"trace_missing", NULL, section_nothing_markdown, section_rows_json},
     {NULL, has_stacks, section_profile_markdown, section_profile_json},
     {NULL, NULL, section_rows_markdown, section_rows_json},
 };

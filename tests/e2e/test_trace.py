@@ -207,6 +207,45 @@ def test_dry_run_changes_nothing(sample, clarinet, newest_runtime):
     assert patient.process.returncode == 0, patient
 
 
+def test_more_methods_than_memory_lists_what_is_called(sample, clarinet, newest_runtime, tmp_path):
+    """With 22 MB, most of which the counters take: what is called comes before what is not."""
+    with sample("Traceable", env={"CLARINET_MEMORY": "22M"}) as patient:
+        for _ in range(2):  # the second one finds memory that the first one has used
+            recording = tmp_path / "all.clarinet"
+            process = clarinet.start("trace", "--json", "-o", recording, patient.pid,
+                                     "[System.Private.CoreLib]System.*", "Traceable.Shapes::*")
+            wait_until_probed(process)
+            rounds(patient, 10)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=PATIENCE)
+            assert process.returncode == 0, (out, err)
+            called = [row for row in json.loads(out) if row["calls"] != 0]
+            assert any(row["method"].startswith("Traceable.Shapes.Add(") for row in called), (called, err)
+            assert all(row["state"] for row in called), called
+            assert re.search(r"not listed: not called, and memory is short: \d+", err), err
+            recording.unlink()
+    assert patient.process.returncode == 0, patient
+
+
+def test_what_cannot_be_is_said(sample, clarinet, newest_runtime):
+    """A value that no method has, and a method that nobody can recompile."""
+    with sample("Traceable") as patient:
+        tell(patient, "emit")
+        patient.wait_for("^emitted 42$")
+        process = clarinet.start("trace", "--json", "--when", "zzz > 3 || n > 100", "--args=n,qqq.Name",
+                                 patient.pid, "Traceable.Shapes::Recurse", "Traceable.Shapes::Throw", "Emitted::Twice")
+        wait_until_probed(process)
+        rounds(patient, 1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, (out, err)
+    err = err if isinstance(err, str) else err.decode()
+    assert set(re.findall("no traced method that was called has '(.*?)'", err)) == {"zzz", "qqq.Name"}, err
+    states = {row["method"]: row["state"] for row in json.loads(out)["methods"]}
+    assert states["Emitted.Twice(int)"] == "left alone: made at run time (Reflection.Emit)", states
+    assert patient.process.returncode == 0, patient
+
+
 def see_requests_at_the_other_end(web_service, clarinet, advice):
     """What the advice says shows every request, also of handlers that were inlined."""
     method, values = re.search(r"(Microsoft\.AspNetCore\.\S+::Invoke) (--args=\S+)", advice).groups()
@@ -271,6 +310,7 @@ def test_dotnet_build(dotnet_build_project, clarinet, tmp_path):
         (["1234", "[A"], "has no ]"),
         (["--nonsense", "1234", "A::B"], "does not know the option"),
         (["A::B", "--"], "no command"),
+        (["-d", "0", "1234", "A::B"], "a duration of 0"),
     ],
 )
 def test_wrong_usage(clarinet, arguments, words):
@@ -602,6 +642,8 @@ def test_live_table_on_a_terminal(sample, clarinet_program, newest_runtime):
         (["--when", "id >", "1234", "A::B"], "the condition is wrong"),
         (["--on", "monday", "1234", "A::B"], "--on does not know 'monday'"),
         (["--log", "A::B", "1234"], "--log needs a method and a text"),
+        (["--log", "A::B got {id", "1234"], "has no } at its end: 'got {id'"),
+        (["--rate", "x", "1234", "A::B"], "--rate: "),
         (["--json=a.file", "-o", "a.file", "1234", "A::B"], "name the same file"),
     ],
 )
