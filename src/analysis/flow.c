@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/table.h"
+#include "base/text.h"
 
 /* As the tracer writes them. */
 enum { PART_WHOLE, PART_BEGIN, PART_END, PART = 3, FAILED = 4 };
@@ -187,4 +188,13 @@ void flow_free(flow *f)
 {
     memory_free(f->items);
     memset(f, 0, sizeof *f);
+}
+
+flow_loss flow_loss_of(const char *reason)
+{
+    if (text_starts_with(reason, "assembly "))
+        return FLOW_LOSS_ASSEMBLIES;
+    if (text_starts_with(reason, "method not traced"))
+        return FLOW_LOSS_METHODS;
+    return text_starts_with(reason, "method ") ? FLOW_LOSS_NOTHING : FLOW_LOSS_CALLS;
 }

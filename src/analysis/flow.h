@@ -29,4 +29,14 @@ int flow_find(const model *m, flow *out, error *e);
 uint64_t flow_missing(const flow *f);
 void flow_free(flow *f);
 
+/* What a reason for a loss counts, as far as spans go. */
+typedef enum {
+    FLOW_LOSS_CALLS,      /* calls without a span */
+    FLOW_LOSS_METHODS,    /* methods there was no memory for: none of their calls has one */
+    FLOW_LOSS_ASSEMBLIES, /* that can be unloaded */
+    FLOW_LOSS_NOTHING,    /* methods that were not called or have no code: no span is missing */
+} flow_loss;
+
+flow_loss flow_loss_of(const char *reason);
+
 #endif

@@ -481,21 +481,28 @@ static void tell_signal(int signal, uint64_t missing)
 /* What is not among the spans, by reason. */
 static void tell_losses(const model *m, const flow *f, int signal)
 {
-    uint64_t calls = 0, assemblies = 0;
-    uint64_t missing;
+    uint64_t lost[FLOW_LOSS_NOTHING + 1] = {0};
+    uint64_t calls, methods, assemblies, missing;
 
     for (size_t n = 0; n < m->process_count; n++)
         for (size_t i = 0; i < m->processes[n].loss_count; i++) {
             const model_loss *loss = &m->processes[n].losses[i];
 
-            if (strncmp(model_text(m, loss->reason), "assembly ", 9) == 0)
-                assemblies += loss->total;
-            else
-                calls += loss->total;
+            lost[flow_loss_of(model_text(m, loss->reason))] += loss->total;
         }
+    calls = lost[FLOW_LOSS_CALLS];
+    methods = lost[FLOW_LOSS_METHODS];
+    assemblies = lost[FLOW_LOSS_ASSEMBLIES];
     if (calls != 0)
-        fprintf(stderr, "clarinet: %llu calls were too many at once and are not among them\n",
-                (unsigned long long)calls);
+        fprintf(stderr, "clarinet: %llu call%s too many at once and %s not among them\n",
+                (unsigned long long)calls, calls == 1 ? " was" : "s were",
+                calls == 1 ? "is" : "are");
+    if (methods != 0)
+        fprintf(
+            stderr,
+            "clarinet: no memory for %llu method%s, whose calls have no spans: fewer points, or "
+            "CLARINET_MEMORY=128M in the environment, helps\n",
+            (unsigned long long)methods, methods == 1 ? "" : "s");
     if (assemblies != 0)
         fprintf(stderr,
                 "clarinet: left alone, since code that can be unloaded is not traced: %llu %s\n",
