@@ -24,7 +24,8 @@ static bool is_part_of_task(const waited *w, uint64_t object)
     const char *type = waited_type(w, object);
 
     return text_ends_with(type, "[]") ||
-           (strstr(type, ">d__") != NULL && strstr(type, "StateMachineBox<") == NULL);
+           ((strstr(type, ">d__") != NULL || text_ends_with(type, ">d")) &&
+            strstr(type, "StateMachineBox<") == NULL);
 }
 
 /* What an async method awaits: a task inside its state that continues with it, or is done. */

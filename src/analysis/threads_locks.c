@@ -14,10 +14,24 @@ enum {
     FINALIZERS_ID = 2,
 };
 
+/* The first one that it has at hand and does not hold: its own would be given to it again. */
+static uint64_t find_lock(const waited *w, size_t entry)
+{
+    for (size_t i = 0; i < w->link_count; i++) {
+        uint64_t object = w->links[i].object;
+
+        if (w->links[i].entry == entry && w->links[i].role == WAITED_FOR &&
+            text_equal(waited_type(w, object), "System.Threading.Lock") &&
+            waited_get(w, object, "_owningThreadId") != w->view->entries[entry].os_id)
+            return object;
+    }
+    return 0;
+}
+
 void waited_explain_lock(waited *w, size_t entry)
 {
     threads_entry *t = &w->view->entries[entry];
-    uint64_t lock = waited_find(w, entry, "System.Threading.Lock");
+    uint64_t lock = find_lock(w, entry);
     uint64_t owner = waited_get(w, lock, "_owningThreadId");
 
     if (lock == 0)

@@ -169,9 +169,33 @@ static void test_a_task_that_is_run_is_not_what_is_waited_for(void **state)
     close_fixture(&f);
 }
 
+/* Thread 0 holds one lock and waits for the other, that thread 1 has: both are on its stack. */
+static void test_a_lock_that_is_held_is_not_what_is_waited_for(void **state)
+{
+    fixture f;
+
+    (void)state;
+    open_fixture(&f);
+    f.view.entries[0].state = THREADS_LOCK;
+    for (uint64_t i = 0; i < 2; i++) {
+        assert_true(
+            table_u64_put(&f.w.types, COUNTS + i, text(&f, "System.Threading.Lock") + (uint64_t)1));
+        assert_true(table_u64_put(&f.w.entries, 100 + i, i + 1));
+        put_field(&f, COUNTS + i, "_state", 1);
+        put_field(&f, COUNTS + i, "_owningThreadId", 100 + i);
+        put_link(&f, COUNTS + i, 0, WAITED_FOR);
+    }
+    waited_explain_lock(&f.w, 0);
+    assert_int_equal(f.view.entries[0].object, COUNTS + 1);
+    assert_int_equal(f.view.entries[0].owner, 101);
+    assert_int_equal(f.view.edge_count, 1);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_lock_that_is_held_is_not_what_is_waited_for),
         cmocka_unit_test(test_a_task_that_is_run_is_not_what_is_waited_for),
         cmocka_unit_test(test_one_of_several_tasks_holds_nobody_up),
         cmocka_unit_test(test_a_writer_that_reads_waits_for_the_other_readers),
