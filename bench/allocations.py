@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 
-from exceptions import ROOT, runtimes
+from common import ROOT, chosen_runtimes
 
 ROUNDS = int(os.environ.get("ROUNDS", "8"))
 WINDOW = 1.5  # seconds of one window
@@ -44,9 +44,9 @@ def rate(samples, begin, end):
     return (inside[-1][2] - inside[0][2]) * BYTES / (inside[-1][1] - inside[0][1])
 
 
-def measure(folder, version, scratch, work):
+def measure(dotnet, version, scratch, work):
     target = subprocess.Popen(
-        [f"{folder}/dotnet", "exec", "--fx-version", version,
+        [dotnet, "exec", "--fx-version", version,
          ROOT / "build/samples/Allocator/Allocator.dll", "--rate", "0", "--tell", "1",
          "--work", str(work)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -93,18 +93,15 @@ def show(version, kind, pairs):
 
 
 def main():
-    folder, versions = runtimes()
-    wanted = sys.argv[1:]
+    chosen = chosen_runtimes()
     failed = False
     print(f"load {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors")
     print(f"{'runtime':10} {'rate':9} {'without':>14} {'recording':>14} {'kept':>7}   spread of kept")
     with tempfile.TemporaryDirectory() as scratch:
-        for version in versions:
-            if wanted and not any(version.startswith(w) for w in wanted):
-                continue
-            flat, _ = show(version, "flat out", measure(folder, version, scratch, 0))
+        for version, dotnet in chosen:
+            flat, _ = show(version, "flat out", measure(dotnet, version, scratch, 0))
             work = round(BYTES * (1 / PACE - 1 / flat) * STEPS_A_SECOND)
-            _, kept = show(version, "1 GB/s", measure(folder, version, scratch, work))
+            _, kept = show(version, "1 GB/s", measure(dotnet, version, scratch, work))
             failed = failed or kept < BAR
     print(f"bar: {BAR:.0%} kept at 1 GB/s: {'missed' if failed else 'reached'}")
     return 1 if failed else 0

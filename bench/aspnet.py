@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ps import chosen_runtimes
+from common import chosen_runtimes
 
 ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "9"))
@@ -100,10 +100,11 @@ def build_load(scratch):
 
 
 def main():
+    chosen = chosen_runtimes(default="newest")
     good = True
     with tempfile.TemporaryDirectory() as scratch:
         program = build_load(scratch)
-        for version, dotnet in chosen_runtimes():
+        for version, dotnet in chosen:
             good &= bench(version, dotnet, program, scratch)
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     if not good:

@@ -16,7 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from ps import peer, runtimes
+from common import chosen_runtimes
+from ps import peer
 
 ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "11"))
@@ -114,11 +115,12 @@ def idle(dotnet, version, scratch):
 
 
 def main():
+    chosen = chosen_runtimes()
     missed = False
     print(f"{'runtime':9} {'clarinet':>10} {'dotnet-trace':>13} {'ratio':>6} "
           f"{'idle core':>10} {'idle memory':>12}")
     with tempfile.TemporaryDirectory() as scratch:
-        for version, dotnet in runtimes():
+        for version, dotnet in chosen:
             times = attach(dotnet, version, scratch)
             ours, theirs = (statistics.median(times[n]) for n in ("clarinet", "dotnet-trace"))
             core, memory = idle(dotnet, version, scratch)

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from allocations import processor_seconds
-from ps import chosen_runtimes
+from common import chosen_runtimes
 
 ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "8"))
@@ -118,9 +118,10 @@ def bench(version, dotnet, scratch):
 
 
 def main():
+    chosen = chosen_runtimes(default="newest")
     good = True
     with tempfile.TemporaryDirectory() as scratch:
-        for version, dotnet in chosen_runtimes():
+        for version, dotnet in chosen:
             good &= bench(version, dotnet, scratch)
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; bars: {WANTED} "
           f"a second, every wait, {BAR:.0%} kept: {'reached' if good else 'missed'}")

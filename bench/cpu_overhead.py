@@ -24,7 +24,8 @@ import threading
 import time
 from pathlib import Path
 
-from ps import chosen_runtimes, peer
+from common import chosen_runtimes
+from ps import peer
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/e2e"))
@@ -217,10 +218,11 @@ def file_size(dotnet, version, scratch):
 
 
 def main():
+    chosen = chosen_runtimes(default="newest")
     failed = []
     with tempfile.TemporaryDirectory() as scratch:
         trace = peer() if PEER else None
-        for version, dotnet in chosen_runtimes():
+        for version, dotnet in chosen:
             if "overhead" in PARTS:
                 found = overhead(dotnet, version, scratch, trace)
                 if found["cpu"][1] > 1:

@@ -14,7 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ps import chosen_runtimes, peer
+from common import chosen_runtimes
+from ps import peer
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/e2e"))
@@ -83,11 +84,12 @@ def theirs(dotnet, version, scratch):
 
 
 def main():
+    chosen = chosen_runtimes(default="newest")
     failed = False
     print(f"{'runtime':<9} {'tool':<13} {'samples':>8}  " +
           " ".join(f"{name:>18}" for name in NAMES) + "   largest error")
     with tempfile.TemporaryDirectory() as scratch:
-        for version, dotnet in chosen_runtimes():
+        for version, dotnet in chosen:
             for tool, measure in (("clarinet", ours), ("dotnet-trace", theirs)):
                 truth, shares, count = measure(dotnet, version, scratch)
                 errors = {name: shares[name] - truth[name] for name in NAMES}

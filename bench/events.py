@@ -25,7 +25,8 @@ from pathlib import Path
 from allocations import processor_seconds
 from aspnet import build_load, load, start_service
 from attach import start
-from ps import chosen_runtimes, peer
+from common import chosen_runtimes
+from ps import peer
 from report import run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -162,11 +163,12 @@ def open_large(version, dotnet, scratch):
 
 
 def main():
+    chosen = chosen_runtimes(others=["open"], default="newest")
     good = True
     with tempfile.TemporaryDirectory() as scratch:
         program = build_load(scratch)
-        for version, dotnet in chosen_runtimes():
-            if sys.argv[1:] == ["open"]:
+        for version, dotnet in chosen:
+            if "open" in sys.argv[1:]:
                 good &= open_large(version, dotnet, scratch)
             else:
                 good &= bench(version, dotnet, program, scratch)

@@ -18,25 +18,13 @@ import sys
 import tempfile
 import threading
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from common import ROOT, chosen_runtimes
+
 ROUNDS = int(os.environ.get("ROUNDS", "6"))
 WINDOW = 1.2  # seconds of one window
 BAR = 0.80
 PACE = 200_000  # exceptions a second of processor time
-
-
-def runtimes():
-    folder = subprocess.run(
-        [ROOT / "dev", "runtimes"], stdout=subprocess.PIPE, text=True, check=True
-    ).stdout.splitlines()[-1]
-    rows = [
-        line.split()
-        for line in (ROOT / "tools/runtimes/versions").read_text().splitlines()
-        if line.strip() and not line.startswith("#")
-    ]
-    return folder, [version for _, version, web in rows if web == "aspnetcore"]
 
 
 def rate(samples, begin, end):
@@ -52,10 +40,10 @@ def processor_seconds(pid):
     return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
-def measure(folder, version, scratch, work_ns=0):
+def measure(dotnet, version, scratch, work_ns=0):
     program = ROOT / "build/samples/Thrower/Thrower.dll"
     target = subprocess.Popen(
-        [f"{folder}/dotnet", "exec", "--fx-version", version, program, "--work", str(work_ns)],
+        [dotnet, "exec", "--fx-version", version, program, "--work", str(work_ns)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )
     samples = []
@@ -105,18 +93,17 @@ def show(version, kind, pairs):
 
 
 def main():
-    folder, versions = runtimes()
-    versions = [v for v in versions if len(sys.argv) < 2 or v in sys.argv[1:]]
+    chosen = chosen_runtimes()
     failed = False
     print(f"load {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors")
     print(f"{'runtime':10} {'rate':10} {'without':>12} {'recording':>13} {'kept':>7}   spread of kept")
     with tempfile.TemporaryDirectory() as scratch:
-        for version in versions:
-            without, middle = show(version, "flat out", measure(folder, version, scratch))
+        for version, dotnet in chosen:
+            without, middle = show(version, "flat out", measure(dotnet, version, scratch))
             failed = failed or (middle < BAR and without <= PACE)
             if without > PACE:
                 work = round(1e9 / PACE - 1e9 / without)
-                _, middle = show(version, "200,000/s", measure(folder, version, scratch, work))
+                _, middle = show(version, "200,000/s", measure(dotnet, version, scratch, work))
                 failed = failed or middle < BAR
     print(f"bar: {BAR:.0%} kept at up to {PACE:,} a second: {'missed' if failed else 'reached'}")
     return 1 if failed else 0

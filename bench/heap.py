@@ -22,7 +22,7 @@ import tempfile
 import threading
 import time
 
-from exceptions import ROOT, runtimes
+from common import ROOT, chosen_runtimes
 from ps import peer
 
 sys.path.insert(0, str(ROOT / "tests/oracles"))
@@ -175,10 +175,10 @@ def open_page(file):
     subprocess.run(["node", ROOT / "bench/heap_page.mjs", file + ".html"], check=True)
 
 
-def measure(folder, version, scratch):
+def measure(dotnet, version, scratch):
     empty = Empty(scratch) if WITH_EMPTY else None
     target = subprocess.Popen(
-        [f"{folder}/dotnet", "exec", "--fx-version", version,
+        [dotnet, "exec", "--fx-version", version,
          ROOT / "build/samples/LeakyCache/LeakyCache.dll", "--entries", str(OBJECTS // 2)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env=empty.environment() if empty else None,
@@ -214,11 +214,11 @@ def measure(folder, version, scratch):
 
 
 def main():
+    chosen = chosen_runtimes()
     print(f"{OBJECTS:,} objects, load {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as scratch:
-        folder, versions = runtimes()
-        for version in sys.argv[1:] or versions:
-            rows, bare, traced, clrmd = measure(folder, version, scratch)
+        for version, dotnet in chosen:
+            rows, bare, traced, clrmd = measure(dotnet, version, scratch)
             for name, taken in rows.items():
                 if not taken:
                     continue

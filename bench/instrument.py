@@ -14,7 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from common import ROOT, chosen_runtimes
+
 BUILD = Path(os.environ.get("CLARINET_BUILD", ROOT / "build"))
 AGENT = BUILD / "libclarinet_instrument.so"
 GROUPS = {"calls", "starts", "excluded", "modules", "spans"}
@@ -35,13 +36,6 @@ CLR_PROFILER("%s", callbacks, NULL)
 POINT = """<extension><instrumentation><tracerFactory><match assemblyName="Shapes"
 className="Shapes.Parameters"><exactMethodMatcher methodName="One"/></match></tracerFactory>
 </instrumentation></extension>"""
-
-
-def runtimes():
-    done = subprocess.run([ROOT / "dev", "runtimes"], stdout=subprocess.PIPE, text=True, check=True)
-    folder = Path(done.stdout.splitlines()[-1])
-    rows = (ROOT / "tools/runtimes/versions").read_text().splitlines()
-    return [(row.split()[1], folder / "dotnet") for row in rows if row.endswith("aspnetcore")]
 
 
 def build_programs():
@@ -222,7 +216,7 @@ def make_homes(folder, out):
 def main():
     words = set(sys.argv[1:])
     groups = words & GROUPS or GROUPS
-    chosen = words - GROUPS
+    chosen = chosen_runtimes(others=GROUPS)
     out = build_programs()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -231,9 +225,7 @@ def main():
         print("| runtime | figure | bare | with us | difference | bar |\n|---|---|---:|---:|---:|---|")
         if not words:
             library_row(AGENT)
-        for version, dotnet in runtimes():
-            if chosen and not any(version.startswith(word) for word in chosen):
-                continue
+        for version, dotnet in chosen:
             program = [dotnet, "exec", "--fx-version", version, out / "Shapes/Shapes.dll"]
             if "spans" in groups:
                 spans_row(version, program, folder)

@@ -1,4 +1,4 @@
-"""clarinet ps against dotnet-trace ps: processor time of one listing, with three processes running.
+"""clarinet ps against dotnet-trace ps: processor time of one listing, with a process of each runtime.
 
 Interleaved runs in random order; user and system time of the whole command. Bar: under 1/5.
 """
@@ -10,31 +10,14 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from common import ROOT, chosen_runtimes
+
 CACHE_HOME = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
 CACHE = Path(os.environ.get("CLARINET_CACHE", CACHE_HOME / "clarinet"))
 PEER_VERSION = "10.0.750501"
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "15"))
 BAR = 0.2
 TRIES = 5
-
-
-def runtimes():
-    """[(version, dotnet)] of the runtimes the tests run on, without the one that is too old."""
-    done = subprocess.run([ROOT / "dev", "runtimes"], stdout=subprocess.PIPE, text=True, check=True)
-    folder = Path(done.stdout.splitlines()[-1])
-    rows = (ROOT / "tools/runtimes/versions").read_text().splitlines()
-    versions = [row.split()[1] for row in rows if row.endswith("aspnetcore")]
-    return [(version, folder / "dotnet") for version in versions]
-
-
-def chosen_runtimes():
-    """Of these the ones BENCH_VERSIONS names (or "all"), else the newest."""
-    found = sorted(runtimes(), key=lambda row: [int(part) for part in row[0].split(".")])
-    wanted = os.environ.get("BENCH_VERSIONS")
-    if wanted == "all":
-        return found
-    return [row for row in found if row[0] in wanted.split(",")] if wanted else found[-1:]
 
 
 def peer():
@@ -88,11 +71,12 @@ def measure(commands, pids):
 
 
 def main():
+    chosen = chosen_runtimes()
     os.environ.update(DOTNET_ROLL_FORWARD="Major", DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1")
     commands = {"clarinet ps": [ROOT / "build/clarinet", "ps"], "dotnet-trace ps": [peer(), "ps"]}
     patients = []
     try:
-        for version, dotnet in runtimes():
+        for version, dotnet in chosen:
             program = ROOT / "build/samples/Idle/Idle.dll"
             patients.append(
                 subprocess.Popen(

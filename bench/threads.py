@@ -26,7 +26,7 @@ from pathlib import Path
 
 from allocations import processor_seconds
 from attach import start
-from ps import chosen_runtimes
+from common import chosen_runtimes
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/oracles"))
@@ -180,8 +180,9 @@ def throughput(dotnet, version):
 
 
 def main():
+    chosen = chosen_runtimes(default="newest")
     failed = []
-    for version, dotnet in chosen_runtimes():
+    for version, dotnet in chosen:
         for part in (threads, tasks, throughput):
             if os.environ.get("BENCH_PART", part.__name__) == part.__name__:
                 failed += part(dotnet, version)

@@ -10,13 +10,13 @@ With versions as arguments only those runtimes.
 import json
 import os
 import pathlib
-import re
 import signal
 import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+from common import ROOT, chosen_runtimes
+
 CLARINET = str(ROOT / "build" / "clarinet")
 CALLS = 20_000_000
 BAR, EMPTY_BAR, SAME, APPLY_BAR, PAUSE_BAR = 40, 8, 1.5, 2.0, 50
@@ -131,13 +131,9 @@ def measure_many(command):
 
 
 def main():
-    done = subprocess.run([ROOT / "dev", "runtimes"], stdout=subprocess.PIPE, text=True, check=True)
-    runtimes = pathlib.Path(done.stdout.splitlines()[-1])
-    versions = re.findall(r"^\S+\s+(\d\S+)\s+aspnetcore",
-                          (ROOT / "tools/runtimes/versions").read_text(), re.M)
-    versions = [v for v in versions if v in sys.argv[1:] or not sys.argv[1:]]
     sample = ROOT / "build" / "samples" / "Traceable" / "Traceable.dll"
-    commands = {v: [runtimes / "dotnet", "exec", "--fx-version", v, sample] for v in versions}
+    commands = {version: [dotnet, "exec", "--fx-version", version, sample]
+                for version, dotnet in chosen_runtimes()}
     good = True
     print("| runtime | untouched, ns a call | traced | more | more with empty probes | after | 2 s after the tool was killed |")
     print("|---|---|---|---|---|---|---|")

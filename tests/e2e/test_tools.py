@@ -1,4 +1,5 @@
 """The checks of ./dev find what they look for."""
+import importlib
 import os
 import subprocess
 import sys
@@ -151,6 +152,34 @@ def test_dev_says_when_dotnet_is_absent(without_dotnet, verb):
     assert code == 1
     assert ".NET is not installed" in text
     assert "https://dot.net/download" in text
+
+
+BENCHES = sorted(p.stem for p in (TOOLS.parent / "bench").glob("*.py") if p.stem not in ("common", "report"))
+
+
+@pytest.mark.parametrize("name", BENCHES)
+@pytest.mark.parametrize("way", ["argument", "environment"])
+def test_a_benchmark_refuses_a_runtime_that_there_is_not(name, way):
+    """Without a runtime nothing is measured, and every bar would be reached."""
+    words = ["10.0", "1"] if way == "argument" else []
+    env = {**os.environ, "BENCH_VERSIONS": "10.0,1" if way == "environment" else ""}
+    code, text = run(sys.executable, "-B", TOOLS.parent / "bench" / f"{name}.py", *words, env=env)
+    assert code == 2, text
+    assert text.startswith(f"{name}.py: there is no runtime 1"), text
+    assert "; there are 8.0" in text
+
+
+def test_a_benchmark_takes_the_beginning_of_a_version(monkeypatch):
+    monkeypatch.syspath_prepend(str(TOOLS.parent / "bench"))
+    common = importlib.import_module("common")
+    found = [version for version, _ in common.runtimes()]
+    monkeypatch.delenv("BENCH_VERSIONS", raising=False)
+    for words, wanted in ([["10.0"], found[-1:]], [["8", "9.0.22"], found[:2]], [["all"], found],
+                          [["open", "9"], found[1:2]], [[], found]):
+        monkeypatch.setattr(sys, "argv", ["bench.py", *words])
+        assert [version for version, _ in common.chosen_runtimes(["open"])] == wanted, words
+    monkeypatch.setattr(sys, "argv", ["bench.py"])
+    assert [version for version, _ in common.chosen_runtimes(default="newest")] == found[-1:]
 
 
 def test_dev_knows_its_verbs():
