@@ -238,6 +238,26 @@ bool findings_add_evidence(finding *f, const char *line)
     return true;
 }
 
+static void replace(char **old, buffer *text)
+{
+    char *made = buffer_take_text(text);
+
+    if (made == NULL)
+        return;
+    memory_free(*old);
+    *old = made;
+}
+
+void findings_set_statement(finding *f, buffer *text)
+{
+    replace(&f->statement, text);
+}
+
+void findings_set_advice(finding *f, buffer *text)
+{
+    replace(&f->advice, text);
+}
+
 size_t findings_count(const findings *list, findings_severity least)
 {
     size_t count = 0;

@@ -11,6 +11,7 @@
 #define CLARINET_ANALYSIS_FINDINGS_H
 
 #include "analysis/model.h"
+#include "base/buffer.h"
 
 typedef enum {
     FINDINGS_OK, /* of a vital sign only */
@@ -142,6 +143,9 @@ void findings_subtract(findings *result, const findings *baseline);
 bool findings_join(findings *result, findings *more, uint32_t process);
 /* One more line of evidence; false: no memory. */
 bool findings_add_evidence(finding *f, const char *line);
+/* Another text, taken out of the buffer, which is empty then; without memory the old one stays. */
+void findings_set_statement(finding *f, buffer *text);
+void findings_set_advice(finding *f, buffer *text);
 /* How many are at least this severe. */
 size_t findings_count(const findings *list, findings_severity least);
 

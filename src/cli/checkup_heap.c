@@ -68,21 +68,31 @@ double checkup_heap_quick_ms(const model *m, const findings *found, const char *
     return (collected > counted ? collected : counted) / BYTES_PER_OBJECT * NS_PER_OBJECT / 1e6;
 }
 
+static int choose(catalogue_selection *selection, checkup_heap_kind kind, error *e)
+{
+    if (catalogue_add(selection, "heap", e) != 0)
+        return e->code;
+    if (kind == CHECKUP_HEAP_WHOLE)
+        return catalogue_set(selection, "heap", "values", "on", e);
+    if (catalogue_set(selection, "heap", "strings", "off", e) != 0 || kind == CHECKUP_HEAP_ROOTS)
+        return e->code;
+    if (catalogue_set(selection, "heap", "quick", "on", e) != 0)
+        return e->code;
+    return catalogue_set(selection, "heap", "collect", "off", e);
+}
+
 int checkup_heap_take(const session_options *session, const diagnostics_process *process,
-                      bool is_quick, session_result *result, error *e)
+                      checkup_heap_kind kind, session_result *result, error *e)
 {
     static catalogue_selection selection;
     session_options own = *session;
 
     memset(&selection, 0, sizeof selection);
     own.selection = &selection;
-    own.duration_ns = is_quick ? QUICK_LIMIT_SECONDS * UINT64_C(1000000000) : 0;
+    own.duration_ns = kind == CHECKUP_HEAP_WHOLE ? 0 : QUICK_LIMIT_SECONDS * UINT64_C(1000000000);
     own.enough = take_whole_snapshot;
     own.progress = NULL;
-    if (catalogue_add(&selection, "heap", e) != 0 ||
-        catalogue_set(&selection, "heap", is_quick ? "quick" : "values", "on", e) != 0 ||
-        (is_quick && (catalogue_set(&selection, "heap", "strings", "off", e) != 0 ||
-                      catalogue_set(&selection, "heap", "collect", "off", e) != 0)))
+    if (choose(&selection, kind, e) != 0)
         return e->code;
     return session_record_process(&own, process, result, e);
 }
@@ -106,7 +116,7 @@ static void keep_types(const heap *h, checkup_types *types)
 }
 
 /* One look cannot tell what grows, only what is large: it says so. */
-static void tell_with_leak(findings *found, const checkup_types *types)
+void checkup_heap_tell_largest(findings *found, const checkup_types *types)
 {
     enum { TOLD = 4 };
     char line[400];
@@ -155,10 +165,8 @@ int checkup_heap_judge(const char *file, const model *m, const findings_limits *
     for (uint32_t i = 0; p != NULL && i < m->process_count; i++)
         if (m->processes[i].pid == p->pid)
             process = i;
-    if (code == 0 && types != NULL && heap_shared(snapshot, p, &h, e) == 0) {
+    if (code == 0 && types != NULL && heap_shared(snapshot, p, &h, e) == 0)
         keep_types(h, types);
-        tell_with_leak(found, types);
-    }
     if (code == 0)
         code = findings_look(snapshot, limits, &more, e);
     if (code == 0 && !findings_join(found, &more, process)) {

@@ -16,9 +16,18 @@
  * is none on this runtime. `m` is the recording of the checkup. */
 double checkup_heap_quick_ms(const model *m, const findings *found, const char *runtime_version);
 
+typedef enum {
+    CHECKUP_HEAP_QUICK, /* no collection, no roots */
+    CHECKUP_HEAP_ROOTS, /* after a collection, without texts and values */
+    CHECKUP_HEAP_WHOLE, /* everything; takes as long as it takes */
+} checkup_heap_kind;
+
 /* Takes it into session->file. */
 int checkup_heap_take(const session_options *session, const diagnostics_process *process,
-                      bool is_quick, session_result *result, error *e);
+                      checkup_heap_kind kind, session_result *result, error *e);
+
+/* The largest types come to leak-growth, where nothing is known of which of them grow. */
+void checkup_heap_tell_largest(findings *found, const checkup_types *types);
 
 /* What the snapshot says comes to the findings, as of the process that both are of; its largest
  * types go to `types`, whose names are to be freed, and the snapshot to `kept`, to be freed too

@@ -21,6 +21,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "catalogue/catalogue.h"
+#include "cli/checkup_growth.h"
 #include "cli/checkup_heap.h"
 #include "cli/cli.h"
 #include "cli/input.h"
@@ -33,6 +34,8 @@
 #include "session/session.h"
 
 enum { STANDARD_SECONDS = 10, BAR = 20, MOST_QUICK_MS = 100 };
+/* Between two looks at a heap that grows: a fifth of the recording, but from 2 to 10 s. */
+enum { GROWTH_PART = 5, LEAST_GROWTH_MS = 2000, MOST_GROWTH_MS = 10000 };
 
 typedef struct {
     catalogue_selection selection;
@@ -54,6 +57,7 @@ typedef struct {
     bool has_heap;                      /* one was taken: */
     model heap_model;                   /* … what it says */
     checkup_types types;                /* … its largest types */
+    checkup_growth growth;              /* where memory grows */
     const diagnostics_process *process; /* while a snapshot of it may be taken; else NULL */
     buffer library;
     buffer typed;
@@ -342,8 +346,7 @@ static bool wants_heap(const request *q, const model *m, const findings *found)
     return quick_ms >= 0 && quick_ms < MOST_QUICK_MS;
 }
 
-/* Takes it into q->snapshot and reads it. */
-static int take_snapshot(request *q, const model *m, findings *found, error *e)
+static int take(const request *q, checkup_heap_kind kind, error *e)
 {
     session_options session = q->session;
     session_result result = {0};
@@ -352,11 +355,20 @@ static int take_snapshot(request *q, const model *m, findings *found, error *e)
     if (is_terminal)
         cli_show_line("looking at the heap…");
     session.file = q->snapshot;
-    code = checkup_heap_take(&session, q->process, !q->heap, &result, e);
+    code = checkup_heap_take(&session, q->process, kind, &result, e);
     if (code == 0 && result.trouble.code != 0) {
         *e = result.trouble;
         code = e->code;
     }
+    return code;
+}
+
+/* Takes it into q->snapshot and reads it. */
+static int take_snapshot(request *q, checkup_heap_kind kind, const model *m, findings *found,
+                         error *e)
+{
+    int code = take(q, kind, e);
+
     if (code != 0) {
         q->snapshot[0] = '\0';
         return code;
@@ -373,7 +385,7 @@ static bool take_whole_heap(request *q, const model *m, findings *found)
 
     error_clear(&e);
     file_name_of_snapshot(q->recording, q->snapshot, sizeof q->snapshot);
-    if (take_snapshot(q, m, found, &e) == 0)
+    if (take_snapshot(q, CHECKUP_HEAP_WHOLE, m, found, &e) == 0)
         return true;
     fprintf(stderr, "%sclarinet: %s\n", is_terminal ? "\r\033[K" : "", e.message);
     if (e.advice[0] != '\0')
@@ -381,30 +393,75 @@ static bool take_whole_heap(request *q, const model *m, findings *found)
     return q->snapshot[0] != '\0';
 }
 
-/* A quick look that nobody asked for leaves no file, and is left out when it is not whole. */
-static void take_quick_heap(request *q, const model *m, findings *found)
+/* A file that nobody sees becomes q->snapshot. False: there is none. */
+static bool open_unseen(request *q, int *descriptor)
 {
-    int descriptor = memfd_create("clarinet-heap", MFD_CLOEXEC);
-    error e;
+    *descriptor = memfd_create("clarinet-heap", MFD_CLOEXEC);
+    if (*descriptor >= 0)
+        snprintf(q->snapshot, sizeof q->snapshot, "/proc/self/fd/%d", *descriptor);
+    return *descriptor >= 0;
+}
 
-    if (descriptor < 0)
-        return;
-    error_clear(&e);
-    snprintf(q->snapshot, sizeof q->snapshot, "/proc/self/fd/%d", descriptor);
-    take_snapshot(q, m, found, &e);
+static void close_unseen(request *q, int descriptor)
+{
     q->snapshot[0] = '\0';
     close(descriptor);
+}
+
+/* A look that nobody asked for leaves no file, and is left out when it is not whole. */
+static void take_unasked_heap(request *q, checkup_heap_kind kind, const model *m, findings *found)
+{
+    int descriptor;
+    error e;
+
+    error_clear(&e);
+    if (!open_unseen(q, &descriptor))
+        return;
+    take_snapshot(q, kind, m, found, &e);
+    close_unseen(q, descriptor);
+}
+
+/* The first look at a heap that grows; then time passes. False: the second can't be compared. */
+static bool begin_growth(request *q)
+{
+    struct pollfd stop = {q->session.stop, POLLIN, 0};
+    uint64_t wait_ms = q->session.duration_ns / GROWTH_PART / 1000000;
+    int descriptor;
+    error e;
+    bool begun;
+
+    error_clear(&e);
+    if (!open_unseen(q, &descriptor))
+        return false;
+    begun = take(q, CHECKUP_HEAP_ROOTS, &e) == 0 &&
+            checkup_growth_begin(&q->growth, q->snapshot, &e) == 0;
+    close_unseen(q, descriptor);
+    wait_ms = wait_ms < LEAST_GROWTH_MS ? LEAST_GROWTH_MS : wait_ms;
+    wait_ms = wait_ms > MOST_GROWTH_MS ? MOST_GROWTH_MS : wait_ms;
+    if (begun && is_terminal)
+        cli_show_line("memory grows: looking again in %.0f s…", (double)wait_ms / 1000);
+    return begun && poll(&stop, 1, (int)wait_ms) == 0;
 }
 
 /* False: a snapshot that was asked for could not be taken. */
 static bool look_at_heap(request *q, const model *m, findings *found)
 {
+    bool is_taken = true;
+    bool grows;
+
     if (!wants_heap(q, m, found))
         return true;
+    grows = checkup_growth_is_asked(found) && begin_growth(q);
     if (q->heap)
-        return take_whole_heap(q, m, found);
-    take_quick_heap(q, m, found);
-    return true;
+        is_taken = take_whole_heap(q, m, found);
+    else
+        take_unasked_heap(q, grows ? CHECKUP_HEAP_ROOTS : CHECKUP_HEAP_QUICK, m, found);
+    if (q->has_heap && grows)
+        checkup_growth_tell(&q->growth, &q->heap_model, found);
+    else if (q->has_heap)
+        checkup_heap_tell_largest(found, &q->types);
+    checkup_growth_free(&q->growth);
+    return is_taken;
 }
 
 /* Reads the recording, judges, writes and prints. Returns the exit code so far. */
