@@ -74,6 +74,8 @@ HRESULT clr_append_method_token(IMetaDataImport2 *import, mdMethodDef method, cl
 
 /* From a running CLR: real type arguments where the runtime knows them, else their names. */
 HRESULT clr_append_class(const clr_info *info, ClassID class_id, clr_text *out);
+/* Its path as the runtime spells it, without type arguments: Shop.Orders+Refused`1. No arrays. */
+HRESULT clr_append_class_path(const clr_info *info, ClassID class_id, clr_text *out);
 
 typedef struct {
     ModuleID module;

@@ -114,6 +114,8 @@ void names_set_frame(names *n, uintptr_t inside, uint32_t frame);
 uint32_t names_keep_method(names *n, const names_module *module, const names_method *method);
 /* The type's name as a string id. */
 uint32_t names_of_class(names *n, ClassID class_id);
+/* As the runtime spells it (Shop.Orders+Refused`1); not kept; 0 = not known. */
+uint32_t names_of_class_path(names *n, ClassID class_id);
 
 /* A frame by address. `caller`: the address is a return address, so the call lies before it.
  * `callee`: an address in what was called, which tells the very call; 0 = not known. An address

@@ -96,6 +96,14 @@ uint32_t names_of_class(names *n, ClassID class_id)
     return id;
 }
 
+uint32_t names_of_class_path(names *n, ClassID class_id)
+{
+    buffer_clear(&n->scratch);
+    if (!names_may_ask(n) || clr_append_class_path(n->info, class_id, &n->scratch) != S_OK)
+        return 0;
+    return names_intern(n, buffer_text(&n->scratch), n->scratch.length);
+}
+
 static uint32_t frame_of(names *n, FunctionID function, uint32_t il_offset_plus_1)
 {
     uint32_t method = function != 0 ? names_of_function(n, function) : 0;

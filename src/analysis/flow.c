@@ -13,6 +13,7 @@ enum { PART_WHOLE, PART_BEGIN, PART_END, PART = 3, FAILED = 4 };
 
 typedef struct {
     const model_column *time, *thread, *method, *span, *first, *parent, *duration, *part;
+    const model_column *exception; /* NULL in recordings before it was told */
 } columns;
 
 static bool find_columns(const model *m, const model_table *t, columns *c)
@@ -25,6 +26,7 @@ static bool find_columns(const model *m, const model_table *t, columns *c)
     c->duration = model_find_column(m, t, "duration");
     c->part = model_find_column(m, t, "part");
     c->first = model_find_column(m, t, "first");
+    c->exception = model_find_column(m, t, "exception");
     return c->time != NULL && c->thread != NULL && c->method != NULL && c->span != NULL &&
            c->parent != NULL && c->duration != NULL && c->part != NULL && c->first != NULL;
 }
@@ -45,6 +47,11 @@ static uint64_t parent_of(const columns *c, size_t row)
     return before == 0 ? 0 : (id & ~(uint64_t)UINT32_MAX) | (uint32_t)((uint32_t)id - before);
 }
 
+static uint32_t exception_of(const columns *c, size_t row)
+{
+    return c->exception == NULL ? 0 : (uint32_t)model_cell(c->exception, row);
+}
+
 static void add_begun(const model_process *p, const columns *c, size_t row, flow *out)
 {
     flow_span *s = &out->items[out->count++];
@@ -58,6 +65,7 @@ static void add_begun(const model_process *p, const columns *c, size_t row, flow
     s->start = model_cell(c->time, row);
     s->end = s->start + model_cell(c->duration, row);
     s->failed = (model_cell(c->part, row) & FAILED) != 0;
+    s->exception = exception_of(c, row);
     s->is_async = (model_cell(c->part, row) & PART) == PART_BEGIN;
     s->unfinished = s->is_async;
 }
@@ -72,6 +80,7 @@ static void add_end(const columns *c, size_t row, flow_span *s)
         return;
     s->end = end > s->start ? end : s->start;
     s->failed = (model_cell(c->part, row) & FAILED) != 0;
+    s->exception = exception_of(c, row);
     s->unfinished = false;
 }
 
@@ -113,6 +122,7 @@ static int take_process(const model *m, const model_process *p, const model_tabl
         if (s->process == p && !s->is_async && table_u64_get(&open, s->id, &number)) {
             out->items[number].end = s->end;
             out->items[number].failed = s->failed;
+            out->items[number].exception = s->exception;
             out->items[number].unfinished = false;
             s->id = 0;
         }
@@ -196,5 +206,7 @@ flow_loss flow_loss_of(const char *reason)
         return FLOW_LOSS_ASSEMBLIES;
     if (text_starts_with(reason, "method not traced"))
         return FLOW_LOSS_METHODS;
+    if (text_starts_with(reason, "type of an exception"))
+        return FLOW_LOSS_NOTHING;
     return text_starts_with(reason, "method ") ? FLOW_LOSS_NOTHING : FLOW_LOSS_CALLS;
 }

@@ -14,6 +14,8 @@ typedef struct {
     uint64_t id;         /* the upper half is the trace's number */
     uint64_t parent;     /* 0 = none */
     uint64_t start, end; /* ns since the process's time 0 */
+    uint32_t
+        exception; /* string: type of what made it fail, as the runtime spells it; 0 = unknown */
     bool failed;
     bool is_async;
     bool unfinished; /* its end was not seen: `end` is its start */
@@ -34,7 +36,7 @@ typedef enum {
     FLOW_LOSS_CALLS,      /* calls without a span */
     FLOW_LOSS_METHODS,    /* methods there was no memory for: none of their calls has one */
     FLOW_LOSS_ASSEMBLIES, /* that can be unloaded */
-    FLOW_LOSS_NOTHING,    /* methods that were not called or have no code: no span is missing */
+    FLOW_LOSS_NOTHING, /* methods that were not called or have no code, types: no span is missing */
 } flow_loss;
 
 flow_loss flow_loss_of(const char *reason);

@@ -322,6 +322,7 @@ static HRESULT append_array_class(const clr_info *info, ClassID class_id, clr_te
     return hr;
 }
 
+/* `depth` below 0: the path and no more. */
 static HRESULT append_class(const clr_info *info, ClassID class_id, clr_text *out, int depth)
 {
     ClassID classes[MOST_ARGUMENTS];
@@ -335,7 +336,7 @@ static HRESULT append_class(const clr_info *info, ClassID class_id, clr_text *ou
 
     if (class_id == 0 || depth > MOST_DEPTH)
         return E_INVALIDARG;
-    if (append_array_class(info, class_id, out, depth) == S_OK)
+    if (depth >= 0 && append_array_class(info, class_id, out, depth) == S_OK)
         return S_OK;
     hr = clr_info_get_class_id_info2(info, class_id, &module, &token, NULL, MOST_ARGUMENTS, &count,
                                      classes);
@@ -345,7 +346,9 @@ static HRESULT append_class(const clr_info *info, ClassID class_id, clr_text *ou
     if (hr != S_OK)
         return hr;
     hr = clr_append_type_path(import, token, &path);
-    if (hr == S_OK) {
+    if (hr == S_OK && depth < 0) {
+        buffer_append(out, path.data, path.length);
+    } else if (hr == S_OK) {
         add_classes(info, import, token, classes, count, &arguments, depth);
         argument_settle(&arguments);
         clr_name_append_type(out, buffer_text(&path), arguments.items, arguments.count,
@@ -367,6 +370,11 @@ HRESULT clr_append_class(const clr_info *info, ClassID class_id, clr_text *out)
         out->data[start] = 0;
     }
     return hr;
+}
+
+HRESULT clr_append_class_path(const clr_info *info, ClassID class_id, clr_text *out)
+{
+    return append_class(info, class_id, out, -1);
 }
 
 /* Methods without metadata: a name and a signature is all there is. */

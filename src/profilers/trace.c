@@ -161,7 +161,7 @@ static void on_exception_thrown(agent *a, ObjectID object)
     ClassID class_id = 0;
 
     if (CLR_OK(clr_info_get_class_from_object(&a->info, object, &class_id)))
-        trace_exceptions_thrown(class_id);
+        trace_exceptions_thrown(&state_of(a)->registry.counters, class_id);
 }
 
 static void on_exception_caught(agent *a, ObjectID object)

@@ -14,7 +14,7 @@
 enum { TRACE_FAILURES = 2048 };
 
 typedef struct {
-    atomic_uint_fast64_t key; /* method and class; 0 = free */
+    atomic_uint_fast64_t key; /* method + 1 (0 = none) and class; 0 = free */
     atomic_uint_fast64_t count;
     uint64_t named; /* own thread: the key that `name` is for; its class may go after that */
     uint32_t name;
@@ -26,7 +26,7 @@ typedef struct trace_exceptions {
 } trace_exceptions;
 
 /* ---- callbacks of the runtime, on the thread itself ---- */
-void trace_exceptions_thrown(uintptr_t class_id);
+void trace_exceptions_thrown(trace_counters *c, uintptr_t class_id);
 void trace_exceptions_caught(uintptr_t class_id);
 
 /* ---- probes ---- */
@@ -39,11 +39,17 @@ void trace_exceptions_count_caught(trace_counters *c, const trace_thread *t, con
 /* With one that is known. */
 void trace_exceptions_count_class(trace_counters *c, const trace_method *m, uintptr_t class_id);
 
+/* The number of a type, 1 to TRACE_FAILURES: of what is under way on this thread, or of what was
+ * caught there last. 0 = not known, or no room. */
+uint16_t trace_exceptions_number(trace_counters *c, bool caught);
+
 /* ---- own thread ---- */
 void trace_exceptions_clear(trace_exceptions *x);
-/* Names the classes that came since, in every round: they may go. */
+/* Names the classes that came since, in every round: they may go. `alone`: it has a number. */
 void trace_exceptions_name(trace_exceptions *x, void *context,
-                           uint32_t (*name_of)(void *context, uintptr_t class_id));
+                           uint32_t (*name_of)(void *context, uintptr_t class_id, bool alone));
+/* The name behind a number; false: it came since the classes were named. */
+bool trace_exceptions_named(const trace_exceptions *x, uint16_t number, uint32_t *name);
 /* `method` is an index, `name` what its class was given. */
 void trace_exceptions_each(const trace_exceptions *x, void *context,
                            void (*visit)(void *context, uint32_t method, uint32_t name,

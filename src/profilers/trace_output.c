@@ -64,17 +64,22 @@ static const recording_column TREE_COLUMNS[] = {
     {RECORDING_U64, "kind", ""},
 };
 static const recording_column SPAN_COLUMNS[] = {
-    {RECORDING_TIME, "time", ""},        {RECORDING_THREAD_ID, "thread", ""},
-    {RECORDING_METHOD_ID, "method", ""}, {RECORDING_U64, "span", ""},
-    {RECORDING_U64, "first", ""},        {RECORDING_U64, "parent", ""},
-    {RECORDING_U64, "part", ""},         {RECORDING_DURATION, "duration", "ns"},
+    {RECORDING_TIME, "time", ""},
+    {RECORDING_THREAD_ID, "thread", ""},
+    {RECORDING_METHOD_ID, "method", ""},
+    {RECORDING_U64, "span", ""},
+    {RECORDING_U64, "first", ""},
+    {RECORDING_U64, "parent", ""},
+    {RECORDING_U64, "part", ""},
+    {RECORDING_DURATION, "duration", "ns"},
+    {RECORDING_STRING_ID, "exception", ""},
 };
 static const recording_column MISSING_COLUMNS[] = {{RECORDING_STRING_ID, "path", ""}};
 const recording_table TRACE_TABLES[TRACE_TABLE_COUNT] = {
     {"trace_methods", "trace", METHOD_COLUMNS, 3},   {"trace_calls", "trace", CALL_COLUMNS, 13},
     {"trace_times", "trace", TIME_COLUMNS, 5},       {"trace_events", "trace", EVENT_COLUMNS, 9},
     {"trace_failures", "trace", FAILURE_COLUMNS, 4}, {"trace_tree", "trace", TREE_COLUMNS, 7},
-    {"trace_spans", "trace", SPAN_COLUMNS, 8},       {"trace_missing", "trace", MISSING_COLUMNS, 1},
+    {"trace_spans", "trace", SPAN_COLUMNS, 9},       {"trace_missing", "trace", MISSING_COLUMNS, 1},
 };
 _Static_assert((int)TRACE_LOSS_COUNT <= (int)ENGINE_MAX_LOSSES, "the agent counts each of them");
 const char *const TRACE_LOSSES[TRACE_LOSS_COUNT] = {
@@ -359,11 +364,11 @@ typedef struct {
     state *s;
 } failure_walk;
 
-static uint32_t name_of_class(void *context, uintptr_t class_id)
+static uint32_t name_of_class(void *context, uintptr_t class_id, bool alone)
 {
     agent *a = context;
 
-    return names_of_class(&a->names, class_id);
+    return alone ? names_of_class_path(&a->names, class_id) : names_of_class(&a->names, class_id);
 }
 
 void trace_output_name_failures(agent *a, state *s)

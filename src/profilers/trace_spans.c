@@ -10,6 +10,7 @@
 #include "cil/signature.h"
 #include "clarinet/lookup.h"
 #include "profilers/trace_clock.h"
+#include "profilers/trace_exceptions.h"
 #include "profilers/trace_memory.h"
 
 #define CORE "System.Private.CoreLib"
@@ -21,7 +22,7 @@ enum { AROUND, OWN, START, BEFORE, WITHIN };
 /* ---- the probes ---- */
 
 static void report(const trace_method *m, trace_span_part part, int64_t id, int64_t parent,
-                   uint64_t start, uint64_t end, bool failed)
+                   uint64_t start, uint64_t end, bool failed, uint16_t exception)
 {
     ring *r = m->counters->span_ring;
     trace_span *s = r == NULL ? NULL : ring_reserve(r, sizeof *s);
@@ -30,7 +31,7 @@ static void report(const trace_method *m, trace_span_part part, int64_t id, int6
         return;
     *s = (trace_span){(uint64_t)id,     start,    end,
                       (uint32_t)parent, m->owner, trace_memory_thread_number(),
-                      (uint8_t)part,    failed};
+                      (uint8_t)part,    failed,   exception};
     ring_commit(r, s, sizeof *s, 1, sizeof *s);
     if (failed) /* the program may die of it the next moment */
         agent_tell_news(m->counters->wake_context);
@@ -58,28 +59,30 @@ static void span_begin(const trace_method *m, int64_t parent, int64_t *id, int64
 {
     span_enter(m, parent, id, start);
     if (*start != 0)
-        report(m, TRACE_SPAN_BEGIN, *id, parent, (uint64_t)*start, 0, false);
+        report(m, TRACE_SPAN_BEGIN, *id, parent, (uint64_t)*start, 0, false, 0);
 }
 
 static void span_leave(const trace_method *m, int64_t id, int64_t parent, int64_t start)
 {
     if (start != 0)
         report(m, TRACE_SPAN_WHOLE, id, parent, (uint64_t)start,
-               trace_clock_ticks(m->counters->counter), false);
+               trace_clock_ticks(m->counters->counter), false, 0);
 }
 
 static void span_fail(const trace_method *m, int64_t id, int64_t parent, int64_t start)
 {
     if (start != 0)
         report(m, TRACE_SPAN_WHOLE, id, parent, (uint64_t)start,
-               trace_clock_ticks(m->counters->counter), true);
+               trace_clock_ticks(m->counters->counter), true,
+               trace_exceptions_number(m->counters, false));
 }
 
 /* An async method completes: its span is the current one of its steps. */
 static void span_complete(const trace_method *m, int64_t id, int64_t failed)
 {
     if (id != 0)
-        report(m, TRACE_SPAN_END, id, 0, 0, trace_clock_ticks(m->counters->counter), failed != 0);
+        report(m, TRACE_SPAN_END, id, 0, 0, trace_clock_ticks(m->counters->counter), failed != 0,
+               failed != 0 ? trace_exceptions_number(m->counters, true) : 0);
 }
 
 /* Two threads may come at once: the first one's counts, the other's handle is never used. */

@@ -37,6 +37,7 @@ typedef struct trace_span {
     uint32_t thread;
     uint8_t part; /* trace_span_part */
     bool failed;
+    uint16_t exception; /* its type's number (trace_exceptions.h); 0 = none, or not known */
 } trace_span;
 
 /* The clock of a session's spans: one straight line from ticks to nanoseconds, so that what was

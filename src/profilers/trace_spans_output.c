@@ -7,7 +7,7 @@
 enum {
     SELF = ENGINE_INDEX_trace,
     BATCH = 2048,
-    LONGEST = 48, /* bytes of a row at most */
+    LONGEST = 56, /* bytes of a row at most */
     PATIENCE_MS = 300,
 };
 
@@ -40,6 +40,23 @@ static void define(writing *w, const trace_span *span)
     output_define(w->out, RECORDING_METHOD_ID, w->name);
 }
 
+/* The type of what made it fail, defined. */
+static uint32_t exception_of(writing *w, const trace_span *span)
+{
+    const trace_exceptions *x = w->s->registry.counters.exceptions;
+    uint32_t name = 0;
+
+    if (span->exception == 0 || x == NULL)
+        return 0;
+    if (!trace_exceptions_named(x, span->exception, &name)) { /* a new one, in this round */
+        trace_output_name_failures(w->a, w->s);
+        trace_exceptions_named(x, span->exception, &name);
+    }
+    if (name != 0)
+        output_define(w->out, RECORDING_STRING_ID, name);
+    return name;
+}
+
 /* The first span of its trace and the span around it are near: how far before it they began. */
 static void write_span(writing *w, const trace_span *span)
 {
@@ -51,6 +68,7 @@ static void write_span(writing *w, const trace_span *span)
     uint64_t time = start - w->out->origin_ns;
     int64_t since = (int64_t)(time - w->time);
     uint32_t number = (uint32_t)span->span;
+    uint32_t exception = exception_of(w, span);
     uint8_t *at = w->at;
 
     if (span->thread != w->thread || span->method != w->method || w->name == 0)
@@ -62,7 +80,8 @@ static void write_span(writing *w, const trace_span *span)
     at = put(at, number - (uint32_t)(span->span >> 32));
     at = put(at, span->parent == 0 ? 0 : number - span->parent);
     at = put(at, (uint64_t)span->part | (uint64_t)span->failed << 2);
-    w->at = put(at, duration);
+    at = put(at, duration);
+    w->at = put(at, exception);
     w->time = time;
 }
 

@@ -83,6 +83,20 @@ void otlp_begin_resource(json *j, const char *service, uint64_t pid, const char 
     json_begin_array_at(j, "spans");
 }
 
+/* The event that receivers look for: an exception left the call at its end. */
+static void put_exception(json *j, const otlp_span *s)
+{
+    json_begin_array_at(j, "events");
+    json_begin_object(j);
+    put_number_text(j, "timeUnixNano", s->end_unix_ns);
+    json_put_text(j, "name", "exception");
+    json_begin_array_at(j, "attributes");
+    otlp_attribute_text(j, "exception.type", s->exception);
+    json_end_array(j);
+    json_end_object(j);
+    json_end_array(j);
+}
+
 void otlp_begin_span(json *j, const otlp_span *s)
 {
     json_begin_object(j);
@@ -101,6 +115,8 @@ void otlp_begin_span(json *j, const otlp_span *s)
             json_put_text(j, "message", s->exception);
     }
     json_end_object(j);
+    if (s->failed && s->exception != NULL && s->exception[0] != '\0')
+        put_exception(j, s);
     json_begin_array_at(j, "attributes");
     if (s->failed && s->exception != NULL && s->exception[0] != '\0')
         otlp_attribute_text(j, "exception.type", s->exception);

@@ -16,6 +16,7 @@ static void put_span(json *j, const model *m, const flow_span *s)
         .start_unix_ns = p->origin_unix_ns + s->start,
         .end_unix_ns = p->origin_unix_ns + s->end,
         .failed = s->failed,
+        .exception = model_text(m, s->exception),
     };
 
     otlp_begin_span(j, &out);

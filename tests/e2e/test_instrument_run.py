@@ -23,7 +23,7 @@ TREE = {
     "Order": None, "Check": "Order", "PayAsync": "Order", "Charge": "PayAsync",
     "AlreadyDone": "PayAsync", "Ship": "Order", "Refuse": "Order", "FailAsync": "Order",
 }
-FAIL = {"Refuse", "FailAsync"}
+FAIL = {"Refuse": "System.InvalidOperationException", "FailAsync": "Flow.Shop+Failed"}
 STATUS_ERROR = 2
 
 
@@ -85,6 +85,12 @@ def spans_of(request):
     return found
 
 
+def exceptions_of(span):
+    """Types: the span's own attribute, then those of its events."""
+    places = [span, *(event for event in span.get("events", []) if event["name"] == "exception")]
+    return [a["value"]["stringValue"] for place in places for a in place["attributes"] if a["key"] == "exception.type"]
+
+
 def check_tree(spans):
     by_id = {span["spanId"]: span for span in spans}
     assert len(by_id) == len(spans) == ORDERS * len(TREE)
@@ -96,6 +102,7 @@ def check_tree(spans):
         assert (parent["name"].rpartition(".")[2] if parent else None) == TREE[name]
         assert parent is None or parent["traceId"] == span["traceId"]
         assert (span["status"].get("code") == STATUS_ERROR) == (name in FAIL), span
+        assert exceptions_of(span) == ([FAIL[name]] * 2 if name in FAIL else []), span
         assert "clarinet.end" not in {a["key"] for a in span["attributes"]}, span
         if parent is not None:  # it is awaited or called: it ends before the span around it
             assert int(parent["startTimeUnixNano"]) <= int(span["startTimeUnixNano"]), (span, parent)

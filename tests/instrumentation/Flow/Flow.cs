@@ -78,7 +78,15 @@ namespace Flow
         public async Task FailAsync(int number)
         {
             await Task.Yield();
-            throw new ArgumentException("failed " + number);
+            throw new Failed("failed " + number);
+        }
+
+        public class Failed : ArgumentException
+        {
+            public Failed(string message)
+                : base(message)
+            {
+            }
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
