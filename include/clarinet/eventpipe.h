@@ -24,9 +24,11 @@ typedef struct {
     const char *filter; /* "key=value;…", or NULL */
 } clr_eventpipe_source;
 
-/* At most CLR_EVENTPIPE_MOST sources; names below CLR_EVENTPIPE_NAME units, else E_INVALIDARG. */
+/* 1 to CLR_EVENTPIPE_MOST sources; names below CLR_EVENTPIPE_NAME units, else E_INVALIDARG. */
 HRESULT clr_eventpipe_start(const clr_info *info, const clr_eventpipe_source *sources, size_t count,
                             EVENTPIPE_SESSION *session);
+/* Only for a provider that is made after this call: of one that exists already the runtime says
+ * S_OK and delivers nothing. Name that one when the session starts. */
 HRESULT clr_eventpipe_add(const clr_info *info, EVENTPIPE_SESSION session,
                           const clr_eventpipe_source *source);
 HRESULT clr_eventpipe_stop(const clr_info *info, EVENTPIPE_SESSION session);
@@ -34,7 +36,7 @@ HRESULT clr_eventpipe_stop(const clr_info *info, EVENTPIPE_SESSION session);
 HRESULT clr_eventpipe_get_provider_name(const clr_info *info, EVENTPIPE_PROVIDER provider,
                                         clr_text *name);
 
-/* An event of one's own; parameters end with a NULL name. */
+/* An event of one's own; at most CLR_EVENTPIPE_MOST parameters, which end with a NULL name. */
 typedef struct {
     const char *name;
     uint32_t type;         /* COR_PRF_EVENTPIPE_PARAM_TYPE */

@@ -42,8 +42,10 @@ HRESULT clr_hooks_install_with_info(const clr_info *info, const clr_hooks_with_i
 typedef uintptr_t(CLR_CALL clr_hook_mapper)(FunctionID function, void *context, BOOL *hook);
 HRESULT clr_hooks_map(const clr_info *info, clr_hook_mapper *mapper, void *context);
 
-/* The arguments of the call, left to right (`this` first), in memory. Inside an enter hook. */
-enum { CLR_ARGUMENT_ROOM = 1024 };
+/* The arguments of the call, left to right (`this` first), in memory. Inside an enter hook.
+ * There is room for at least 255 of them; a call with more answers
+ * CLR_E_INSUFFICIENT_BUFFER. */
+enum { CLR_ARGUMENT_ROOM = 4096 };
 typedef struct {
     COR_PRF_FRAME_INFO frame; /* for clr_append_function */
     uint32_t total_size;      /* of all arguments */

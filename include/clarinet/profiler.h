@@ -51,12 +51,19 @@ HRESULT clr_info_open(clr_unknown *unknown, clr_info *info);
 #define CLR_ENTRY
 #endif
 
-/* Defines the two functions the runtime looks for in a profiler library. */
+#ifdef __cplusplus
+#define CLR_ENTRY_LINKAGE extern "C"
+#else
+#define CLR_ENTRY_LINKAGE extern
+#endif
+
+/* Defines the two functions the runtime looks for in a profiler library. In C++ too they have C
+ * names. */
 #define CLR_PROFILER(clsid_text, callback_table, callback_context)                                 \
     static clr_profiler clr_this_profiler = {clsid_text, &(callback_table), callback_context, 0};  \
-    CLR_EXPORT HRESULT CLR_ENTRY DllGetClassObject(const GUID *clsid, const GUID *iid,             \
-                                                   void **out);                                    \
-    CLR_EXPORT HRESULT CLR_ENTRY DllCanUnloadNow(void);                                            \
+    CLR_ENTRY_LINKAGE CLR_EXPORT HRESULT CLR_ENTRY DllGetClassObject(const GUID *clsid,            \
+                                                                     const GUID *iid, void **out); \
+    CLR_ENTRY_LINKAGE CLR_EXPORT HRESULT CLR_ENTRY DllCanUnloadNow(void);                          \
     HRESULT CLR_ENTRY DllGetClassObject(const GUID *clsid, const GUID *iid, void **out)            \
     {                                                                                              \
         return clr_profiler_get_class_object(&clr_this_profiler, clsid, iid, out);                 \

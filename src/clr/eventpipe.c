@@ -14,7 +14,8 @@ static int fill_source(const clr_eventpipe_source *source, source_text *text,
                        COR_PRF_EVENTPIPE_PROVIDER_CONFIG *config)
 {
     memset(config, 0, sizeof *config);
-    if (!clr_utf16(source->name, text->name, CLR_EVENTPIPE_NAME))
+    if (source == NULL || source->name == NULL ||
+        !clr_utf16(source->name, text->name, CLR_EVENTPIPE_NAME))
         return 0;
     if (source->filter != NULL && !clr_utf16(source->filter, text->filter, FILTER_UNITS))
         return 0;
@@ -33,7 +34,7 @@ HRESULT clr_eventpipe_start(const clr_info *info, const clr_eventpipe_source *so
     HRESULT hr;
 
     *session = 0;
-    if (count == 0 || count > CLR_EVENTPIPE_MOST)
+    if (sources == NULL || count == 0 || count > CLR_EVENTPIPE_MOST)
         return E_INVALIDARG;
     for (size_t i = 0; i < count; i++) {
         if (!fill_source(&sources[i], &texts[i], &configs[i]))

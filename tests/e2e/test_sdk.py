@@ -261,8 +261,8 @@ def test_cmake_package(sdk, tmp_path):
         "find_package(clarinet-sdk 0.1 REQUIRED)\n"
         f"add_library(hello MODULE {sdk.examples}/hello/hello.c)\n"
         "target_link_libraries(hello PRIVATE clarinet::sdk)\n"
-        "add_library(other MODULE other.cpp)\n"
-        "target_link_libraries(other PRIVATE clarinet::sdk)\n")
+        "foreach(name other linked)\n  add_library(${name} MODULE ${name}.cpp)\n"
+        "  target_link_libraries(${name} PRIVATE clarinet::sdk)\nendforeach()\n")
     # The headers serve C++ too.
     (tmp_path / "other.cpp").write_text(
         "#include <clarinet/clarinet.h>\n"
@@ -271,10 +271,14 @@ def test_cmake_package(sdk, tmp_path):
         "static clr_profiler_callbacks make()\n"
         "{ clr_profiler_callbacks c = {}; c.initialize = start; return c; }\n"
         "static const clr_profiler_callbacks callbacks = make();\n"
+        "CLR_PROFILER(nullptr, callbacks, nullptr)\n")
+    # As authors write it who know that the entry points must have C names.
+    (tmp_path / "linked.cpp").write_text(
+        "#include <clarinet/clarinet.h>\nstatic const clr_profiler_callbacks callbacks = {};\n"
         "extern \"C\" { CLR_PROFILER(nullptr, callbacks, nullptr) }\n")
     run(["cmake", "-S", ".", "-B", "b", f"-DCMAKE_PREFIX_PATH={sdk.prefix}"], cwd=tmp_path)
     run(["cmake", "--build", "b"], cwd=tmp_path)
-    for name in ("hello", "other"):
+    for name in ("hello", "other", "linked"):
         exported = run(["nm", "-D", "--defined-only", str(tmp_path / f"b/lib{name}.so")])
         assert sorted(re.findall(r" T (\w+)", exported)) == ["DllCanUnloadNow", "DllGetClassObject"]
 

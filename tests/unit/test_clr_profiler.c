@@ -362,6 +362,7 @@ static void test_lying_runtime(void **state)
 static void test_failing_runtime(void **state)
 {
     static const clr_eventpipe_source source = {"Source", 1, 1, NULL};
+    static const clr_eventpipe_source nameless = {NULL, 1, 1, NULL};
     static const clr_eventpipe_description description = {.name = "Event"};
     clr_info info = same_runtime(CORPROF_E_DATAINCOMPLETE);
     IMetaDataImport2 *import = (void *)&same_vtbl;
@@ -399,6 +400,10 @@ static void test_failing_runtime(void **state)
     assert_int_equal(session, 0);
     assert_int_equal(clr_eventpipe_start(&info, &source, 0, &session), E_INVALIDARG);
     assert_int_equal(clr_eventpipe_start(&info, &source, 17, &session), E_INVALIDARG);
+    assert_int_equal(clr_eventpipe_start(&info, NULL, 1, &session), E_INVALIDARG);
+    assert_int_equal(clr_eventpipe_start(&info, &nameless, 1, &session), E_INVALIDARG);
+    assert_int_equal(clr_eventpipe_add(&info, 1, &nameless), E_INVALIDARG);
+    assert_int_equal(clr_eventpipe_add(&info, 1, NULL), E_INVALIDARG);
     assert_int_equal(clr_eventpipe_define(&info, 1, &description, &event),
                      CORPROF_E_DATAINCOMPLETE);
     assert_int_equal(event, 0);
@@ -564,6 +569,32 @@ static void test_arguments(void **state)
     assert_false(clr_argument_read(&arguments, 10, value, 1));
     arguments.ranges.info.numRanges = UINT32_MAX; /* not believed past the room there is */
     assert_false(clr_argument_read(&arguments, SIZE_MAX / 2, value, 1));
+}
+
+/* A method with as many arguments as there are places for. */
+static void test_many_arguments(void **state)
+{
+    enum { PLACES = 255 };
+    static uint8_t bytes[PLACES];
+    clr_arguments arguments;
+    uint8_t value[PLACES];
+
+    (void)state;
+    memset(&arguments, 0, sizeof arguments);
+    arguments.ranges.info.numRanges = PLACES;
+    for (size_t i = 0; i < PLACES; i++) {
+        size_t at = offsetof(COR_PRF_FUNCTION_ARGUMENT_INFO, ranges) +
+                    i * sizeof(COR_PRF_FUNCTION_ARGUMENT_RANGE);
+
+        bytes[i] = (uint8_t)i;
+        assert_true(at + sizeof(COR_PRF_FUNCTION_ARGUMENT_RANGE) <= sizeof arguments.ranges);
+        memcpy(&arguments.ranges.room[at],
+               &(COR_PRF_FUNCTION_ARGUMENT_RANGE){(uintptr_t)&bytes[i], 1},
+               sizeof(COR_PRF_FUNCTION_ARGUMENT_RANGE));
+    }
+    assert_true(clr_argument_read(&arguments, 0, value, sizeof value));
+    assert_memory_equal(value, bytes, sizeof value);
+    assert_false(clr_argument_read(&arguments, PLACES, value, 1));
 }
 
 /* The stubs: called as the JIT calls them, they pass the function and keep the registers. */
@@ -780,7 +811,8 @@ int main(void)
         cmocka_unit_test(test_initialize),      cmocka_unit_test(test_lying_runtime),
         cmocka_unit_test(test_failing_runtime), cmocka_unit_test(test_two_calls),
         cmocka_unit_test(test_enumerators),     cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_hook_stubs),      cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_many_arguments),  cmocka_unit_test(test_hook_stubs),
+        cmocka_unit_test(test_out_of_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
