@@ -163,6 +163,25 @@ static void append_arguments(clr_text *out, arguments_left *left, size_t count)
     buffer_append_char(out, '>');
 }
 
+/* What stands in the eighth place of a tuple is a tuple of what did not fit, and is written in
+ * line:
+ * "(h, i)" or "ValueTuple<h>". Its length is 0 when it is something else. */
+static span tuple_rest(const char *text)
+{
+    span rest = span_of(text);
+
+    if (span_starts(rest, "System."))
+        rest = span_from(rest, strlen("System."));
+    if (span_starts(rest, "ValueTuple<") && rest.begin[rest.length - 1] == '>')
+        rest = span_from(rest, strlen("ValueTuple<"));
+    else if (span_starts(rest, "(") && rest.begin[rest.length - 1] == ')')
+        rest = span_from(rest, 1);
+    else
+        rest.length = 1;
+    rest.length--;
+    return rest;
+}
+
 /* int?, (int, bool): types that C# has a form of their own for. */
 static bool append_special(clr_text *out, span path, const char *const *arguments, size_t count)
 {
@@ -180,12 +199,15 @@ static bool append_special(clr_text *out, span path, const char *const *argument
         buffer_append_char(out, '?');
         return true;
     }
-    if (count >= 2 && count <= 7 && path.length == 19 && span_starts(path, "System.ValueTuple`")) {
+    if (count >= 2 && count <= 8 && path.length == 19 && span_starts(path, "System.ValueTuple`")) {
+        span last = count == 8 ? tuple_rest(arguments[7]) : span_of(arguments[count - 1]);
+
+        if (count == 8 && last.length == 0)
+            return false;
         buffer_append_char(out, '(');
-        for (size_t i = 0; i < count; i++) {
-            buffer_append_text(out, i > 0 ? ", " : "");
-            buffer_append_text(out, arguments[i]);
-        }
+        for (size_t i = 0; i + 1 < count; i++)
+            buffer_format(out, "%s, ", arguments[i]);
+        append_span(out, last);
         buffer_append_char(out, ')');
         return true;
     }
@@ -334,6 +356,7 @@ void clr_name_append_method(clr_text *out, const char *path, const char *const *
     bool in_source = method[0] == '<' || is_state_machine(last_segment(rest));
     bool generated = false;
     size_t hidden = 0; /* type arguments of what is not shown: the source method's */
+    size_t name_space;
 
     while (rest.length > 0) {
         span segment = take_segment(&rest);
@@ -347,7 +370,9 @@ void clr_name_append_method(clr_text *out, const char *path, const char *const *
         }
         if (generated)
             break; /* a user's type inside a generated one does not occur; don't guess */
-        append_span(out, without_file_prefix(segment));
+        name_space = segment.begin == path ? namespace_length(segment) : 0;
+        buffer_append(out, segment.begin, name_space);
+        append_span(out, without_file_prefix(span_from(segment, name_space)));
         append_arguments(out, &left, arity);
         buffer_append_char(out, '.');
     }

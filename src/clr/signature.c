@@ -162,11 +162,20 @@ static void append_mark(decoder *d, clr_text *out)
     d->marked = NULL;
 }
 
-/* delegate*<int, void>: parameters, then the result. */
+/* delegate*<int, void>, delegate* unmanaged[Cdecl]<int, void>: parameters, then the result. */
 static bool append_function_pointer(decoder *d, clr_text *out)
 {
+    static const char *const UNMANAGED[] = {
+        [IMAGE_CEE_CS_CALLCONV_C] = " unmanaged[Cdecl]",
+        [IMAGE_CEE_CS_CALLCONV_STDCALL] = " unmanaged[Stdcall]",
+        [IMAGE_CEE_CS_CALLCONV_THISCALL] = " unmanaged[Thiscall]",
+        [IMAGE_CEE_CS_CALLCONV_FASTCALL] = " unmanaged[Fastcall]",
+        [IMAGE_CEE_CS_CALLCONV_UNMANAGED] = " unmanaged",
+        [IMAGE_CEE_CS_CALLCONV_MASK] = NULL,
+    };
     uint32_t convention = reader_u8(&d->bytes);
     buffer result = BUFFER_EMPTY;
+    const char *kind;
     uint32_t count;
     bool good;
 
@@ -175,7 +184,8 @@ static bool append_function_pointer(decoder *d, clr_text *out)
     count = take_number(&d->bytes);
     if (reader_failed(&d->bytes) || count > MOST_PARAMETERS)
         return false;
-    buffer_append_text(out, "delegate*<");
+    kind = UNMANAGED[convention & IMAGE_CEE_CS_CALLCONV_MASK];
+    buffer_format(out, "delegate*%s<", kind == NULL ? "" : kind);
     d->parameter = 0;
     d->marked = "ref"; /* whatever a modifier says: a result is never `in` */
     good = append_type(d, &result);
