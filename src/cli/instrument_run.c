@@ -363,6 +363,11 @@ static void keep_spans(const request *q, const model *m, const flow *f, size_t s
     buffer_free(&file);
 }
 
+static bool has_no_body(const model *m, const trace_result *r)
+{
+    return strstr(model_text(m, r->state), "it has no body") != NULL;
+}
+
 /* Methods that are named but have no spans: their number, and the first with its reason. */
 static void tell_left_alone(const model *m, const trace_results *results)
 {
@@ -373,8 +378,9 @@ static void tell_left_alone(const model *m, const trace_results *results)
     for (size_t n = 0; n < results->count; n++) {
         const trace_result *r = &results->items[n];
 
-        if (r->kind == TRACE_KIND_ASYNC || !text_starts_with(model_text(m, r->state), STATE))
-            continue;
+        if (r->kind == TRACE_KIND_ASYNC || !text_starts_with(model_text(m, r->state), STATE) ||
+            has_no_body(m, r))
+            continue; /* (every wildcard means methods without a body) */
         if (first == NULL)
             first = r;
         count++;
@@ -384,6 +390,22 @@ static void tell_left_alone(const model *m, const trace_results *results)
                 count == 1 ? " is" : "s are", count == 1 ? "has" : "have",
                 count == 1 ? "" : "the first is ", model_text(m, first->name),
                 model_text(m, first->state));
+}
+
+static bool is_of_name(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+           (c & 0x80) != 0;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word))
+        if ((at == text || !is_of_name(at[-1])) && !is_of_name(at[length]))
+            return true;
+    return false;
 }
 
 /* Is the last piece of a point's name in the text? Reports spell generic and nested names in
@@ -401,7 +423,7 @@ static bool has_piece(const char *text, const char *name)
     while (begin > 0 && name[begin - 1] != '.' && name[begin - 1] != '+')
         begin--;
     piece = memory_copy_text_n(name + begin, end - begin);
-    found = piece == NULL || strstr(text, piece) != NULL;
+    found = piece == NULL || has_word(text, piece);
     memory_free(piece);
     return found;
 }
@@ -415,39 +437,60 @@ static bool is_of_assembly(const char *module, const char *assembly)
             (module[length] == '\0' || strchr(module + length + 1, '.') == NULL));
 }
 
-static bool found_something(const model *m, const trace_results *results, const point *p)
+/* What a point has found; of methods with and without a body those that have one. */
+static const trace_result *find_result(const model *m, const trace_results *results, const point *p)
 {
+    const trace_result *found = NULL;
+
     for (size_t n = 0; n < results->count; n++) {
         const trace_result *r = &results->items[n];
 
         if (is_of_assembly(model_text(m, r->module), p->assembly) &&
             has_piece(model_text(m, r->name), p->class_name) &&
-            has_piece(model_text(m, r->name), p->method))
-            return true;
+            has_piece(model_text(m, r->name), p->method)) {
+            found = r;
+            if (!has_no_body(m, r))
+                break;
+        }
     }
-    return false;
+    return found;
 }
 
-/* Points that found nothing: a typing error, or an assembly that the program did not load. */
-static void tell_useless(const request *q, const model *m, const trace_results *results)
+static void tell_points(size_t count, const char *what, const point *first)
 {
-    const point *first = NULL;
-    size_t count = 0;
+    fprintf(stderr, "clarinet: %zu point%s %s%s[%s]%s::%s (%s, line %u)", count,
+            count == 1 ? " names" : "s name", what, count == 1 ? ": " : "; the first is ",
+            first->assembly, first->class_name, first->method, first->file, first->line);
+}
+
+/* Points that found nothing (a typing error, or an assembly that the program did not load), where
+ * that is of interest; and those that found nothing with a body. */
+static void tell_useless(const request *q, const model *m, const trace_results *results,
+                         bool nothing)
+{
+    const point *first = NULL, *first_empty = NULL;
+    const char *reason = "";
+    size_t count = 0, empty = 0;
 
     for (size_t n = 0; n < points_count(q->set); n++) {
         const point *p = points_at(q->set, n);
+        const trace_result *found = find_result(m, results, p);
 
-        if (found_something(m, results, p))
-            continue;
-        if (first == NULL)
+        if (found == NULL && count++ == 0)
             first = p;
-        count++;
+        if (found != NULL && has_no_body(m, found) && empty++ == 0) {
+            first_empty = p;
+            reason = model_text(m, found->state);
+        }
     }
-    if (first != NULL)
-        fprintf(stderr,
-                "clarinet: %zu point%s no method that was loaded%s[%s]%s::%s (%s, line %u)\n",
-                count, count == 1 ? " names" : "s name", count == 1 ? ": " : "; the first is ",
-                first->assembly, first->class_name, first->method, first->file, first->line);
+    if (first != NULL && nothing) {
+        tell_points(count, "no method that was loaded", first);
+        fprintf(stderr, "\n");
+    }
+    if (first_empty != NULL) {
+        tell_points(empty, "no method with a body", first_empty);
+        fprintf(stderr, ", %s\n", reason);
+    }
 }
 
 static int tell_of_points(const request *q, const model *m, size_t spans, error *e)
@@ -459,8 +502,7 @@ static int tell_of_points(const request *q, const model *m, size_t spans, error 
         return code;
     tell_left_alone(m, &results);
     /* A home folder has points for many libraries, most of which a program does not have. */
-    if (q->point_files != 0 || spans == 0)
-        tell_useless(q, m, &results);
+    tell_useless(q, m, &results, q->point_files != 0 || spans == 0);
     trace_results_free(&results);
     return 0;
 }

@@ -31,6 +31,7 @@ enum {
     SELF = ENGINE_INDEX_trace,
     BATCH = 1000, /* methods in one request: recompiling is spread a little */
     REVERTED_AT_ONCE = 256,
+    NAMED_BODILESS = 256, /* methods */
     REJIT_WITH_CALLBACKS = 3,
     WRITE_INTERVAL_NS = 500000000,
     TICKS_A_SECOND = 10,
@@ -210,11 +211,19 @@ static bool look_through(agent *a, state *s, const trace_wanted *w, ModuleID mod
     return true;
 }
 
+/* Somebody may have named one by itself, who is told why it has no spans. */
+static uint32_t nameable(state *s, const trace_wanted *w)
+{
+    uint64_t known = atomic_load(&s->bodiless);
+
+    return w != NULL && w->spans && known < NAMED_BODILESS ? NAMED_BODILESS - (uint32_t)known : 0;
+}
+
 /* In the middle of a module's load the runtime does not look for precompiled inliners itself. */
 static void ask_in_load(agent *a, state *s, ModuleID module)
 {
     const trace_wanted *w = atomic_load(&s->wanted);
-    trace_list list = {0};
+    trace_list list = {.nameable = nameable(s, w)};
 
     if (w == NULL || !look_through(a, s, w, module, &list))
         return;
@@ -425,6 +434,7 @@ static void ask(agent *a, state *s)
 {
     asking walk = {a, atomic_load(&s->wanted), {0}};
 
+    walk.list.nameable = nameable(s, walk.w);
     s->asked = true;
     if (walk.w == NULL || !agent_enter_runtime(a))
         return;

@@ -192,10 +192,11 @@ static void take_step(selecting *s, mdTypeDef type, trace_entry *of)
         trace_list_add(s->out, s->module, step);
 }
 
-static void take_method(selecting *s, mdTypeDef type, const cil_pattern_subject *subject)
+/* `reason`: why it has no probes; NULL = it may have some. */
+static void take_method(selecting *s, mdTypeDef type, const cil_pattern_subject *subject,
+                        const char *reason)
 {
     trace_entry *entry = trace_registry_add(s->registry, s->module, s->token);
-    const char *reason = never(buffer_text(&s->type), buffer_text(&s->method));
 
     if (entry == NULL) {
         s->out->failed++;
@@ -221,6 +222,7 @@ static int visit_method(void *context, mdToken token)
     cil_pattern_subject subject = {
         buffer_text(&s->assembly), buffer_text(&s->type), NULL, s, parameters_of, has_attribute};
     clr_method method;
+    const char *reason;
 
     buffer_clear(&s->method);
     buffer_clear(&s->parameters);
@@ -230,10 +232,15 @@ static int visit_method(void *context, mdToken token)
     subject.method = buffer_text(&s->method);
     if (!cil_patterns_match(s->patterns, &subject))
         return 1;
-    if (method.rva == 0 || (method.impl_flags & miCodeTypeMask) != miIL)
-        s->out->bodiless++;
-    else
-        take_method(s, method.type, &subject);
+    reason = never(buffer_text(&s->type), buffer_text(&s->method));
+    if (method.rva == 0 || (method.impl_flags & miCodeTypeMask) != miIL) {
+        if (s->out->bodiless++ >= s->out->nameable)
+            return 1;
+        reason = (method.flags & mdAbstract) != 0
+                     ? "it has no body: it is abstract, name the methods that implement it"
+                     : "it has no body: its code is native, or the runtime's";
+    }
+    take_method(s, method.type, &subject, reason);
     return 1;
 }
 

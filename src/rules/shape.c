@@ -8,10 +8,10 @@
 const char *shape_without_code(const shape *s)
 {
     if ((s->flags & mdAbstract) != 0)
-        return "it is abstract: name the methods that implement it";
+        return "it is abstract and has no body: name the methods that implement it";
     if ((s->flags & mdPinvokeImpl) == 0 &&
         ((s->impl_flags & miCodeTypeMask) != miIL || (s->impl_flags & miInternalCall) != 0))
-        return "the runtime itself provides its code";
+        return "it has no body: the runtime itself provides its code";
     return NULL;
 }
 
@@ -21,8 +21,10 @@ const char *shape_refusal(const shape *s)
 
     if ((s->flags & mdSpecialName) != 0 && !text_equal(s->name, ".ctor"))
         return "it has a special name (property, event, operator or type initialiser)";
-    if ((s->flags & (mdPinvokeImpl | mdUnmanagedExport)) != 0)
-        return "it calls or is called by unmanaged code";
+    if ((s->flags & mdPinvokeImpl) != 0)
+        return "it has no body: its code is native (P/Invoke)";
+    if ((s->flags & mdUnmanagedExport) != 0)
+        return "it is called by unmanaged code";
     if ((s->impl_flags & miAsync) != 0) /* its code leaves the value, not the task it promises */
         return "the runtime makes it asynchronous, so its code returns something else than it says";
     if ((s->type_flags & tdLayoutMask) == tdSequentialLayout)

@@ -122,6 +122,22 @@ def test_spans_follow_the_flow_through_awaits_into_a_file(clarinet, runtime, flo
     check_tree([span for line in lines for span in spans_of(json.loads(line))])
 
 
+@pytest.mark.parametrize("name, reason", [
+    ("Store::Open", "it has no body: it is abstract, name the methods that implement it"),
+    ("Shop::Native", "it has no body: its code is native, or the runtime's"),
+])
+def test_a_method_without_a_body_is_not_called_a_point_that_found_nothing(
+        clarinet, runtime, flow_program, tmp_path, name, reason):
+    points = tmp_path / "bodiless.json"
+    of, method = name.split("::")
+    points.write_text(json.dumps({"points": [{"assembly": "Flow", "class": "Flow." + of, "method": method}]}))
+    done = clarinet("instrument", "run", "--otlp", "spans.json", "--points", points, "--",
+                    *runtime.command(flow_program), timeout=PATIENCE)
+    assert (done.code, done.out) == (3, "sum 733\n"), done
+    assert f"1 point names no method with a body: [Flow]Flow.{name} ({points}, line 1), left alone: {reason}\n" in done.err, done
+    assert "that was loaded" not in done.err, done
+
+
 def test_points_for_everything_leave_out_what_spans_are_made_with(clarinet, newest_runtime, flow_program, tmp_path):
     points = tmp_path / "all.json"
     points.write_text(json.dumps({"points": [{"assembly": "*", "class": "*", "method": "*"}]}))
@@ -132,6 +148,7 @@ def test_points_for_everything_leave_out_what_spans_are_made_with(clarinet, newe
              for line in (clarinet.folder / "spans.json").read_text().splitlines()
              for span in spans_of(json.loads(line))}
     assert set(NAMES) <= names
+    assert "no body" not in done.err, done  # what everything has among it is nothing to tell
 
 
 @pytest.mark.parametrize("how, signal", [("throw", 6), ("kill", 9)])

@@ -81,6 +81,9 @@ namespace Flow
             throw new Failed("failed " + number);
         }
 
+        [System.Runtime.InteropServices.DllImport("libc", EntryPoint = "getpid")]
+        public static extern int Native();
+
         public class Failed : ArgumentException
         {
             public Failed(string message)
@@ -93,6 +96,11 @@ namespace Flow
         public void Empty()
         {
         }
+    }
+
+    public abstract class Store
+    {
+        public abstract void Open();
     }
 
     // Whoever watches calls must leave the program's own execution context as the calls leave it.
