@@ -379,6 +379,7 @@ static bool finish_process(model *m, model_process *p)
         !model_resolve_names(m, p))
         return false;
     model_trim_waits(m, p);
+    model_number_looks(m, p);
     return true;
 }
 

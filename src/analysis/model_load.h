@@ -15,6 +15,9 @@ bool model_resolve_names(model *m, model_process *p);
 /* Waits for a lock that managed code tells of: without the frames that told. After the names. */
 void model_trim_waits(model *m, model_process *p);
 
+/* Looks at the threads are numbered from 1; once everything is read. */
+void model_number_looks(model *m, model_process *p);
+
 /* TABLE and ROWS chunks; 0, ERROR_MEMORY or ERROR_LIMIT. Broken records set r->failed. */
 int model_load_tables(model *m, model_process *p, reader *r);
 int model_load_rows(model *m, model_process *p, reader *r);

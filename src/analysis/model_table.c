@@ -5,6 +5,7 @@
 
 #include "analysis/array.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 static const size_t MAXIMUM_TABLES = 1000;
 static const size_t FIRST_ROWS = 256;
@@ -212,4 +213,26 @@ int model_load_rows(model *m, model_process *p, reader *r)
         store_row(m, p, table, row, cells);
     }
     return 0;
+}
+
+/* The first of them has number 1, also where the agent had taken some for others before. */
+void model_number_looks(model *m, model_process *p)
+{
+    uint64_t first = UINT64_MAX;
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < p->table_count; i++) {
+            const model_table *t = &p->tables[i];
+            const model_column *look = text_equal(model_text(m, t->profiler), "threads")
+                                           ? model_find_column(m, t, "look")
+                                           : NULL;
+
+            for (size_t row = 0; look != NULL && look->u64 != NULL && row < t->rows; row++) {
+                if (pass == 0 && look->u64[row] != 0 && look->u64[row] < first)
+                    first = look->u64[row];
+                else if (pass == 1 && look->u64[row] != 0)
+                    look->u64[row] -= first - 1;
+            }
+        }
+    }
 }

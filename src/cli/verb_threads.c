@@ -30,6 +30,7 @@
 #include "session/session.h"
 
 static const uint64_t LOOK_NS = 250000000; /* the look comes within the first tenth of a second */
+static const uint64_t PATIENCE_NS = 5000000000; /* with a runtime that is being suspended */
 enum { LOOKS = 8, SHORTEST_INTERVAL_MS = 100, DOUBTED = 64, DOUBT_MS = 120 };
 
 typedef struct {
@@ -114,6 +115,24 @@ static int check_look(const char *file, error *e)
     return code;
 }
 
+/* A collection for somebody else's snapshot of the heap keeps a look out for as long as it takes:
+ * it is tried again until it is likely that the runtime cannot be suspended at all. */
+static int look_until_seen(const options *o, const diagnostics_process *process, const char *file,
+                           error *e)
+{
+    uint64_t end = os_monotonic_ns() + PATIENCE_NS;
+    int code;
+
+    for (;;) {
+        code = look_inside(o, process, file, e);
+        if (code != 0)
+            return code;
+        code = check_look(file, e);
+        if (code != ERROR_TIMEOUT || os_monotonic_ns() >= end)
+            return code;
+    }
+}
+
 /* Failures of a process that does not cooperate; not those of our own side. */
 static bool may_look_from_outside(int code)
 {
@@ -142,9 +161,7 @@ static int look_into_file(options *o, const char *file, char *snapshot, error *e
     if (!o->outside && process.attachable) {
         code = o->heap ? take_snapshot(o, &process, snapshot, e) : 0;
         if (code == 0)
-            code = look_inside(o, &process, file, e);
-        if (code == 0)
-            code = check_look(file, e);
+            code = look_until_seen(o, &process, file, e);
         if (code == 0 && process.inner_pid == process.process_id)
             o->alive = process.process_id;
         snprintf(reason, sizeof reason, "%s", e->message);

@@ -4,9 +4,9 @@
  *
  * One suspension of the runtime for all of it: stacks by the runtime's own walker, monitors from
  * its memory. Names are resolved after the threads run again. The suspension ends in any case when
- * its time is up; threads not reached by then are counted. Taken when the profiler starts, and
- * again every `interval` when that is set. Between such looks it is also noted who starts threads
- * (starts.h).
+ * its time is up; threads not reached by then are counted. Taken when a session starts, and again
+ * every `interval` when that is set; the sessions share what is taken. Between such looks it is
+ * also noted who starts threads (starts.h).
  *
  * Thread rules: everything on the agent's own thread, but on_event.
  */
@@ -108,6 +108,7 @@ typedef struct {
     uint64_t looks;
     uint64_t next_ns;     /* 0 = no further look */
     uint64_t interval_ns; /* 0 = once */
+    size_t served;        /* sessions that have had a look; a further one gets its own at once */
     monitors monitors;
     waits waits;
     sampling_code *code; /* NULL before the first look */
@@ -434,6 +435,7 @@ static void take_look(agent *a, state *s)
     place_threads(a, s);
     if (!suspend(a)) {
         agent_lose(a, SELF, LOSS_BUSY, 1);
+        s->served = 0; /* again in the next round */
         return;
     }
     begin = os_monotonic_ns();
@@ -457,24 +459,35 @@ static int start(agent *a, error *e)
         a->engines[SELF].state = s;
     }
     s->looks = 0;
-    s->next_ns = 1; /* at once */
     starts_reset(&s->starts);
     return 0;
 }
 
-static void configure(agent *a)
+/* Works out the interval; how many sessions there are. */
+static size_t count_users(agent *a, state *s)
 {
-    state *s = state_of(a);
     const catalogue_selected *user;
-    size_t position = 0;
+    size_t position = 0, count = 0;
 
     s->interval_ns = 0;
-    while ((user = agent_user(a, SELF, &position)) != NULL) {
+    for (; (user = agent_user(a, SELF, &position)) != NULL; count++) {
         uint64_t interval = catalogue_number(user, "interval");
 
         if (interval != 0 && (s->interval_ns == 0 || interval < s->interval_ns))
             s->interval_ns = interval;
     }
+    return count;
+}
+
+/* Whoever leaves makes room for one that is to have its look; who comes is met by the next round,
+ * so that a session which is refused costs nobody a look. */
+static void configure(agent *a)
+{
+    state *s = state_of(a);
+    size_t count = count_users(a, s);
+
+    if (count < s->served)
+        s->served = count;
 }
 
 static void stop(agent *a)
@@ -508,18 +521,15 @@ static size_t count_wishes(agent *a)
     return state_of(a)->interval_ns != 0;
 }
 
-static bool has_table(const catalogue_selected *user, size_t table)
-{
-    return table != STARTS_TABLE || catalogue_number(user, "interval") != 0;
-}
-
 static void drain(agent *a, bool last)
 {
     state *s = state_of(a);
     uint64_t now = os_monotonic_ns();
+    size_t count = count_users(a, s);
 
-    if (s->next_ns == 0 || now < s->next_ns || (last && s->looks != 0))
+    if (count <= s->served && (s->next_ns == 0 || now < s->next_ns || last))
         return;
+    s->served = count;
     take_look(a, s);
     s->next_ns = s->interval_ns == 0 ? 0 : now + s->interval_ns;
 }
@@ -533,7 +543,6 @@ const engine ENGINE_threads = {
     .wish_count = 1,
     .count_wishes = count_wishes,
     .table_count = sizeof TABLES / sizeof *TABLES,
-    .has_table = has_table,
     .losses = LOSSES,
     .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,

@@ -1,12 +1,16 @@
 /* session: recording a running process. See session.h; launch.c has the other kind. */
 #include "session/session.h"
 
+#include <poll.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "session/attach.h"
 #include "session/meters.h"
 #include "session/port.h"
 #include "session/recorder.h"
+
+enum { TURN_MS = 60000, TURN_PAUSE_MS = 100 };
 
 /* Where the agent cannot be, and the caller allows it: through the port. *e says why. */
 static int record_by_port(const session_options *options, const diagnostics_process *process,
@@ -92,6 +96,25 @@ static int record_by_agent(const session_options *options, const diagnostics_pro
     return 0;
 }
 
+/* Whoever wants one thing only waits until others who want the same have theirs: an agent takes one
+ * snapshot of the heap at a time. */
+static int record_in_turn(const session_options *options, const diagnostics_process *process,
+                          session_result *result, bool *unloadable, error *e)
+{
+    uint64_t end = os_monotonic_ns() + (uint64_t)TURN_MS * 1000000;
+    int code;
+
+    for (;;) {
+        struct pollfd stop = {options->stop, POLLIN, 0};
+
+        code = record_by_agent(options, process, result, unloadable, e);
+        if (code != ERROR_BUSY || *unloadable || options->enough == NULL ||
+            result->trouble.code != ERROR_BUSY || os_monotonic_ns() >= end ||
+            poll(&stop, 1, TURN_PAUSE_MS) > 0)
+            return code;
+    }
+}
+
 int session_record_process(const session_options *options, const diagnostics_process *process,
                            session_result *result, error *e)
 {
@@ -107,6 +130,6 @@ int session_record_process(const session_options *options, const diagnostics_pro
         error_clear(e);
         return record_by_port(options, process, result, e);
     }
-    code = record_by_agent(options, process, result, &unloadable, e);
+    code = record_in_turn(options, process, result, &unloadable, e);
     return code != 0 && unloadable ? record_by_port(options, process, result, e) : code;
 }

@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 
-from conftest import PATIENCE, wait_until
+from conftest import PATIENCE, size_of, wait_until
 
 
 def by_name(answer):
@@ -36,6 +36,31 @@ def test_a_deadlock_is_named_with_owners_types_and_lines(clarinet, sample, runti
         assert "waits for a monitor of Stuck.Ledger" in words.out
         assert patient.finish() == 0
     assert "still stuck: True" in patient.lines
+
+
+def test_looks_at_the_same_time_are_all_from_inside(clarinet, sample, runtime, tmp_path):
+    with sample("Stuck") as patient:
+        kept = tmp_path / "kept.clarinet"
+        recording = clarinet.start("record", "-p", "threads,cpu", "-o", kept, patient.pid)
+        wait_until(lambda: size_of(kept) > 0 and
+                   clarinet("threads", kept, "--json").code == 0)  # it has had its own look
+        started = [clarinet.start(verb, patient.pid, "--json", *more)
+                   for verb, *more in (["threads"], ["tasks"], ["threads", "-d", "300ms"], ["tasks"], ["threads"])]
+        answers = []
+        for process in started:
+            out, err = process.communicate(timeout=PATIENCE)
+            assert process.returncode == 0, err
+            answers.append(json.loads(out))
+        recording.send_signal(signal.SIGINT)
+        assert recording.wait(PATIENCE) == 0
+        answers.append(clarinet("threads", kept, "--json").json)
+        for answer in answers:
+            if "threads" in answer:
+                assert answer["looked_from"] == "inside" and answer["suspension_us"] > 0, answer
+                assert cycles(answer) == [["auditor", "payer"]], answer
+        assert len([answer for answer in answers if "threads" in answer]) == 4
+        assert clarinet("report", kept, "-f", "json").json["damaged_chunks"] == 0
+        assert patient.finish() == 0
 
 
 def cycles(answer, key="deadlocks"):
