@@ -3,8 +3,9 @@
 // Options: --rate R rounds a second (20; 0 = as fast as it can), --rounds N (0 = until the end),
 // --seconds S, --holes N leaves N holes of 1000 bytes between objects that cannot move,
 // --background N instead has N threads churn small objects while collections run in the background,
-// one after the other, and says at the end whether every object was whole. --count 1 also prints the runtime's own count of collections and sum of pauses since
-// its start (for comparing).
+// one after the other, and says at the end whether every object was whole. --regions 1 has each round
+// begin and end a no-GC region as well. --count 1 also prints the runtime's own count of collections
+// and sum of pauses since its start (for comparing).
 using System;
 using System.Globalization;
 using System.Runtime.CompilerServices;
@@ -21,6 +22,7 @@ namespace GcPressure
             Patient patient = new Patient(args);
             int rate = patient.Number("rate", 20);
             int limit = patient.Number("rounds", 0);
+            bool regions = patient.Number("regions", 0) != 0;
             long start = Environment.TickCount64;
             long rounds = 0;
 
@@ -33,6 +35,8 @@ namespace GcPressure
                 MakeGarbage(10);
                 Forcer.CollectYoung();
                 Forcer.CollectAll();
+                if (regions)
+                    Forcer.BeginRegion();
                 rounds++;
                 if (rate > 0)
                 {
@@ -151,6 +155,14 @@ namespace GcPressure
         public static void CollectAll()
         {
             GC.Collect();
+        }
+
+        // The room is there: nothing is collected, the runtime counts a collection all the same.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void BeginRegion()
+        {
+            if (GC.TryStartNoGCRegion(1000))
+                GC.EndNoGCRegion();
         }
     }
 }

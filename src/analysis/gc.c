@@ -31,7 +31,8 @@ const char *gc_space_name(int space)
 
 const char *gc_kind_name(uint64_t kind)
 {
-    static const char *const KINDS[] = {"blocking", "background", "blocking during background"};
+    static const char *const KINDS[] = {"blocking", "background", "blocking during background",
+                                        "nothing collected (no-GC region)"};
 
     return kind < sizeof KINDS / sizeof *KINDS ? KINDS[kind] : "other";
 }
@@ -87,16 +88,19 @@ static bool add_row(const columns *c, size_t row, gc *result)
     uint64_t pause = groups_cell(c->pause, row, 0);
     uint64_t reason = groups_cell(c->reason, row, 0);
     uint64_t pinned = groups_cell(c->pinned, row, 0);
+    uint64_t kind = groups_cell(c->kind, row, 0);
 
     result->total++;
     result->suspending_ns += groups_cell(c->suspending, row, 0);
     result->promoted_bytes += groups_cell(c->promoted, row, 0);
     result->compacting += groups_cell(c->compacting, row, 0) != 0;
     result->most_pinned = pinned > result->most_pinned ? pinned : result->most_pinned;
-    for (int i = 0; i < GC_SPACES; i++) {
-        result->last[i] = groups_cell(c->spaces[i], row, 0);
-        if (row == 0)
-            result->first[i] = result->last[i];
+    if (kind != GC_KIND_NOTHING) {
+        for (int i = 0; i < GC_SPACES; i++)
+            result->last[i] = groups_cell(c->spaces[i], row, 0);
+        if (!result->has_sizes)
+            memcpy(result->first, result->last, sizeof result->first);
+        result->has_sizes = true;
     }
     result->allocated_bytes += groups_cell(c->allocated, row, 0);
     if (groups_cell(c->generation, row, 0) == FULL && groups_cell(c->collected, row, 0) != 0) {
@@ -111,7 +115,7 @@ static bool add_row(const columns *c, size_t row, gc *result)
     return groups_spread_add(&result->pauses, pause) &&
            groups_add(&result->reasons, (uint32_t)reason, 0, 0, 1, pause) &&
            groups_add(&result->generations, (uint32_t)groups_cell(c->generation, row, 0),
-                      (uint32_t)groups_cell(c->kind, row, 0), 0, 1, pause);
+                      (uint32_t)kind, 0, 1, pause);
 }
 
 int gc_summarise(const model *m, const model_process *process, const model_table *table, gc *result,

@@ -9,6 +9,7 @@
 #include "analysis/groups.h"
 
 enum { GC_GEN0, GC_GEN1, GC_GEN2, GC_LARGE, GC_PINNED_HEAP, GC_SPACES };
+enum { GC_KIND_NOTHING = 3 }; /* the runtime stopped all threads, counted, and collected nothing */
 
 typedef struct {
     uint64_t total;
@@ -22,10 +23,11 @@ typedef struct {
     uint64_t promoted_bytes;
     uint64_t compacting;
     uint64_t most_pinned;
-    uint64_t allocated_bytes;  /* between the first collection and the last */
-    uint64_t allocated_ns;     /* in this time */
-    uint64_t full_size;        /* of the heap after the last full collection */
-    uint64_t full_free;        /* of it, free room between objects */
+    uint64_t allocated_bytes; /* between the first collection and the last */
+    uint64_t allocated_ns;    /* in this time */
+    uint64_t full_size;       /* of the heap after the last full collection */
+    uint64_t full_free;       /* of it, free room between objects */
+    bool has_sizes;
     uint64_t first[GC_SPACES]; /* sizes after the first and after the last collection */
     uint64_t last[GC_SPACES];
 } gc;
@@ -38,7 +40,7 @@ void gc_free(gc *result);
 bool gc_is_induced(uint64_t reason);
 /* "small objects", "induced", …; "other" for what is not known. */
 const char *gc_reason_name(uint64_t reason);
-/* "blocking", "background", "blocking during background". */
+/* "blocking", "background", … */
 const char *gc_kind_name(uint64_t kind);
 /* "gen0", … "loh", "poh". */
 const char *gc_space_name(int space);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/findings_rule.h"
+#include "analysis/gc.h"
 #include "base/text.h"
 
 enum { INDUCED = 1, LARGE = 4, LARGE_FULL = 6, INDUCED_NOT_FORCED = 7, BACKGROUND = 1 };
@@ -46,7 +47,8 @@ static bool sum(const findings_context *c, gc_sums *s)
         uint64_t length = cell(pause, row);
 
         s->count++;
-        if (cell(generation, row) == 2 && cell(kind, row) != BACKGROUND) {
+        if (cell(generation, row) == 2 && cell(kind, row) != BACKGROUND &&
+            cell(kind, row) != GC_KIND_NOTHING) {
             s->full++;
             s->large += why == LARGE || why == LARGE_FULL;
         }

@@ -5,6 +5,7 @@
  * hold garbage too, so that is only a hint.
  */
 #include "analysis/findings_rule.h"
+#include "analysis/gc.h"
 
 #define MB (1024.0 * 1024.0)
 enum { FULL = 2, HINT_COLLECTIONS = 8, HINT_TIMES = 4 };
@@ -39,6 +40,7 @@ static void measure(const findings_context *c, const model_table *table, growth 
 {
     const model_column *time = model_find_column(c->m, table, "time");
     const model_column *generation = model_find_column(c->m, table, "generation");
+    const model_column *kind = model_find_column(c->m, table, "kind");
     const model_column *size = model_find_column(c->m, table, "collected_size");
     const model_column *room = model_find_column(c->m, table, "free");
     const model_column *gen2 = model_find_column(c->m, table, "gen2");
@@ -48,6 +50,8 @@ static void measure(const findings_context *c, const model_table *table, growth 
     for (size_t row = 0; row < table->rows; row++) {
         uint64_t left = cell(size, row), empty = cell(room, row);
 
+        if (cell(kind, row) == GC_KIND_NOTHING)
+            continue;
         if (cell(generation, row) == FULL && left != 0)
             take(full, left > empty ? left - empty : 0, cell(time, row), false);
         take(old, cell(gen2, row) + cell(large, row), cell(time, row), true);

@@ -22,6 +22,9 @@ enum {
     GC_EVENT_GLOBAL_HISTORY = 205,
     GC_MECHANISM_COMPACTION = 2, /* bit of GlobalMechanisms */
     GC_KIND_BACKGROUND = 1,
+    GC_KIND_NOTHING = 3,       /* ours: counted by the runtime, nothing was collected */
+    GC_SUSPEND_COLLECTION = 1, /* reasons of a suspension that are the collector's */
+    GC_SUSPEND_BACKGROUND = 6,
     GC_SPACES = 5, /* three generations, large and pinned objects */
 };
 

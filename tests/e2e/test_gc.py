@@ -2,6 +2,8 @@
 import re
 import subprocess
 
+import pytest
+
 from conftest import PATIENCE
 
 
@@ -64,6 +66,31 @@ def test_count_and_pauses_agree_with_the_runtime(runtime, sample_command, clarin
     assert 0 < spread["p50_ns"] <= spread["p90_ns"] <= spread["p99_ns"] <= spread["longest_ns"]
     assert spread["longest_ns"] <= spread["sum_ns"]
     assert table["heap_last"]["gen2"] > 0
+
+
+@pytest.mark.parametrize("server", ["0", "1"], ids=["workstation", "server"])
+def test_no_gc_regions_are_collections_of_nothing(runtime, sample_command, clarinet, server):
+    """The runtime counts a collection when a region begins, also when it has the room already."""
+    command = sample_command("GcPressure", "--rounds", 8, "--rate", 0, "--regions", 1, "--count", 1)
+    env = {"DOTNET_gcServer": server, "DOTNET_EnableEventPipe": "1",
+           "DOTNET_EventPipeOutputPath": "{pid}.nettrace",
+           "DOTNET_EventPipeConfig": "Microsoft-Windows-DotNETRuntime:0x1:4"}
+    done = clarinet("record", "-p", "gc", "-o", "out.clarinet", "--", *command, env=env)
+    assert done.code == 0, done
+    said = int(re.search(r"runtime says collections (\d+)", done.out).group(1))
+    (stream,) = clarinet.folder.glob("*.nettrace")
+    for file in "out.clarinet", stream:
+        table = collections(clarinet, file)
+        assert table["total"] == said >= 3 * 8, (table, done)
+        kinds = {row["kind"]: row for row in table["generations"]}
+        nothing = kinds["nothing collected (no-GC region)"]
+        assert (nothing["generation"], nothing["count"]) == (2, 8)
+        assert 0 < nothing["pause_ns"] < table["pause"]["sum_ns"]
+        assert table["induced"] == 24
+        assert table["heap_last"]["gen2"] > 0
+    beginners = [place for place in collections(clarinet)["induced_by"]
+                 if any(f["name"] == "GcPressure.Forcer.BeginRegion" for f in place["stack"])]
+    assert sum(place["count"] for place in beginners) == 8, beginners
 
 
 def test_a_running_process_is_recorded(runtime, sample, clarinet):

@@ -11,6 +11,7 @@ import { otherTables } from './view_other.js';
 const PARTS = 240;
 const MAX_SERIES = 8;
 const MAX_PANELS = 40;
+const NOTHING_COLLECTED = 3; // a kind of collection: it has no sizes
 
 export class TimeView {
     /** @param {any} app */
@@ -100,7 +101,10 @@ function sumPanel(analysis, table, column, title, text) {
 /** Sizes after each collection, by generation, and the pauses. */
 function collectionPanels(analysis, table) {
     if (!table.columns.gen0) return numberPanels(analysis, table);
-    const rows = analysis.rowsOf(table, true);
+    const { kind } = table.columns;
+    const rows = Array.from(analysis.rowsOf(table, true)).filter(
+        (row) => !kind || kind[row] !== NOTHING_COLLECTED,
+    );
     const times = Float64Array.from(rows, (row) => table.time[row]);
     const heap = {
         title: 'Heap after collections, by generation',
