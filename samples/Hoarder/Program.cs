@@ -37,6 +37,8 @@ namespace Hoarder
 
     public sealed class GenericItem { }
 
+    public sealed class PooledItem { }
+
     public sealed class PairItem { }
 
     public sealed class SparseItem { }
@@ -132,6 +134,18 @@ namespace Hoarder
         public List<T> Items = new List<T>();
     }
 
+    // A class without an object of its own. Fields of structs lie before the others, numbers apart.
+    public static class Pool<T>
+    {
+        public static int Made;
+        public static DayOfWeek Day;
+        public static Pair Spare = new Pair { First = new PairItem() };
+        public static string Name = new string('p', 20);
+        public static List<PooledItem> Items = new List<PooledItem>();
+        public static DateTime Since = DateTime.UnixEpoch;
+        public static T? Last;
+    }
+
     public static class Store
     {
         public static readonly List<ListItem> List = new List<ListItem>();
@@ -219,6 +233,9 @@ namespace Hoarder
             char[] name = "the same name in every order".ToCharArray();
 
             Registry<GenericItem>.Instance.Items = Many<GenericItem>(count);
+            Pool<string>.Items = Many<PooledItem>(count);
+            Pool<DateTime>.Items = Many<PooledItem>(2 * count);
+            Pool<Dictionary<int, string>>.Items = Many<PooledItem>(3 * count);
             Store.PerThread = Many<ThreadItem>(count);
             Store.Pairs = new Pair[count];
             Store.Boxes = new object[count];

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "agent/heap_fields.h"
+#include "agent/heap_generics.h"
 #include "agent/read_self.h"
 #include "base/memory.h"
-#include "base/reader.h"
 #include "base/text.h"
 
 enum {
@@ -19,23 +19,10 @@ enum {
     FIELD_LITERAL = 0x40,
     FIELD_HAS_ADDRESS = 0x100, /* data of the file, not a variable */
     TYPE_DEF = 0x02000000,
-    CLASS_FURTHER = 32, /* bytes: where a class keeps the rest of itself */
-    FURTHER_BASE = 24,  /* bytes before that: the base of its static references */
-    BASE_REACH = 8 * 512,
-    MOST_ARGUMENTS = 8,
     MOST_THREAD_FIELDS = 512,
     MOST_THREAD_SLOTS = 8192,
     SUSPEND_TRIES = 200,
     ARRAY_WORDS = 512, /* before a slot, looked through for its array */
-    ELEMENT_STRING = 0x0e,
-    ELEMENT_VALUE = 0x11,
-    ELEMENT_CLASS = 0x12,
-    ELEMENT_PARAMETER = 0x13,
-    ELEMENT_ARRAY = 0x14,
-    ELEMENT_GENERIC = 0x15,
-    ELEMENT_OBJECT = 0x1c,
-    ELEMENT_VECTOR = 0x1d,
-    ELEMENT_LAST = 0x1d,
 };
 
 /* A field that every thread has for itself. */
@@ -63,8 +50,6 @@ typedef struct {
     AppDomainID domain;
     IMetaDataImport2 *import;
     ClassID class_id;
-    unsigned for_base, against_base; /* whether classes keep the base of their statics as assumed */
-    uint64_t generic_slot;           /* next slot of a generic class */
     thread_field *thread_fields;
     size_t thread_field_count;
     thread_slot *thread_slots;
@@ -141,29 +126,6 @@ static uint32_t name_of_field(search *s, const buffer *field)
     return name;
 }
 
-/* The slots of the references among a class's static fields, on 9.0 and later; 0 = not known. */
-static uint64_t base_of(ClassID class_id)
-{
-    uint64_t further, base;
-
-    if (!read_self(class_id + CLASS_FURTHER, &further, sizeof further) || (further & 7) != 0 ||
-        further < FURTHER_BASE || !read_self(further - FURTHER_BASE, &base, sizeof base) ||
-        (base & 1) != 0)
-        return 0;
-    return base;
-}
-
-/* A class whose slots are known says whether the assumption holds. */
-static void vote_for_base(search *s, uint64_t address)
-{
-    uint64_t base = base_of(s->class_id);
-
-    if (base != 0 && address >= base && address - base < BASE_REACH)
-        s->for_base++;
-    else
-        s->against_base++;
-}
-
 static int visit_field(void *context, mdToken token)
 {
     search *s = context;
@@ -181,11 +143,8 @@ static int visit_field(void *context, mdToken token)
         return 1;
     if (clr_info_get_appdomain_static_address(s->walk->info, s->class_id, token, s->domain,
                                               &address) == S_OK) {
-        if (table_u64_get(&s->walk->slots, (uintptr_t)address, &slot)) {
-            if (slot == (uintptr_t)address)
-                vote_for_base(s, slot);
+        if (table_u64_get(&s->walk->slots, (uintptr_t)address, &slot))
             s->found(s->context, &(heap_static){.slot = slot, .name = name_of_field(s, &name)});
-        }
     } else if (s->thread_fields != NULL && s->thread_field_count < MOST_THREAD_FIELDS &&
                clr_info_get_static_field_info(s->walk->info, s->class_id, token, &kind) == S_OK &&
                kind == COR_PRF_FIELD_THREAD_STATIC) {
@@ -242,107 +201,26 @@ static int visit_module(void *context, uintptr_t module)
 
 /* ---- statics of generic classes ---- */
 
-/* Whether a static field is a reference (1), something else outside of these slots (0), or one that
- * makes the order uncertain (-1). */
-static int is_reference(search *s, mdFieldDef token, const ClassID *arguments, uint32_t count)
+static void take_generic(void *context, const heap_generic *found)
 {
-    const uint8_t *signature;
-    uint32_t size, offset;
-    uint8_t element;
-    uint32_t number;
-    reader r;
-
-    if (!CLR_OK(clr_get_signature(s->import, token, &signature, &size)))
-        return -1;
-    r = reader_of(signature, size);
-    if (reader_u8(&r) != 0x06)
-        return -1;
-    element = reader_u8(&r);
-    if (element == ELEMENT_GENERIC)
-        element = reader_u8(&r);
-    if (element == ELEMENT_PARAMETER) {
-        number = reader_u8(&r);
-        if (number >= count || number >= MOST_ARGUMENTS ||
-            clr_info_get_box_class_layout(s->walk->info, arguments[number], &offset) == S_OK)
-            return -1;
-        return 1;
-    }
-    if (reader_failed(&r) || element == ELEMENT_VALUE || element > ELEMENT_LAST)
-        return -1;
-    return element == ELEMENT_STRING || element == ELEMENT_CLASS || element == ELEMENT_OBJECT ||
-           element == ELEMENT_VECTOR || element == ELEMENT_ARRAY;
-}
-
-typedef struct {
-    search *s;
-    ClassID arguments[MOST_ARGUMENTS];
-    uint32_t count;
-    bool naming; /* the second time round, when the order is known to be certain */
-    bool certain;
-} generic_class;
-
-static int visit_generic_field(void *context, mdToken token)
-{
-    generic_class *g = context;
-    search *s = g->s;
+    search *s = context;
     char memory[256];
     buffer name;
+    mdTypeDef token = 0, owner = 0;
+    ModuleID module = 0;
+    ClassID parent;
     uint32_t flags = 0;
-    mdTypeDef type;
-    COR_PRF_STATIC_TYPE kind = 0;
-    int reference;
 
     buffer_fix(&name, memory, sizeof memory);
-    if (!CLR_OK(clr_get_field(s->import, token, &name, &type, &flags)) ||
-        (flags & (FIELD_STATIC | FIELD_LITERAL | FIELD_HAS_ADDRESS)) != FIELD_STATIC)
-        return 1;
-    if (clr_info_get_static_field_info(s->walk->info, s->class_id, token, &kind) == S_OK &&
-        kind == COR_PRF_FIELD_THREAD_STATIC)
-        return 1;
-    reference = is_reference(s, token, g->arguments, g->count);
-    g->certain = g->certain && reference >= 0;
-    if (reference > 0) {
-        if (g->naming)
-            s->found(s->context,
-                     &(heap_static){.slot = s->generic_slot, .name = name_of_field(s, &name)});
-        s->generic_slot += 8;
-    }
-    return g->certain;
-}
-
-/* Boxed values come first among the slots, then the references in the order they are declared: only
- * classes without the former are named. */
-static void search_generic(search *s, ClassID class_id)
-{
-    generic_class g = {.s = s, .certain = true};
-    uint64_t base = base_of(class_id);
-    ModuleID module;
-    mdTypeDef token;
-    ClassID parent;
-
-    if (base == 0 ||
-        !CLR_OK(clr_info_get_class_id_info2(s->walk->info, class_id, &module, &token, &parent,
-                                            MOST_ARGUMENTS, &g.count, g.arguments)) ||
-        g.count == 0 || module == 0 || clr_open_import(s->walk->info, module, &s->import) != S_OK)
+    if (!CLR_OK(clr_info_get_class_id_info2(s->walk->info, found->class_id, &module, &token,
+                                            &parent, 0, NULL, NULL)) ||
+        module == 0 || clr_open_import(s->walk->info, module, &s->import) != S_OK)
         return;
-    s->class_id = class_id;
-    for (int round = 0; round < 2 && g.certain; round++) {
-        g.naming = round == 1;
-        s->generic_slot = base;
-        clr_each_field(s->import, token, visit_generic_field, &g);
-    }
+    s->class_id = found->class_id;
+    if (CLR_OK(clr_get_field(s->import, found->token, &name, &owner, &flags)) && owner == token &&
+        (flags & FIELD_STATIC) != 0)
+        s->found(s->context, &(heap_static){.slot = found->slot, .name = name_of_field(s, &name)});
     clr_release(s->import);
-}
-
-static void search_generics(search *s)
-{
-    const heap_record *r = &s->walk->record;
-
-    if (s->for_base < FEWEST_VOTES || s->for_base < 4 * s->against_base)
-        return;
-    for (size_t i = 0; i < r->type_count; i++)
-        if (r->types[i].element == 0 && heap_fields_may_ask(s->names, &r->types[i]))
-            search_generic(s, r->types[i].class_id);
 }
 
 /* ---- statics of threads ---- */
@@ -448,7 +326,7 @@ void heap_statics_name(names *n, const heap_walk *w, heap_statics_found *found, 
     s.thread_fields = memory_allocate_array(MOST_THREAD_FIELDS, sizeof *s.thread_fields);
     s.overtaken = atomic_load(&n->overtaken);
     clr_each_module(w->info, visit_module, &s);
-    search_generics(&s);
+    heap_generics_each(n, w, take_generic, &s);
     search_threads(&s);
     memory_free(s.thread_fields);
     memory_free(s.thread_slots);

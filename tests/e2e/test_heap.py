@@ -330,11 +330,17 @@ def test_ways_have_field_names(sample, clarinet, runtime, tmp_path):
         assert (way["root"], fields_of(way)) == (root, fields), (name, way)
         assert way["objects"] >= count, (name, way)
     generic = clarinet("heap", file, "--json", "--type", "Hoarder.GenericItem", "--paths").json["paths"][0]
-    if runtime.name == "8.0":
-        assert generic["root"] == "statics of the runtime or of generic types", generic
-    else:
-        assert generic["root"] == "static field Hoarder.Registry<Hoarder.GenericItem>.Instance", generic
+    assert generic["root"] == "static field Hoarder.Registry<Hoarder.GenericItem>.Instance", generic
     assert fields_of(generic)[-3:] == ["Items", "_items", "[]"], generic
+    pooled = clarinet("heap", file, "--json", "--type", "Hoarder.PooledItem", "--paths").json["paths"]
+    assert {way["root"]: way["objects"] for way in pooled} == {
+        "static field Hoarder.Pool<string>.Items": ITEMS,
+        "static field Hoarder.Pool<System.DateTime>.Items": 2 * ITEMS,
+        "static field Hoarder.Pool<System.Collections.Generic.Dictionary<int, string>>.Items": 3 * ITEMS,
+    }, pooled
+    held = {(row["root"], row["type"]) for row in clarinet("heap", file, "--json").json["holders"]}
+    for field, type_ in ("Spare", "Hoarder.Pair"), ("Since", "System.DateTime"), ("Name", "string"):
+        assert (f"static field Hoarder.Pool<string>.{field}", type_) in held, (field, held)
     chain = clarinet("heap", file, "--json", "--type", "Hoarder.Node", "--paths").json["paths"][0]
     assert (chain["root"], chain["repeated_by"]) == ("static field Hoarder.Store.Chain", "Next")
     values = clarinet("heap", file, "--json", "--type", "Hoarder.TableItem", "--paths").json["paths"]

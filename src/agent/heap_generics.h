@@ -1,0 +1,28 @@
+/*
+ * heap_generics: the static fields of generic classes, which the runtime has no answer for.
+ *
+ * Each module has a table of the instances of generic types that were made; an instance knows its
+ * static fields with their places, and where their slots are. Nothing of that is promised by the
+ * runtime, so the words that lead there are found by voting (they must lead to classes and objects
+ * that were met), and every step on the way must lead back to the class. No clear vote: no names.
+ *
+ * Thread rules: the agent's own thread, while the program runs. Memory of the runtime is only read
+ * through the kernel.
+ */
+#ifndef CLARINET_AGENT_HEAP_GENERICS_H
+#define CLARINET_AGENT_HEAP_GENERICS_H
+
+#include "agent/heap_walk.h"
+#include "agent/names.h"
+
+typedef struct {
+    ClassID class_id;
+    mdFieldDef token;
+    uint64_t slot;
+} heap_generic;
+
+/* Called for each static field that holds a reference or a boxed value. */
+typedef void heap_generics_found(void *context, const heap_generic *found);
+void heap_generics_each(names *n, const heap_walk *w, heap_generics_found *found, void *context);
+
+#endif
