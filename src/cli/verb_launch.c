@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static const char HELLO_LIBRARY[] = "libclarinet_hello.so";
 static const char HELLO_CLSID[] = CLARINET_HELLO_CLSID; /* from its source, by CMake */
 static const char GATE_LIBRARY[] = "libclarinet_gate.so";
 
-enum { VARIABLES_MAX = 64, VARIABLES_OWN = 8, POLL_MS = 250 };
+enum { VARIABLES_MAX = 64, VARIABLES_OWN = 8, POLL_MS = 250, INSIDE_MAX = 16 };
 
 typedef struct {
     const char *profiler;
@@ -50,7 +51,8 @@ typedef struct {
     char report[112];
     size_t report_read; /* bytes of the report that were dealt with */
     unsigned loaded, failed, skipped;
-    long explained; /* the process whose profiler's Initialize was told last */
+    long explained;          /* the process whose profiler's Initialize was told last */
+    long inside[INSIDE_MAX]; /* processes whose profiler is in its Initialize; 0 = none */
 } launch;
 
 static int parse_options(int argc, char **argv, launch_options *options, error *e);
@@ -212,7 +214,10 @@ static int check_before(launch *l, error *e)
     int code;
 
     if (!program_resolve(l->options.command[0], path, sizeof path)) {
-        code = error_set(e, ERROR_NOT_FOUND, "there is no program %s", l->options.command[0]);
+        if (strchr(l->options.command[0], '/') != NULL && access(path, F_OK) == 0)
+            code = error_set(e, ERROR_PERMISSION, "%s is no program that can be run", path);
+        else
+            code = error_set(e, ERROR_NOT_FOUND, "there is no program %s", l->options.command[0]);
         error_advise(e, "the command stands after `--`, as it would be typed without clarinet");
         return code;
     }
@@ -316,6 +321,17 @@ static void explain_initialize(const char *process, uint32_t result)
                 process, clr_hresult_name((HRESULT)result, name), (unsigned)result);
 }
 
+/* The first of these process ids becomes another one: 0 is a free place. */
+static void replace_inside(launch *l, long process, long by)
+{
+    for (size_t i = 0; i < INSIDE_MAX; i++) {
+        if (l->inside[i] == process) {
+            l->inside[i] = by;
+            return;
+        }
+    }
+}
+
 static void take_line(launch *l, char *line)
 {
     char *kind = strchr(line, '\t');
@@ -332,10 +348,17 @@ static void take_line(launch *l, char *line)
     } else if (strcmp(kind, "failed") == 0) {
         l->failed++;
         explain_failure(l, line, text);
+    } else if (strcmp(kind, "entered") == 0) {
+        replace_inside(l, 0, strtol(line, NULL, 10));
     } else if (strcmp(kind, "initialize") == 0) {
+        uint32_t result = (uint32_t)strtoul(text, NULL, 16);
+
+        replace_inside(l, strtol(line, NULL, 10), 0);
+        if ((HRESULT)result >= 0)
+            return;
         l->failed++;
         l->explained = strtol(line, NULL, 10);
-        explain_initialize(line, (uint32_t)strtoul(text, NULL, 16));
+        explain_initialize(line, result);
     } else if (strcmp(kind, "unloaded") == 0 && l->explained != strtol(line, NULL, 10)) {
         l->failed++;
         fprintf(stderr,
@@ -369,6 +392,14 @@ static void read_report(launch *l)
 
 static void sum_up(const launch *l)
 {
+    for (size_t i = 0; i < INSIDE_MAX; i++) {
+        if (l->inside[i] != 0 && kill((pid_t)l->inside[i], 0) != 0)
+            fprintf(stderr,
+                    "clarinet: process %ld ended while the profiler's Initialize ran\n"
+                    "  it crashed there or ended the program; a debugger or the profiler's own log "
+                    "may say why\n",
+                    l->inside[i]);
+    }
     if (l->loaded > 0 || l->failed > 0)
         return;
     if (l->skipped > 0)

@@ -87,13 +87,21 @@ static int parse_options(int argc, char **argv, ps_options *options)
 static void print_stale(const diagnostics_process_list *list, size_t width)
 {
     buffer note = BUFFER_EMPTY;
+    char *line = NULL; /* stderr has no buffer: byte by byte it would be 100 system calls */
+    size_t length = 0;
+    FILE *out = open_memstream(&line, &length);
 
     buffer_format(&note,
                   "%zu diagnostics socket%s left behind by processes that have ended, such as %s",
                   list->stale_count, list->stale_count == 1 ? " was" : "s were", list->stale[0]);
-    putc('\n', stderr);
-    print_cut(buffer_text(&note), width == WIDTH_WITHOUT_TERMINAL ? SIZE_MAX : width, stderr);
-    putc('\n', stderr);
+    if (out != NULL) {
+        putc('\n', out);
+        print_cut(buffer_text(&note), width == WIDTH_WITHOUT_TERMINAL ? SIZE_MAX : width, out);
+        putc('\n', out);
+        fclose(out);
+        fwrite(line, 1, length, stderr);
+    }
+    free(line);
     buffer_free(&note);
 }
 

@@ -262,8 +262,9 @@ static void take_left_over_sockets(inspect_context *context, diagnostics_process
         sockets_list(&context->sockets, "", context->own_temporary_folder);
     sockets_list(&context->sockets, "", "/tmp");
     for (size_t i = 0; i < context->sockets.count; i++) {
-        const sockets_folder *folder = &context->sockets.folders[i];
+        sockets_folder *folder = &context->sockets.folders[i];
 
+        sockets_mark_stale(folder);
         for (size_t k = 0; k < folder->count; k++) {
             const sockets_entry *entry = &folder->entries[k];
             diagnostics_process process;
@@ -276,7 +277,7 @@ static void take_left_over_sockets(inspect_context *context, diagnostics_process
             if (entry->taken)
                 continue;
             sockets_address(folder, entry, &address);
-            code = ipc_connect(&address, &descriptor, NULL);
+            code = entry->stale ? ERROR_NOT_FOUND : ipc_connect(&address, &descriptor, NULL);
             if (code == 0) {
                 close(descriptor);
                 if (inspect_socket(context, folder, entry, &process) &&

@@ -275,6 +275,8 @@ int profiler_file_check(const char *path, uint16_t machine, profiler_file *file,
         return error_advise(e, "check the path given with --profiler"), ERROR_NOT_FOUND;
     }
     code = os_read_file(path, FILE_LIMIT, &bytes, e);
+    if (code == ERROR_PERMISSION)
+        error_advise(e, "the program's user must be able to read it: `chmod a+r`");
     if (code == 0) {
         profiler_file_parse(bytes.data, bytes.length, file);
         code = refuse_contents(path, machine, file, e);

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -115,6 +117,7 @@ static void list_entries(sockets_cache *cache, sockets_folder *folder, int descr
             break;
         folder->entries = grown;
         strcpy(found.name, entry->d_name);
+        found.socket = entry->d_type == DT_SOCK;
         folder->entries[folder->count++] = found;
     }
     closedir(listing);
@@ -132,6 +135,41 @@ sockets_entry *sockets_find(sockets_folder *folder, int inner_pid, uint64_t star
         }
     }
     return NULL;
+}
+
+/* A temporary folder may hold thousands of them: the folder is opened once, and a socket that was
+ * refused serves for the next. */
+void sockets_mark_stale(sockets_folder *folder)
+{
+    struct sockaddr_un target = {.sun_family = AF_UNIX};
+    char inside[sizeof folder->path + 2];
+    const char *rest;
+    int descriptor;
+    int probe = -1;
+
+    snprintf(inside, sizeof inside, "%s/", folder->path[1] == '\0' ? "" : folder->path);
+    descriptor = ipc_open_folder(folder->root, inside, &rest);
+    for (size_t i = 0; descriptor >= 0 && i < folder->count; i++) {
+        sockets_entry *entry = &folder->entries[i];
+
+        if (entry->taken || !entry->socket)
+            continue;
+        if (probe < 0 &&
+            (probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) < 0)
+            break;
+        snprintf(target.sun_path, sizeof target.sun_path, "/proc/self/fd/%d/%s", descriptor,
+                 entry->name);
+        if (connect(probe, (const struct sockaddr *)&target, sizeof target) == 0) {
+            close(probe);
+            probe = -1;
+        } else {
+            entry->stale = errno == ECONNREFUSED;
+        }
+    }
+    if (probe >= 0)
+        close(probe);
+    if (descriptor >= 0)
+        close(descriptor);
 }
 
 void sockets_address(const sockets_folder *folder, const sockets_entry *entry, ipc_address *address)

@@ -18,7 +18,9 @@ typedef struct {
     int inner_pid;
     uint64_t start_ticks;
     char name[80];
-    bool taken; /* a process was found for it */
+    bool taken;  /* a process was found for it */
+    bool socket; /* the folder says that it is one, and no link */
+    bool stale;  /* nobody listens */
 } sockets_entry;
 
 typedef struct {
@@ -43,6 +45,9 @@ bool sockets_parse_name(const char *name, int *inner_pid, uint64_t *start_ticks)
 sockets_folder *sockets_list(sockets_cache *cache, const char *root, const char *path);
 /* The socket of a process, or NULL. start_ticks 0 takes any. Marks it as taken. */
 sockets_entry *sockets_find(sockets_folder *folder, int inner_pid, uint64_t start_ticks);
+/* Marks those of the sockets that are not taken on which nobody listens: one system call each. What
+ * is not marked has to be asked. */
+void sockets_mark_stale(sockets_folder *folder);
 /* The socket's whole address; process_id and the timeout are the caller's. */
 void sockets_address(const sockets_folder *folder, const sockets_entry *entry,
                      ipc_address *address);

@@ -84,11 +84,15 @@ static void report_result(const char *kind, int32_t result)
     report(kind, text);
 }
 
+static void on_enter(void)
+{
+    report("entered", "");
+}
+
 static void on_initialize(int32_t result)
 {
     gate.initialized = result >= 0;
-    if (result < 0)
-        report_result("initialize", result);
+    report_result("initialize", result);
 }
 
 int32_t DllGetClassObject(const void *clsid, const void *iid, void **out)
@@ -125,7 +129,7 @@ int32_t DllGetClassObject(const void *clsid, const void *iid, void **out)
         report_result("failed", result);
         return result < 0 ? result : RESULT_NO_SUCH_CLASS;
     }
-    watch_factory(out, on_initialize);
+    watch_factory(out, on_enter, on_initialize);
     report("loaded", path);
     return result;
 }

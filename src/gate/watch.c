@@ -41,6 +41,7 @@ static const version VERSIONS[] = {
 static struct {
     ClrClassFactory ours;
     ClrClassFactory *real;
+    void (*entered)(void);
     void (*returned)(int32_t result);
     const struct ICorProfilerCallback11_vtbl *table; /* the object's own */
     union {
@@ -54,6 +55,7 @@ static HRESULT CLR_CALL initialize(ICorProfilerCallback11 *self, clr_unknown *un
     HRESULT result;
 
     self->vtbl = watch.table;
+    watch.entered();
     result = self->vtbl->Initialize(self, unknown);
     watch.returned(result);
     return result;
@@ -139,12 +141,13 @@ static HRESULT CLR_CALL lock(ClrClassFactory *self, BOOL locked)
     return watch.real->vtbl->LockServer(watch.real, locked);
 }
 
-void watch_factory(void **factory, void (*returned)(int32_t result))
+void watch_factory(void **factory, void (*entered)(void), void (*returned)(int32_t result))
 {
     static const struct ClrClassFactory_vtbl TABLE = {query, add, release, create, lock};
 
     watch.ours.vtbl = &TABLE;
     watch.real = *factory;
+    watch.entered = entered;
     watch.returned = returned;
     *factory = &watch.ours;
 }

@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-/* Puts a factory of ours before the one that a library gave out. `returned` is told what Initialize
- * returned. */
-void watch_factory(void **factory, void (*returned)(int32_t result));
+/* Puts a factory of ours before the one that a library gave out. `entered` is called before
+ * Initialize runs, `returned` is told what it returned. */
+void watch_factory(void **factory, void (*entered)(void), void (*returned)(int32_t result));
 
 #endif

@@ -39,13 +39,14 @@ CLR_PROFILER("{11111111-2222-3333-4444-555555555555}", callbacks, NULL)
 
 @pytest.fixture(scope="session")
 def profilers(tmp_path_factory):
-    """{"good": library, "refusing": library whose Initialize fails}, made with the SDK."""
+    """{"good": library, "refusing" and "crashing": ones whose Initialize does}, made with the SDK."""
     folder = tmp_path_factory.mktemp("profilers")
     (folder / "profiler.c").write_text(PROFILER)
     base = [f for f in ROOT.glob("src/base/*.c") if not f.stem.endswith("_windows")]
     sources = [*ROOT.glob("src/clr/*.c"), *ROOT.glob("src/clr/*.S"), *base]
     made = {}
-    for name, result in (("good", "S_OK"), ("refusing", "E_FAIL")):
+    for name, result in (("good", "S_OK"), ("refusing", "E_FAIL"),
+                         ("crashing", "(__builtin_trap(), S_OK)")):
         made[name] = folder / f"lib{name}.so"
         subprocess.run(
             ["gcc", "-w", "-shared", "-fPIC", "-D_GNU_SOURCE", f"-DINITIALIZE_RESULT={result}",
@@ -273,6 +274,8 @@ def test_missing_files_are_named(profilers, launch):
     assert done.code == 1 and "/nonexistent.so cannot be found" in done.err
     done, _ = launch(profilers["good"], ["no-such-program"])
     assert done.code == 1 and "there is no program no-such-program" in done.err
+    done, _ = launch(profilers["good"], ["/etc/passwd"])
+    assert done.code == 1 and "/etc/passwd is no program that can be run" in done.err
 
 
 def test_profiler_that_refuses_is_explained(runtime, profilers, launch, sample_command):
@@ -281,6 +284,14 @@ def test_profiler_that_refuses_is_explained(runtime, profilers, launch, sample_c
     assert done.code == 0 and len(seen) == 1, done
     assert f"process {seen[0]} runs without the profiler" in done.err, done
     assert "its Initialize returned E_FAIL (0x80004005)" in done.err
+
+
+def test_profiler_that_crashes_is_explained(runtime, profilers, launch, sample_command):
+    done, seen = launch(profilers["crashing"], sample_command("Healthy", "--rounds", 1))
+    assert done.code != 0 and len(seen) == 1, done
+    assert f"process {seen[0]} ended while the profiler's Initialize ran" in done.err, done
+    done, seen = launch(profilers["good"], sample_command("Healthy", "--rounds", 1))
+    assert done.code == 0 and len(seen) == 1 and done.err == "", done
 
 
 def test_a_cut_library_is_named(profilers, clarinet, tmp_path):

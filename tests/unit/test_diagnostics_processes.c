@@ -10,7 +10,9 @@
 #include <string.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -156,6 +158,50 @@ static void folders_are_listed_once_and_sockets_told_apart(void **state)
         unlink(path);
     }
     rmdir(folder);
+    sockets_free(&cache);
+}
+
+/* One that is listened on between those that nobody listens on, one that is taken, and a file. */
+static void sockets_nobody_listens_on_are_marked(void **state)
+{
+    enum { SOCKETS = 6, LISTENING = 102, TAKEN = 104, FILE_ONLY = 106 };
+    char folder[] = "/tmp/clarinet-test-XXXXXX", path[128];
+    sockets_cache cache = {NULL, 0, false};
+    sockets_folder *listed;
+    int listener = -1;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (int start = 100; start < 100 + SOCKETS; start++) {
+        struct sockaddr_un name = {.sun_family = AF_UNIX};
+        int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+
+        snprintf(name.sun_path, sizeof name.sun_path, "%s/dotnet-diagnostic-7-%d-socket", folder,
+                 start);
+        assert_int_equal(bind(descriptor, (const struct sockaddr *)&name, sizeof name), 0);
+        if (start == LISTENING)
+            assert_int_equal(listen(listener = descriptor, 4), 0);
+        else
+            close(descriptor);
+    }
+    snprintf(path, sizeof path, "%s/dotnet-diagnostic-7-%d-socket", folder, FILE_ONLY);
+    assert_int_equal(os_write_file(path, "", 0, NULL), 0);
+    listed = sockets_list(&cache, "", folder);
+    assert_non_null(listed);
+    assert_int_equal(listed->count, SOCKETS + 1);
+    assert_non_null(sockets_find(listed, 7, TAKEN));
+    sockets_mark_stale(listed);
+    for (size_t i = 0; i < listed->count; i++) {
+        uint64_t start = listed->entries[i].start_ticks;
+
+        assert_int_equal(listed->entries[i].stale,
+                         start != LISTENING && start != TAKEN && start != FILE_ONLY);
+        snprintf(path, sizeof path, "%s/%s", folder, listed->entries[i].name);
+        unlink(path);
+    }
+    close(listener);
+    rmdir(folder);
+    sockets_mark_stale(listed); /* a folder that is gone */
     sockets_free(&cache);
 }
 
@@ -316,6 +362,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(command_line_is_one_clean_line),
         cmocka_unit_test(socket_names_are_recognised),
         cmocka_unit_test(folders_are_listed_once_and_sockets_told_apart),
+        cmocka_unit_test(sockets_nobody_listens_on_are_marked),
         cmocka_unit_test(links_inside_a_root_do_not_lead_out),
         cmocka_unit_test(versions_are_read_from_paths_and_modules),
         cmocka_unit_test(maps_tell_runtime_and_profilers),
