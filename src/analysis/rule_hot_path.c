@@ -13,6 +13,7 @@
 
 #include "analysis/calltree.h"
 #include "analysis/findings_rule.h"
+#include "analysis/hot_callees.h"
 #include "analysis/hot_values.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -23,6 +24,7 @@ typedef struct {
     const char *advice;
     bool steady; /* counts only when seen in both halves of a long recording of a running program */
     bool inner;  /* what the program does when it is called back from there does not count */
+    tables_callee callee; /* that a statement of the caller may have instead of a frame; 0 = none */
 } cause;
 
 static bool is_regex(const findings_context *c, uint32_t frame)
@@ -72,25 +74,26 @@ static const cause CAUSES[] = {
     {"matching regular expressions", is_regex,
      "A pattern that can match the same text in many ways backtracks. Make it unambiguous (no "
      "nested repetition), give it a timeout, or use RegexOptions.NonBacktracking.",
-     false, false},
+     false, false, 0},
     {"throwing and catching exceptions", is_throwing,
      "Exceptions are used as control flow here: ask first (TryParse, TryGetValue, a result value) "
      "instead of throwing.",
-     false, false},
+     false, false, 0},
     {"putting strings together", is_concatenation,
-     "Each + copies everything so far. Use a StringBuilder, string.Join or a span.", false, false},
+     "Each + copies everything so far. Use a StringBuilder, string.Join or a span.", false, false,
+     TABLES_CALLEE_CONCAT},
     {"LINQ itself (not what the program does inside of it)", is_linq,
      "Each operator costs calls through interfaces and delegates, and often a copy. Write this "
      "place as a loop, keep the result instead of asking again, or look it up in a dictionary.",
-     false, true},
+     false, true, TABLES_CALLEE_LINQ},
     {"reflection", is_reflection,
      "Keep what was found (PropertyInfo, MethodInfo), make a delegate of it once with "
      "CreateDelegate, or let a source generator write the code.",
-     false, true},
+     false, true, 0},
     {"compiling methods at run time", is_compiling,
      "A program that runs for a while should have compiled its methods: look for dynamic methods, "
      "expression trees or regular expressions that are made again and again.",
-     true, false},
+     true, false, 0},
 };
 
 /* Causes that no frame tells: see hot_values.h. */
@@ -176,6 +179,8 @@ static bool look_for_causes(const hot *h)
 
         if (marks == NULL)
             return true;
+        if (CAUSES[i].callee != 0)
+            hot_callees_mark(h->c, h->weights, CAUSES[i].callee, marks);
         weight = marked_weight(h, h->weights, marks);
         if (100.0 * (double)weight >=
                 findings_limit(h->c, THRESHOLD_HOT_CAUSE) * (double)h->total &&

@@ -190,6 +190,15 @@ typedef enum {
     X(VALUE_TYPE, RECORDING_STRING_ID, "type", "")                                                 \
     X(VALUE_BYTES, RECORDING_U64, "bytes", "bytes")
 
+/* Of the tool: callees that the statement of a frame has by its code. */
+typedef enum {
+    TABLES_CALLEE_CONCAT = 1, /* String.Concat */
+    TABLES_CALLEE_LINQ,
+} tables_callee;
+#define TABLES_CALLEES(X)                                                                          \
+    X(CALLEE_FRAME, RECORDING_FRAME_ID, "frame", "")                                               \
+    X(CALLEE_KIND, RECORDING_U64, "kind", "")
+
 #define TABLES_LOOKS(X)                                                                            \
     X(LOOK_TIME, RECORDING_TIME, "time", "")                                                       \
     X(LOOK_NUMBER, RECORDING_U64, "look", "")                                                      \

@@ -21,6 +21,11 @@ enum { TABLES_VALUES(TABLES_CELL) VALUE_COLUMNS };
 static const recording_column VALUES_COLUMNS[VALUE_COLUMNS] = {TABLES_VALUES(TABLES_COLUMN)};
 static const recording_table VALUES = {"values", "cpu", VALUES_COLUMNS, VALUE_COLUMNS};
 
+enum { CALLEES_TABLE = (1 << 30) + 3 };
+enum { TABLES_CALLEES(TABLES_CELL) CALLEE_COLUMNS };
+static const recording_column CALLEES_COLUMNS[CALLEE_COLUMNS] = {TABLES_CALLEES(TABLES_COLUMN)};
+static const recording_table CALLEES = {"callees", "cpu", CALLEES_COLUMNS, CALLEE_COLUMNS};
+
 typedef struct {
     uint64_t kind;
     char *path; /* NULL = none */
@@ -57,6 +62,7 @@ struct symbolizer {
     bool has_gates;  /* their table is defined */
     bool has_cpu;    /* the agent samples processor time */
     bool has_values; /* their table is defined */
+    bool has_callees;
 };
 
 /* Rows of a table of ours. */
@@ -73,6 +79,7 @@ typedef struct {
     buffer records;
     our_rows gates;
     our_rows values;
+    our_rows callees;
 } written;
 
 static void *list_add(list *l, size_t size)
@@ -308,6 +315,25 @@ static void write_values(symbolizer *s, const waiting_frame *frame, const known_
     }
 }
 
+/* What its statement calls. */
+static void write_callees(symbolizer *s, const waiting_frame *frame, const known_module *module,
+                          uint32_t token, written *m)
+{
+    uint32_t found = symbols_callees(s->files, module->path,
+                                     module->identity_length == 16 ? module->identity : NULL, token,
+                                     (uint32_t)frame->b - 1);
+
+    for (uint64_t kind = TABLES_CALLEE_CONCAT; kind <= TABLES_CALLEE_LINQ; kind++) {
+        recording_rows *rows;
+
+        if ((found >> kind & 1) == 0)
+            continue;
+        rows = add_row(&m->callees, m->process, CALLEES_TABLE, &CALLEES);
+        recording_rows_put(rows, frame->id);
+        recording_rows_put(rows, kind);
+    }
+}
+
 /* What the code of the program's own methods tells. */
 static void write_code(symbolizer *s, const waiting_frame *frame, const known_module *module,
                        uint32_t token, written *m)
@@ -316,8 +342,10 @@ static void write_code(symbolizer *s, const waiting_frame *frame, const known_mo
         return;
     if (s->has_waits)
         write_gates(s, frame, module, token, m);
-    if (s->has_cpu)
+    if (s->has_cpu) {
         write_values(s, frame, module, token, m);
+        write_callees(s, frame, module, token, m);
+    }
 }
 
 static void write_managed(symbolizer *s, const waiting_frame *frame, written *m)
@@ -400,9 +428,11 @@ void symbolize_write(symbolizer *s, uint32_t process, buffer *out)
                                 m.records.length);
         put_rows(&m.gates, &s->has_gates, GATES_TABLE, &GATES, process, out);
         put_rows(&m.values, &s->has_values, VALUES_TABLE, &VALUES, process, out);
+        put_rows(&m.callees, &s->has_callees, CALLEES_TABLE, &CALLEES, process, out);
     }
     buffer_free(&m.strings);
     buffer_free(&m.records);
     buffer_free(&m.gates.bytes);
     buffer_free(&m.values.bytes);
+    buffer_free(&m.callees.bytes);
 }

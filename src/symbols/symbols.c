@@ -20,6 +20,7 @@
 #include "symbols/gates.h"
 #include "symbols/pdb.h"
 #include "symbols/root.h"
+#include "symbols/callees.h"
 #include "symbols/values.h"
 
 enum { FILE_LIMIT = 512 << 20, PDB_LIMIT = 256 << 20 };
@@ -550,22 +551,106 @@ static const assembly *find_neighbour(void *context, const char *name)
     return found;
 }
 
+static bool is_shown(const pdb_point *point)
+{
+    return point->line != 0 && point->line != PDB_HIDDEN_LINE;
+}
+
+/* Where the next shown statement begins: the jump to a loop's test is hidden. */
+static uint32_t next_shown(const pdb *lines, uint32_t token, uint32_t from)
+{
+    pdb_points points;
+
+    if (pdb_points_of(lines, token, &points))
+        while (pdb_points_next(&points))
+            if (points.point.il_offset > from && is_shown(&points.point))
+                return points.point.il_offset;
+    return UINT32_MAX;
+}
+
+/* The lines of a loop's test and of an offset in it are the same. */
+static bool is_own_line(const pdb *lines, uint32_t token, const callees_loop *loop, uint32_t *line)
+{
+    pdb_points points;
+    uint32_t here = 0;
+
+    *line = 0;
+    if (!pdb_points_of(lines, token, &points))
+        return false;
+    while (pdb_points_next(&points) && points.point.il_offset <= loop->branch) {
+        if (!is_shown(&points.point))
+            continue;
+        *line = points.point.line;
+        here = points.point.il_offset <= loop->at ? *line : here;
+    }
+    return *line != 0 && *line == here;
+}
+
+/* The only statement of a loop whose own line (beginning, test, step) the statement is: what the
+ * compiler makes of such a loop is often told as that line. */
+static void widen_to_loop(const pdb *lines, const assembly *file, uint32_t token, uint32_t *from,
+                          uint32_t *to)
+{
+    uint32_t body = 0, line;
+    callees_loop loop;
+    pdb_points points;
+    size_t count = 0;
+
+    if (!callees_find_loop(file, token, *from, next_shown(lines, token, *from), &loop) ||
+        !is_own_line(lines, token, &loop, &line) || !pdb_points_of(lines, token, &points))
+        return;
+    while (pdb_points_next(&points) && points.point.il_offset <= loop.branch)
+        if (points.point.il_offset >= loop.from && points.point.line != line &&
+            is_shown(&points.point)) {
+            body = points.point.il_offset;
+            count++;
+        }
+    if (count != 1)
+        return;
+    *from = body;
+    *to = next_shown(lines, token, body);
+}
+
+/* The assembly, and the statement of its method around an IL offset. NULL: no lines tell. */
+static const assembly *statement_of(symbols *s, const char *path, const uint8_t *mvid,
+                                    uint32_t token, uint32_t il_offset, uint32_t *from,
+                                    uint32_t *to)
+{
+    const pdb *lines = lines_of(s, path, mvid);
+    const assembly *file;
+
+    *from = 0;
+    if (lines == NULL || !find_statement(lines, token, il_offset, from, to))
+        return NULL;
+    file = assembly_of(s, path, token);
+    if (file == NULL || !has_mvid(&file->file, mvid))
+        return NULL;
+    widen_to_loop(lines, file, token, from, to);
+    return file;
+}
+
+uint32_t symbols_callees(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
+                         uint32_t il_offset)
+{
+    uint32_t from, to;
+    const assembly *file = statement_of(s, path, mvid, token, il_offset, &from, &to);
+
+    return file == NULL ? 0 : callees_find(file, token, from, to);
+}
+
 size_t symbols_values(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
                       uint32_t il_offset, symbols_value *out, size_t most)
 {
     enum { MOST = 8 };
-    const pdb *lines = lines_of(s, path, mvid);
     neighbours beside = {s, path};
     values_finder finder = {find_neighbour, &beside, 0};
     values_use found[MOST];
     const assembly *file;
-    uint32_t from = 0, to;
+    uint32_t from, to;
     size_t count, kept = 0;
 
-    if (lines == NULL || !find_statement(lines, token, il_offset, &from, &to))
-        return 0;
-    file = assembly_of(s, path, token);
-    if (file == NULL || !has_mvid(&file->file, mvid))
+    file = statement_of(s, path, mvid, token, il_offset, &from, &to);
+    if (file == NULL)
         return 0;
     count = values_find(file, &finder, token, from, to, found, most < MOST ? most : MOST);
     for (size_t i = 0; i < count; i++) {

@@ -82,6 +82,10 @@ typedef struct {
 size_t symbols_values(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
                       uint32_t il_offset, symbols_value *out, size_t most);
 
+/* Known callees of the statement at `il_offset`, as bits 1 << tables_callee; `mvid` as above. */
+uint32_t symbols_callees(symbols *s, const char *path, const uint8_t *mvid, uint32_t token,
+                         uint32_t il_offset);
+
 /* Name of the native function at `offset` of the file's own address space, demangled, or NULL.
  * Belongs to symbols. */
 const char *symbols_native_name(symbols *s, const char *path, const uint8_t *build_id,
