@@ -186,6 +186,11 @@ typedef struct {
 int model_load(recording_file *file, uint64_t memory_limit, model *m, error *e);
 /* Opens, loads and closes. */
 int model_load_path(const char *path, uint64_t memory_limit, model *m, error *e);
+/* A model that grows: begun empty, then each chunk as it comes. Its processes have their names and
+ * origins; functions and places of frames are not made. What was read may be used in between; who
+ * has done with rows may set the table's `rows` to 0. On failure it is to be freed still. */
+int model_begin(model *m, uint64_t memory_limit, error *e);
+int model_add(model *m, const recording_chunk *chunk, error *e);
 void model_free(model *m);
 /* Processes of the command that there was no room for. */
 uint64_t model_not_recorded(const model *m);

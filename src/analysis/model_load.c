@@ -365,7 +365,7 @@ static int load_one(model *m, const recording_chunk *chunk)
     return code;
 }
 
-static bool finish_process(model *m, model_process *p)
+static bool name_process(model *m, model_process *p)
 {
     const char *value = model_info_value(m, p, "pid");
 
@@ -375,8 +375,12 @@ static bool finish_process(model *m, model_process *p)
     if (value != NULL)
         text_to_u64(value, &p->origin_unix_ns);
     value = model_info_value(m, p, "name");
-    if (!strings_add_text(&m->strings, value == NULL ? "" : value, &p->name) ||
-        !model_resolve_names(m, p))
+    return strings_add_text(&m->strings, value == NULL ? "" : value, &p->name);
+}
+
+static bool finish_process(model *m, model_process *p)
+{
+    if (!name_process(m, p) || !model_resolve_names(m, p))
         return false;
     model_trim_waits(m, p);
     model_number_looks(m, p);
@@ -429,15 +433,31 @@ static void note_missing_ends(model *m)
                  (unsigned long long)m->file_size, missing, m->process_count);
 }
 
+int model_begin(model *m, uint64_t memory_limit, error *e)
+{
+    memset(m, 0, sizeof *m);
+    m->memory_limit = memory_limit == 0 ? usual_limit() : memory_limit;
+    return strings_init(&m->strings) ? 0 : give_up(m, NULL, ERROR_MEMORY, e);
+}
+
+int model_add(model *m, const recording_chunk *chunk, error *e)
+{
+    int code = load_one(m, chunk);
+
+    if (code == 0 && chunk->kind == RECORDING_INFO && m->process_count != 0)
+        for (size_t i = 0; i < m->process_count && code == 0; i++)
+            code = name_process(m, &m->processes[i]) ? 0 : ERROR_MEMORY;
+    return code == 0 ? 0 : error_set(e, code, "no memory to take up the recording");
+}
+
 int model_load(recording_file *file, uint64_t memory_limit, model *m, error *e)
 {
     recording_chunk chunk;
     int code;
 
-    memset(m, 0, sizeof *m);
-    m->memory_limit = memory_limit == 0 ? usual_limit() : memory_limit;
-    if (!strings_init(&m->strings))
-        return give_up(m, file, ERROR_MEMORY, e);
+    code = model_begin(m, memory_limit, e);
+    if (code != 0)
+        return code;
     while ((code = recording_file_next(file, &chunk, e)) == 1) {
         code = load_one(m, &chunk);
         if (code != 0)

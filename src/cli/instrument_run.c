@@ -1,6 +1,6 @@
 /*
  * instrument_run: see instrument_run.h. The points become patterns of the method tracer, which
- * records every call as a span; after the program's end the spans are written or sent.
+ * records every call as a span; instrument_spans writes or sends them.
  */
 #include "cli/instrument_run.h"
 
@@ -12,21 +12,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/flow.h"
 #include "analysis/trace.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/instrument_spans.h"
 #include "cli/library.h"
 #include "cli/take.h"
-#include "report/http_post.h"
-#include "report/otlp_answer.h"
-#include "report/otlp_flow.h"
 #include "session/place.h"
 #include "session/session.h"
 
-enum { MOST_FILES = 64 };
+enum {
+    MOST_FILES = 64,
+    SPAN_BYTES = 13, /* of the recording, about */
+    END_MS = 3000,   /* whoever tells us to end does not wait for ever */
+};
 
 typedef struct {
     const home_files *files;
@@ -44,6 +45,8 @@ typedef struct {
     char folder[96]; /* of our own: the recording and the patterns */
     int lock;        /* held on it while we are at work */
     buffer recording, patterns, library, typed;
+    buffer kept;             /* file for spans that their destination does not take */
+    instrument_spans *spans; /* NULL = nothing is recorded yet */
 } request;
 
 /* ---- what the person wants ---- */
@@ -229,6 +232,7 @@ static int prepare(request *q, error *e)
     if (code != 0)
         return code;
     buffer_append_text(&q->recording, recording);
+    buffer_format(&q->kept, "%s/spans.json", q->folder);
     buffer_format(&file, "%s/points", q->folder);
     code = os_write_file(buffer_text(&file), q->patterns.data, q->patterns.length, e);
     if (code == 0)
@@ -245,6 +249,7 @@ static void clean_up(request *q)
 {
     buffer file = BUFFER_EMPTY;
 
+    instrument_spans_free(q->spans);
     if (q->folder[0] != '\0') {
         buffer_format(&file, "%s/points", q->folder);
         unlink(buffer_text(&file));
@@ -257,6 +262,7 @@ static void clean_up(request *q)
     buffer_free(&q->patterns);
     buffer_free(&q->library);
     buffer_free(&q->typed);
+    buffer_free(&q->kept);
     points_free(q->set);
 }
 
@@ -278,89 +284,69 @@ static int check_destination(const request *q, error *e)
     return 0;
 }
 
-/* The spans from `next` on. */
-static int write_file(const char *destination, const model *m, const flow *f, size_t next, error *e)
+static int start_spans(request *q, error *e)
 {
-    bool to_stdout = strcmp(destination, "-") == 0;
-    int descriptor = to_stdout ? STDOUT_FILENO
-                               : open(destination, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    sink out;
-    int code;
+    instrument_spans_options options = {.recording = buffer_text(&q->recording),
+                                        .destination = q->destination,
+                                        .collector = q->by_http ? &q->collector : NULL,
+                                        .kept = buffer_text(&q->kept)};
+    int code = instrument_spans_start(&options, &q->spans, e);
 
-    if (descriptor < 0)
-        return error_set_errno(e, ERROR_IO, errno, "%s cannot be written", destination);
-    sink_init(&out, descriptor);
-    do {
-        otlp_flow_write(m, f, &next, &out);
-        sink_char(&out, '\n');
-    } while (next < f->count);
-    code = sink_finish(&out, e);
-    sink_free(&out);
-    if (!to_stdout && close(descriptor) != 0 && code == 0)
-        code = error_set_errno(e, ERROR_IO, errno, "%s cannot be written", destination);
+    if (code != 0) {
+        instrument_spans_free(q->spans);
+        q->spans = NULL;
+    }
     return code;
+}
+
+/* While the program runs; what fails here is tried again at its end. */
+static void look_at_spans(void *context, const session_progress *progress)
+{
+    request *q = context;
+    error ignored;
+
+    error_clear(&ignored);
+    if (progress->started && q->spans == NULL)
+        start_spans(q, &ignored);
 }
 
 /* What the collector says about spans that it took. */
-static void tell_rejected(uint64_t rejected, const buffer *words)
+static void tell_rejected(const instrument_spans_counts *counts)
 {
-    if (rejected != 0)
+    if (counts->rejected != 0)
         fprintf(stderr, "clarinet: the collector rejected %llu span%s%s%s\n",
-                (unsigned long long)rejected, rejected == 1 ? "" : "s",
-                words->length == 0 ? "" : ": ", buffer_text(words));
-    else if (words->length != 0)
-        fprintf(stderr, "clarinet: the collector warns: %s\n", buffer_text(words));
-}
-
-/* *sent: how many the collector has taken, the first ones. */
-static int send_spans(const request *q, const model *m, const flow *f, size_t *sent, error *e)
-{
-    buffer answer = BUFFER_EMPTY;
-    buffer words = BUFFER_EMPTY; /* the first it said */
-    uint64_t rejected = 0;
-    size_t next = 0;
-    int code = 0;
-
-    while (next < f->count && code == 0) {
-        buffer said = BUFFER_EMPTY;
-        sink out;
-
-        sink_init(&out, -1);
-        otlp_flow_write(m, f, &next, &out);
-        buffer_clear(&answer);
-        code = http_post_json(&q->collector, out.pending.data, out.pending.length, &answer, e);
-        if (code == 0) {
-            rejected += otlp_answer_rejected(buffer_text(&answer), answer.length, &said);
-            *sent = next;
-        }
-        if (words.length == 0)
-            buffer_append(&words, said.data, said.length);
-        buffer_free(&said);
-        sink_free(&out);
-    }
-    tell_rejected(rejected, &words);
-    buffer_free(&answer);
-    buffer_free(&words);
-    return code;
+                (unsigned long long)counts->rejected, counts->rejected == 1 ? "" : "s",
+                counts->words[0] == '\0' ? "" : ": ", counts->words);
+    else if (counts->words[0] != '\0')
+        fprintf(stderr, "clarinet: the collector warns: %s\n", counts->words);
 }
 
 /* Spans that did not reach their destination are kept where there is room, to be sent by hand;
  * those that did are not among them, or they would be there twice. */
-static void keep_spans(const request *q, const model *m, const flow *f, size_t sent)
+static void tell_kept(const request *q, const instrument_spans_counts *counts)
 {
-    buffer file = BUFFER_EMPTY;
-    error ignored;
-
-    error_clear(&ignored);
-    buffer_format(&file, "%s/spans.json", q->folder);
-    if (sent != 0)
-        fprintf(stderr, "clarinet: %zu of %zu spans were sent before\n", sent, f->count);
-    if (write_file(buffer_text(&file), m, f, sent, &ignored) == 0)
+    if (counts->delivered != 0)
+        fprintf(stderr, "clarinet: %llu of %llu spans were %s before\n",
+                (unsigned long long)counts->delivered,
+                (unsigned long long)(counts->delivered + counts->kept),
+                q->by_http ? "sent" : "written");
+    if (counts->kept != 0)
         fprintf(stderr, "clarinet: the %sspans are kept in %s (OTLP/JSON, one request a line)\n",
-                sent != 0 ? "other " : "", buffer_text(&file));
+                counts->delivered != 0 ? "other " : "", buffer_text(&q->kept));
+}
+
+static void tell_delivered(const request *q, const instrument_spans_counts *counts, int code)
+{
+    tell_rejected(counts);
+    if (code == 0)
+        fprintf(stderr, "clarinet: %llu span%s %s %s\n", (unsigned long long)counts->delivered,
+                counts->delivered == 1 ? "" : "s", q->by_http ? "sent to" : "in", q->destination);
     else
-        unlink(buffer_text(&file));
-    buffer_free(&file);
+        tell_kept(q, counts);
+    if (counts->bytes_left != 0)
+        fprintf(stderr,
+                "clarinet: a signal ended it before the rest, about %llu spans, was written\n",
+                (unsigned long long)(counts->bytes_left / SPAN_BYTES + 1));
 }
 
 static bool has_no_body(const model *m, const trace_result *r)
@@ -493,7 +479,7 @@ static void tell_useless(const request *q, const model *m, const trace_results *
     }
 }
 
-static int tell_of_points(const request *q, const model *m, size_t spans, error *e)
+static int tell_of_points(const request *q, const model *m, uint64_t spans, error *e)
 {
     trace_results results;
     int code = trace_analyse(m, &results, e);
@@ -554,31 +540,20 @@ static void tell_losses(const model *m, const flow *f, int signal)
         tell_signal(signal, missing > calls ? missing - calls : 0);
 }
 
-static int deliver(const request *q, int signal, error *e)
+static int deliver(request *q, const session_result *result, error *e)
 {
-    model m;
-    flow f;
-    size_t sent = 0;
-    int code = model_load_path(buffer_text(&q->recording), 0, &m, e);
+    instrument_spans_counts counts;
+    const model *m;
+    int code = q->spans == NULL ? start_spans(q, e) : 0;
 
     if (code != 0)
         return code;
-    code = flow_find(&m, &f, e);
-    if (code == 0) {
-        code =
-            q->by_http ? send_spans(q, &m, &f, &sent, e) : write_file(q->destination, &m, &f, 0, e);
-        if (code == 0)
-            fprintf(stderr, "clarinet: %zu span%s %s %s\n", f.count, f.count == 1 ? "" : "s",
-                    q->by_http ? "sent to" : "in", q->destination);
-        else
-            keep_spans(q, &m, &f, sent);
-        tell_losses(&m, &f, signal);
-        if (code == 0)
-            code = tell_of_points(q, &m, f.count, e);
-        flow_free(&f);
-    }
-    model_free(&m);
-    return code;
+    code = instrument_spans_finish(q->spans, q->session.stop, result->told_to_end ? END_MS : 0, e);
+    counts = instrument_spans_result(q->spans);
+    m = instrument_spans_model(q->spans);
+    tell_delivered(q, &counts, code);
+    tell_losses(m, instrument_spans_flow(q->spans), result->signal);
+    return code != 0 ? code : tell_of_points(q, m, counts.delivered, e);
 }
 
 static int run(request *q, error *e)
@@ -592,12 +567,14 @@ static int run(request *q, error *e)
     q->session.short_lived = true;
     q->session.command = buffer_text(&q->typed);
     q->session.stop = cli_open_stop_descriptor(NULL);
+    q->session.progress = look_at_spans;
+    q->session.context = q;
     code = session_record_command(&q->session, q->command, &result, e);
     if (code != 0)
         return cli_fail(e);
     if (result.trouble.code != 0)
         cli_fail(&result.trouble);
-    if (result.total.started && deliver(q, result.signal, e) != 0) {
+    if (result.total.started && deliver(q, &result, e) != 0) {
         code = cli_fail(e);
         return result.exit_code != 0 ? result.exit_code : code;
     }

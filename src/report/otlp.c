@@ -1,8 +1,6 @@
 /* otlp: see otlp.h. Also the report format of that name: the traced calls of a recording. */
 #include "report/otlp.h"
 
-#include <stdio.h>
-
 #include "analysis/spans.h"
 #include "report/report.h"
 
@@ -22,8 +20,9 @@ static void put_id(json *j, const char *key, const uint64_t *words, int count)
 {
     char text[33];
 
-    for (int n = 0; n < count; n++)
-        snprintf(text + 16 * n, 17, "%016llx", (unsigned long long)words[n]);
+    for (int n = 0; n < 16 * count; n++)
+        text[n] = "0123456789abcdef"[words[n / 16] >> (60 - n % 16 * 4) & 15];
+    text[16 * count] = '\0';
     json_put_text(j, key, text);
 }
 
@@ -31,9 +30,13 @@ static void put_id(json *j, const char *key, const uint64_t *words, int count)
 static void put_number_text(json *j, const char *key, uint64_t value)
 {
     char text[24];
+    char *at = text + sizeof text - 1;
 
-    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    json_put_text(j, key, text);
+    *at = '\0';
+    do
+        *--at = (char)('0' + value % 10);
+    while ((value /= 10) != 0);
+    json_put_text(j, key, at);
 }
 
 void otlp_attribute_text(json *j, const char *key, const char *value)

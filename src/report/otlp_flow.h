@@ -10,7 +10,7 @@
 
 enum { OTLP_FLOW_BATCH = 5000 };
 
-/* Writes one request with the spans from *next on, and moves *next behind them. */
-void otlp_flow_write(const model *m, const flow *f, size_t *next, sink *out);
+/* Writes one request with these spans, to a sink that keeps all. */
+void otlp_flow_write(const model *m, const flow_span *spans, size_t count, sink *out);
 
 #endif

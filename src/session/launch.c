@@ -246,6 +246,7 @@ static bool pass_on(const recorder *r)
         return false;
     if (info.ssi_code <= 0)
         kill(r->command, (int)info.ssi_signo);
+    r->result->told_to_end = true;
     return true;
 }
 

@@ -61,6 +61,7 @@ typedef struct {
     const char *reason; /* why it ended, as in the recording's END */
     int exit_code;      /* of the command: 128 + the signal when one ended it */
     int signal;         /* that ended the command; 0 = none */
+    bool told_to_end;   /* TERM or HUP came and was passed on to the command */
     char left[160];     /* processes of the command that outlived it and the recording, by name */
     bool through_port;  /* and not by the agent; then: */
     char missing[160];  /* profilers that do not work that way, by name; "" = none */
