@@ -38,6 +38,7 @@ typedef struct {
     uint32_t name;
     uint32_t length, index; /* of the array */
     ClassID class_id;       /* of what is kept there */
+    uint64_t array;
 } thread_slot;
 
 typedef struct {
@@ -245,6 +246,7 @@ static bool find_array(const search *s, uint64_t slot, thread_slot *found)
         if (words[count - i] == s->array && (uint32_t)words[count - i + 1] > index) {
             found->length = (uint32_t)words[count - i + 1];
             found->index = (uint32_t)index;
+            found->array = slot - 8 * i;
             return true;
         }
     }
@@ -310,7 +312,8 @@ static void search_threads(search *s)
         heap_static found = {.name = slot->name,
                              .length = slot->length,
                              .index = slot->index,
-                             .class_id = slot->class_id};
+                             .class_id = slot->class_id,
+                             .array = slot->array};
 
         s->found(s->context, &found);
     }

@@ -22,6 +22,7 @@ typedef struct {
     /* a thread's: no slot, but the place in an array of that length, and what is kept there */
     uint32_t length, index;
     ClassID class_id;
+    uint64_t array; /* where it was; it moves */
 } heap_static;
 
 /* Called for each field found. */

@@ -6,6 +6,7 @@
 
 #include "analysis/array.h"
 #include "analysis/heap_graph.h"
+#include "analysis/heap_threads.h"
 #include "analysis/room.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -37,6 +38,7 @@ void heap_free(heap *h)
     table_u64_free(&h->functions);
     table_u64_free(&h->statics);
     table_u64_free(&h->fields);
+    table_u64_free(&h->threads);
     memory_free(h->classes);
     memory_free(h->types);
     memory_free(h->holders);
@@ -417,7 +419,7 @@ int heap_open(const model *m, const model_process *p, heap *h, error *e)
     h->snapshot = s;
     if (!load_names(h, "heap_functions", "function", "method", &h->functions) ||
         !load_names(h, "heap_statics", "slot", "name", &h->statics) || !load_types(h) ||
-        !load_fields(h)) {
+        !load_fields(h) || !heap_threads_load(h)) {
         heap_free(h);
         return no_memory(e);
     }

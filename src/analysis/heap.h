@@ -69,6 +69,7 @@ typedef struct heap {
     size_t root_count, root_capacity;
     table_u64 root_of;            /* node to the most telling root */
     table_u64 functions, statics; /* id to string */
+    table_u64 threads;            /* a method's name to the threads in it: heap_threads */
     table_u64 fields;             /* number of a class and place to string */
     heap_class *classes;          /* by number */
     size_t class_count, class_capacity;

@@ -234,6 +234,7 @@ static uint64_t reference_at(const model_heap *s, uint32_t node, uint64_t addres
 /* Rows of heap_statics. */
 typedef struct {
     const model_column *slot, *name, *length, *index, *class;
+    const model_column *array; /* NULL in old recordings */
     size_t rows;
 } static_rows;
 
@@ -249,6 +250,7 @@ static static_rows find_static_rows(const heap *h)
     r.length = model_find_column(h->m, t, "length");
     r.index = model_find_column(h->m, t, "index");
     r.class = model_find_column(h->m, t, "class");
+    r.array = model_find_column(h->m, t, "array");
     r.rows =
         r.slot == NULL || r.name == NULL || r.length == NULL || r.index == NULL || r.class == NULL
             ? 0
@@ -274,18 +276,43 @@ static bool add_generic(heap *h, places *p, const static_rows *rows, table_u64 *
     return table_u64_put(known, address, 1);
 }
 
-/* Static fields of threads. The arrays that keep them may have moved since, so they are found by
- * their length, the place in them and the class of what is there. */
-static bool add_of_thread(heap *h, places *p, const static_rows *rows, table_u64 *known,
-                          uint32_t array, size_t row)
-{
-    const model_heap *s = h->snapshot;
-    uint64_t place = 16 + 8 * model_cell(rows->index, row), ignored;
-    uint64_t object = reference_at(s, array, s->addresses[array - 1] + place);
-    uint32_t node = object == 0 ? 0 : node_at(p, object);
+/* Static fields of threads. Each row is what one thread had at one place of an array; that may have
+ * moved since. */
+typedef struct {
+    heap *h;
+    places *p;
+    const static_rows *rows;
+    uint32_t *arrays; /* nodes that may be those of threads */
+    size_t count, capacity;
+    table_u64 taken; /* arrays that are known to be a row's, and objects that have a name */
+} thread_search;
 
-    if (node == 0 || heap_class_of(h, node)->id != model_cell(rows->class, row) ||
-        table_u64_get(known, object, &ignored))
+/* What the array keeps where the row says, when it is of the row's shape; 0 = it is not. */
+static uint64_t fitting(const thread_search *t, uint32_t node, size_t row)
+{
+    const model_heap *s = t->h->snapshot;
+    const heap_class *class = heap_class_of(t->h, node);
+    uint64_t place = 16 + 8 * model_cell(t->rows->index, row);
+    uint64_t object;
+    uint32_t held;
+
+    if (class->element != 8 ||
+        s->sizes[node - 1] != class->data + 8 + 8 * model_cell(t->rows->length, row))
+        return 0;
+    object = reference_at(s, node, s->addresses[node - 1] + place);
+    held = object == 0 ? 0 : node_at(t->p, object);
+    return held != 0 && heap_class_of(t->h, held)->id == model_cell(t->rows->class, row) ? object
+                                                                                         : 0;
+}
+
+static bool name_of_thread(thread_search *t, uint32_t array, size_t row)
+{
+    heap *h = t->h;
+    uint64_t object = fitting(t, array, row), ignored;
+
+    if (!table_u64_put(&t->taken, array, 1))
+        return false;
+    if (table_u64_get(&t->taken, object, &ignored))
         return true;
     if (!array_reserve(&h->roots, &h->root_capacity, h->root_count + 1, sizeof *h->roots))
         return false;
@@ -293,28 +320,58 @@ static bool add_of_thread(heap *h, places *p, const static_rows *rows, table_u64
                                                   .flags = RECORDING_ROOT_THREAD,
                                                   .object = object,
                                                   .id = object,
-                                                  .name = (uint32_t)model_cell(rows->name, row)};
-    return table_u64_put(known, object, 1);
+                                                  .name = (uint32_t)model_cell(t->rows->name, row)};
+    return table_u64_put(&t->taken, object, 1);
 }
 
-/* Whatever fields the array may keep. */
-static bool add_of_array(heap *h, places *p, const static_rows *rows, table_u64 *known,
-                         uint32_t node)
+static bool is_same_slot(const static_rows *r, size_t a, size_t b)
 {
-    const heap_class *class = heap_class_of(h, node);
+    return model_cell(r->length, a) == model_cell(r->length, b) &&
+           model_cell(r->index, a) == model_cell(r->index, b) &&
+           model_cell(r->class, a) == model_cell(r->class, b);
+}
+
+/* Of a row whose array has moved: arrays of its shape, unless there are more of them than rows, or
+ * rows of another field. */
+static bool name_moved(thread_search *t, const uint8_t *is_done, size_t row)
+{
+    const static_rows *r = t->rows;
+    size_t alike = 0, arrays = 0;
+    uint64_t ignored;
     bool good = true;
 
-    for (size_t row = 0; good && row < rows->rows; row++)
-        if (model_cell(rows->length, row) != 0 &&
-            h->snapshot->sizes[node - 1] == class->data + 8 + 8 * model_cell(rows->length, row))
-            good = add_of_thread(h, p, rows, known, node, row);
+    for (size_t i = 0; i < r->rows; i++) {
+        if (is_done[i] || !is_same_slot(r, i, row))
+            continue;
+        if (model_cell(r->name, i) != model_cell(r->name, row))
+            return true;
+        alike++;
+    }
+    for (size_t i = 0; i < t->count; i++)
+        arrays +=
+            !table_u64_get(&t->taken, t->arrays[i], &ignored) && fitting(t, t->arrays[i], row) != 0;
+    for (size_t i = 0; good && arrays <= alike && i < t->count; i++)
+        if (!table_u64_get(&t->taken, t->arrays[i], &ignored) && fitting(t, t->arrays[i], row) != 0)
+            good = name_of_thread(t, t->arrays[i], row);
     return good;
 }
 
-/* Arrays that a stack or a handle holds may be those of threads, and so may arrays in these. */
-static bool add_of_threads(heap *h, places *p, const static_rows *rows)
+static bool note_array(thread_search *t, table_u64 *known, uint32_t node)
 {
-    const model_heap *s = h->snapshot;
+    size_t before = known->count;
+
+    if (table_u64_at(known, node, 1) == NULL ||
+        !array_reserve(&t->arrays, &t->capacity, t->count + 1, sizeof *t->arrays))
+        return false;
+    if (known->count != before)
+        t->arrays[t->count++] = node;
+    return true;
+}
+
+/* Arrays that a stack or a handle holds may be those of threads, and so may arrays in these. */
+static bool find_arrays(thread_search *t)
+{
+    const model_heap *s = t->h->snapshot;
     table_u64 known;
     bool good = true;
 
@@ -322,22 +379,48 @@ static bool add_of_threads(heap *h, places *p, const static_rows *rows)
     for (size_t i = 0; good && i < s->root_count; i++) {
         const model_heap_root *root = &s->roots[i];
         uint32_t node = root->kind == RECORDING_ROOT_STACK || root->kind == RECORDING_ROOT_HANDLE
-                            ? node_at(p, root->object)
+                            ? node_at(t->p, root->object)
                             : 0;
         uint64_t end;
 
-        if (node == 0 || heap_class_of(h, node)->element != 8)
+        if (node == 0 || heap_class_of(t->h, node)->element != 8)
             continue;
-        good = add_of_array(h, p, rows, &known, node);
+        good = note_array(t, &known, node);
         end = node == s->object_count ? s->target_count : s->first[node];
         for (uint64_t k = s->first[node - 1]; good && k < end; k++) {
-            uint32_t inner = node_at(p, s->targets[k]);
+            uint32_t inner = node_at(t->p, s->targets[k]);
 
-            if (inner != 0 && heap_class_of(h, inner) == heap_class_of(h, node))
-                good = add_of_array(h, p, rows, &known, inner);
+            if (inner != 0 && heap_class_of(t->h, inner) == heap_class_of(t->h, node))
+                good = note_array(t, &known, inner);
         }
     }
     table_u64_free(&known);
+    return good;
+}
+
+static bool add_of_threads(heap *h, places *p, const static_rows *rows)
+{
+    thread_search t = {.h = h, .p = p, .rows = rows};
+    uint8_t *is_done = memory_allocate_array(rows->rows + 1, 1);
+    bool good = is_done != NULL;
+
+    table_u64_init(&t.taken);
+    good = good && (rows->rows == 0 || find_arrays(&t));
+    for (size_t row = 0; good && row < rows->rows; row++) {
+        uint32_t node = rows->array == NULL ? 0 : node_at(p, model_cell(rows->array, row));
+
+        is_done[row] = model_cell(rows->length, row) == 0;
+        if (is_done[row] || node == 0 || fitting(&t, node, row) == 0)
+            continue;
+        is_done[row] = true;
+        good = name_of_thread(&t, node, row);
+    }
+    for (size_t row = 0; good && row < rows->rows; row++)
+        if (!is_done[row])
+            good = name_moved(&t, is_done, row);
+    table_u64_free(&t.taken);
+    memory_free(t.arrays);
+    memory_free(is_done);
     return good;
 }
 

@@ -38,6 +38,7 @@ typedef struct {
     char kept[LONGEST_NAME]; /* -o; "" = snapshots are not kept */
     char file[LONGEST_NAME]; /* the recording that is made */
     bool strings_off, strings_said, quick;
+    bool threads; /* a look at the threads, too: whose stack keeps what */
     catalogue_selection selection;
     session_options session;
     buffer typed;
@@ -144,6 +145,12 @@ static int take_option(request *q, int option, const char *name, error *e)
     case 'p':
         q->report.paths = true;
         return 0;
+    case 'i':
+        q->report.objects = true;
+        return 0;
+    case 'h':
+        q->threads = true;
+        return 0;
     case 'q':
         q->quick = true;
         return 0;
@@ -192,6 +199,11 @@ static int take_names(request *q, int count, char **names, error *e)
                          "the next");
     if (q->report.paths && q->report.type == NULL)
         return error_set(e, ERROR_USAGE, "--paths needs --type NAME: the paths to these objects");
+    if (q->report.objects && q->report.type == NULL)
+        return error_set(e, ERROR_USAGE, "--objects needs --type NAME: these objects are shown");
+    if (q->threads && (q->quick || q->diff || is_file(names[0])))
+        return error_set(e, ERROR_USAGE,
+                         "--threads belongs to taking a snapshot with what keeps objects alive");
     q->names = names;
     q->name_count = (size_t)count;
     return 0;
@@ -204,6 +216,8 @@ static int parse(int argc, char **argv, request *q, error *e)
                                             {"by", required_argument, NULL, 'b'},
                                             {"type", required_argument, NULL, 'y'},
                                             {"paths", no_argument, NULL, 'p'},
+                                            {"objects", no_argument, NULL, 'i'},
+                                            {"threads", no_argument, NULL, 'h'},
                                             {"object", required_argument, NULL, 'a'},
                                             {"quick", no_argument, NULL, 'q'},
                                             {"strings", required_argument, NULL, 's'},
@@ -445,7 +459,8 @@ static int prepare(request *q, int argc, char **argv, error *e)
         q->session.way = SESSION_BY_AGENT;
     if (code == 0)
         code = catalogue_add(&q->selection, "heap", e);
-
+    if (code == 0 && q->threads)
+        code = catalogue_add(&q->selection, "threads", e);
     if (code == 0 && q->strings_off)
         code = catalogue_set(&q->selection, "heap", "strings", "off", e);
     if (code == 0 && q->quick)

@@ -2,6 +2,7 @@
  * and what keeps it alive; see heap_report.h. */
 #include <string.h>
 
+#include "analysis/heap_threads.h"
 #include "base/memory.h"
 #include "report/heap_report.h"
 #include "report/report.h"
@@ -61,7 +62,7 @@ static uint32_t place_of(const heap *h, uint32_t from, uint32_t to)
 }
 
 /* "._items", "[17]", "[3].value"; an element has its index here. */
-static void append_place(const heap *h, uint32_t node, uint32_t place, buffer *out)
+void heap_report_place(const heap *h, uint32_t node, uint32_t place, buffer *out)
 {
     const heap_class *class = heap_class_of(h, node);
     heap_field field = heap_field_at(h, node, place);
@@ -106,7 +107,7 @@ static void put_place(const heap *h, uint32_t node, uint32_t place, sink *out)
 {
     buffer text = BUFFER_EMPTY;
 
-    append_place(h, node, place, &text);
+    heap_report_place(h, node, place, &text);
     sink_text(out, buffer_text(&text));
     buffer_free(&text);
 }
@@ -141,7 +142,7 @@ static void put_way(const object *o, sink *out)
         return;
     }
     table_u64_get(&h->root_of, o->way[o->way_length - 1], &number);
-    heap_root_text(h, (uint32_t)number, &root);
+    heap_root_text_with_thread(h, (uint32_t)number, &root);
     sink_format(out, "kept alive by %s\n", buffer_text(&root));
     buffer_free(&root);
     for (size_t i = o->way_length; i-- > 0;) {
@@ -168,6 +169,7 @@ int heap_report_object(const heap *h, uint64_t address, size_t top, sink *out, e
     if (h->snapshot->generations[o.node - 1] != MODEL_HEAP_NOT_KNOWN)
         sink_format(out, ", %s", heap_generation_name(h->snapshot->generations[o.node - 1]));
     sink_char(out, '\n');
+    heap_report_values(h, o.node, out);
     put_way(&o, out);
     sink_text(out, "held by\n");
     count = each_reference(h, o.node, false, top, put_holder, out);
@@ -182,7 +184,7 @@ int heap_report_object(const heap *h, uint64_t address, size_t top, sink *out, e
 
 /* ---- data ---- */
 
-static void json_name(const heap *h, uint32_t node, json *j)
+void heap_report_object_name(const heap *h, uint32_t node, json *j)
 {
     char text[24];
     buffer address;
@@ -197,7 +199,7 @@ static void json_place(const heap *h, uint32_t node, uint32_t place, json *j)
 {
     buffer text = BUFFER_EMPTY;
 
-    append_place(h, node, place, &text);
+    heap_report_place(h, node, place, &text);
     json_put_text(j, "field",
                   buffer_text(&text) + (text.length != 0 && text.data[0] == '.' ? 1 : 0));
     buffer_free(&text);
@@ -207,7 +209,7 @@ static void json_held(const heap *h, uint32_t holder, uint32_t held, uint32_t pl
 {
     json_begin_object(context);
     json_place(h, holder, place, context);
-    json_name(h, held, context);
+    heap_report_object_name(h, held, context);
     json_end_object(context);
 }
 
@@ -228,12 +230,13 @@ static void json_way(const object *o, json *j)
         table_u64_get(&h->root_of, o->way[o->way_length - 1], &number);
         heap_root_text(h, (uint32_t)number, &root);
         json_put_text(j, "root", buffer_text(&root));
+        heap_report_root_threads(h, (uint32_t)number, j);
         buffer_free(&root);
     }
     json_begin_array_at(j, "path");
     for (size_t i = o->way_length; i-- > 0;) {
         json_begin_object(j);
-        json_name(h, o->way[i], j);
+        heap_report_object_name(h, o->way[i], j);
         if (i > 0)
             json_place(h, o->way[i], place_of(h, o->way[i], o->way[i - 1]), j);
         json_end_object(j);
@@ -248,10 +251,11 @@ int heap_report_object_json(const heap *h, uint64_t address, size_t top, json *j
 
     if (code != 0)
         return code;
-    json_name(h, o.node, j);
+    heap_report_object_name(h, o.node, j);
     json_put_u64(j, "bytes", h->own[o.node]);
     json_put_u64(j, "retained", h->retained[o.node]);
     json_put_text(j, "generation", heap_generation_name(h->snapshot->generations[o.node - 1]));
+    heap_report_values_json(h, o.node, j);
     json_way(&o, j);
     json_begin_array_at(j, "held_by");
     each_reference(h, o.node, false, top, json_holder, j);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/heap_threads.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/report.h"
@@ -32,7 +33,7 @@ static const char *name_of(const heap *h, uint32_t type)
     return name[0] == '\0' ? "(unknown type)" : name;
 }
 
-static bool is_wanted(const heap *h, uint32_t type, const heap_report_options *o)
+bool heap_report_wants(const heap *h, uint32_t type, const heap_report_options *o)
 {
     return o->type == NULL || text_matches(name_of(h, type), o->type);
 }
@@ -64,7 +65,7 @@ static void put_verdict(const heap *h, sink *out)
                     (unsigned long long)h->unreachable, bytes_text(h->unreachable_bytes, part));
     sink_text(out, ".");
     if (first != NULL && first->retained != 0) {
-        heap_root_text(h, first->root, &root);
+        heap_root_text_with_thread(h, first->root, &root);
         sink_format(out, " The largest part, %s (%.0f %%), is kept alive by ",
                     bytes_text(first->retained, part), report_percent(first->retained, h->bytes));
         heap_report_clean(out, buffer_text(&root));
@@ -97,7 +98,7 @@ static void put_types(const heap *h, const heap_report_options *o, const uint32_
         const heap_type *t = &h->types[sorted[i]];
         char a[REPORT_AMOUNT_SIZE], b[REPORT_AMOUNT_SIZE], c[REPORT_AMOUNT_SIZE];
 
-        if (t->count == 0 || !is_wanted(h, sorted[i], o))
+        if (t->count == 0 || !heap_report_wants(h, sorted[i], o))
             continue;
         if (shown == o->top) {
             left++;
@@ -111,8 +112,6 @@ static void put_types(const heap *h, const heap_report_options *o, const uint32_
         heap_report_clean(out, name_of(h, sorted[i]));
         sink_char(out, '\n');
     }
-    if (shown == 0)
-        sink_text(out, "no type of that name is on the heap\n");
     if (left != 0)
         sink_format(out, "%zu more type%s (--top shows more)\n", left, left == 1 ? "" : "s");
 }
@@ -127,7 +126,7 @@ static void put_holders(const heap *h, const heap_report_options *o, sink *out)
         buffer root = BUFFER_EMPTY;
         char text[REPORT_AMOUNT_SIZE];
 
-        heap_root_text(h, one->root, &root);
+        heap_root_text_with_thread(h, one->root, &root);
         sink_format(out, "%12s %6.1f %11llu  ", bytes_text(one->retained, text),
                     report_percent(one->retained, h->bytes), (unsigned long long)one->count);
         heap_report_clean(out, buffer_text(&root));
@@ -136,6 +135,11 @@ static void put_holders(const heap *h, const heap_report_options *o, sink *out)
         sink_char(out, '\n');
         buffer_free(&root);
     }
+    if (h->weak_roots != 0)
+        sink_format(out,
+                    "%llu weak handle%s besides (WeakReference, caches of the runtime): these keep "
+                    "nothing alive\n",
+                    (unsigned long long)h->weak_roots, h->weak_roots == 1 ? "" : "s");
 }
 
 /* ---- paths ---- */
@@ -213,7 +217,7 @@ static void put_step(const heap *h, const path_tree *t, uint32_t step, size_t de
 
     sink_format(out, "%11llu  %*s", (unsigned long long)s->below, (int)(2 * depth), "");
     if (depth == 0) {
-        heap_root_text(h, s->root, &root);
+        heap_root_text_with_thread(h, s->root, &root);
         heap_report_clean(out, buffer_text(&root));
         sink_text(out, " -> ");
     }
@@ -255,7 +259,7 @@ static int find_paths(const heap *h, const heap_report_options *o, heap_paths *p
     if (wanted == NULL)
         return no_memory(e);
     for (uint32_t i = 0; i < h->type_count; i++)
-        wanted[i] = is_wanted(h, i, o);
+        wanted[i] = heap_report_wants(h, i, o);
     code = heap_find_paths(h, wanted, paths, e);
     if (code == 0 && !tree_init(tree, paths, o))
         code = no_memory(e);
@@ -289,6 +293,10 @@ int heap_report_text(const heap *h, const heap_report_options *o, sink *out, err
 
     if (sorted == NULL)
         return no_memory(e);
+    if (heap_report_check_type(h, o, e) != 0) {
+        memory_free(sorted);
+        return e->code;
+    }
     put_verdict(h, out);
     if (o->group == HEAP_GROUP_NONE)
         put_types(h, o, sorted, out);
@@ -302,6 +310,12 @@ int heap_report_text(const heap *h, const heap_report_options *o, sink *out, err
         code = heap_report_strings(h, o, out, e);
         if (code == 0)
             code = heap_report_waste(h, o, out, e);
+        if (code != 0)
+            return code;
+    }
+    if (o->objects) {
+        int code = heap_report_objects(h, o, out, e);
+
         if (code != 0)
             return code;
     }
@@ -347,7 +361,7 @@ int heap_report_markdown(const heap *h, const heap_report_options *o, sink *out,
         const heap_holder *one = &h->holders[i];
         buffer root = BUFFER_EMPTY;
 
-        heap_root_text(h, one->root, &root);
+        heap_root_text_with_thread(h, one->root, &root);
         sink_format(out, "| %s | %.1f | %llu | ", bytes_text(one->retained, a),
                     report_percent(one->retained, h->bytes), (unsigned long long)one->count);
         markdown_cell(out, buffer_text(&root));
@@ -363,6 +377,21 @@ int heap_report_markdown(const heap *h, const heap_report_options *o, sink *out,
 
 /* ---- data ---- */
 
+void heap_report_root_threads(const heap *h, uint32_t root, json *j)
+{
+    const model_thread *thread;
+    size_t count = heap_root_threads(h, root, &thread);
+
+    if (count == 0)
+        return;
+    json_put_u64(j, "threads", count);
+    if (count != 1)
+        return;
+    json_put_u64(j, "thread", thread->os_id);
+    if (thread->name != 0)
+        json_put_text(j, "thread_name", model_text(h->m, thread->name));
+}
+
 static void json_root(const heap *h, uint32_t root, json *j)
 {
     buffer text = BUFFER_EMPTY;
@@ -370,6 +399,7 @@ static void json_root(const heap *h, uint32_t root, json *j)
     heap_root_text(h, root, &text);
     json_put_text(j, "root", buffer_text(&text));
     buffer_free(&text);
+    heap_report_root_threads(h, root, j);
 }
 
 static void json_generations(const uint64_t *bytes, json *j)
@@ -387,7 +417,7 @@ static void json_types(const heap *h, const heap_report_options *o, const uint32
     for (size_t i = 0, shown = 0; i < h->type_count && shown < o->top; i++) {
         const heap_type *t = &h->types[sorted[i]];
 
-        if (t->count == 0 || !is_wanted(h, sorted[i], o))
+        if (t->count == 0 || !heap_report_wants(h, sorted[i], o))
             continue;
         shown++;
         json_begin_object(j);
@@ -509,5 +539,7 @@ int heap_report_json(const heap *h, const heap_report_options *o, json *j, error
         return code;
     if (o->group != HEAP_GROUP_NONE)
         code = heap_report_groups_json(h, o, j, e);
+    if (code == 0 && o->objects)
+        code = heap_report_objects_json(h, o, j, e);
     return code == 0 && o->paths ? heap_report_paths_json(h, o, j, e) : code;
 }

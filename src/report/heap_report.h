@@ -14,6 +14,7 @@ typedef struct {
     heap_group_kind group; /* instead of by type */
     const char *type;      /* only types of this name (* and ? understood); NULL = all */
     bool paths;            /* of these types */
+    bool objects;          /* of these types, one by one */
     size_t depth;          /* steps of a path that are shown; 0 = all */
     uint64_t least_objects, least_bytes; /* of a step that is shown */
     size_t texts;                        /* duplicated strings; 0 = none */
@@ -53,6 +54,25 @@ void heap_report_clean(sink *out, const char *text);
 /* The object at an address: what it is, who holds it, what it holds, what keeps it alive. */
 int heap_report_object(const heap *h, uint64_t address, size_t top, sink *out, error *e);
 int heap_report_object_json(const heap *h, uint64_t address, size_t top, json *j, error *e);
+
+/* For machines: "address" and "type" of it. */
+void heap_report_object_name(const heap *h, uint32_t node, json *j);
+/* "._items", "[17]", "[3].value": what is kept at a place of an object. */
+void heap_report_place(const heap *h, uint32_t node, uint32_t place, buffer *out);
+/* The primitive fields of an object, where the snapshot has their values. */
+void heap_report_values(const heap *h, uint32_t node, sink *out);
+void heap_report_values_json(const heap *h, uint32_t node, json *j);
+
+/* The single objects of the types of the options. */
+int heap_report_objects(const heap *h, const heap_report_options *o, sink *out, error *e);
+int heap_report_objects_json(const heap *h, const heap_report_options *o, json *j, error *e);
+/* Whether a type is one of those that the options name. */
+bool heap_report_wants(const heap *h, uint32_t type, const heap_report_options *o);
+/* Fails when no type on the heap is, with the names that are near. */
+int heap_report_check_type(const heap *h, const heap_report_options *o, error *e);
+
+/* The threads of a stack root, where they are known. */
+void heap_report_root_threads(const heap *h, uint32_t root, json *j);
 
 /* Growth over several snapshots; `last` is the newest one. */
 int heap_report_diff(heap_series *s, const heap *last, size_t top, sink *out, error *e);

@@ -414,6 +414,30 @@ def test_one_object(sample, clarinet, newest_runtime, tmp_path):
     assert clarinet("heap", "--object", "0x10", "1").code == 2
 
 
+def test_the_objects_of_a_type(sample, clarinet, newest_runtime, tmp_path):
+    file = tmp_path / "leak.clarinet"
+    with sample("LeakyCache", "--entries", 100) as patient:
+        done = clarinet("heap", "--threads", "--json", "-o", file, patient.pid)
+    # whose stack keeps what: the main thread has the number of the process
+    stacks = [row for row in done.json["holders"] if row["root"].startswith("stack of LeakyCache.Program.Main")]
+    assert stacks and all((row["threads"], row["thread"]) == (1, patient.pid) for row in stacks), done.json["holders"]
+    text = clarinet("heap", file, "--top", 100).out
+    assert f"stack of LeakyCache.Program.Main in thread {patient.pid}" in text, text
+    assert "weak handles besides" in text and "keep nothing alive" in text, text
+    rows = clarinet("heap", file, "--json", "--type", "LeakyCache.Entry", "--objects").json["instances"]
+    assert len(rows) == 100 and len({row["address"] for row in rows}) == 100, rows
+    for row in rows:
+        assert (row["type"], row["bytes"], row["retained"]) == ("LeakyCache.Entry", 32, 156), row
+        assert [field["type"] for field in row["fields"] if field["field"] == "Body"] == ["byte[]"], row
+    text = clarinet("heap", file, "--type", "LeakyCache.Entry", "--objects", "--top", 3)
+    assert rows[0]["address"] in text.out and "97 more objects" in text.out, text
+    missing = clarinet("heap", file, "--type", "LeakyCache.Enrty")
+    assert missing.code == 1 and "no type of the name 'LeakyCache.Enrty'" in missing.err, missing
+    assert "near it are: LeakyCache.Entry" in missing.err, missing
+    assert clarinet("heap", file, "--objects").code == 2
+    assert clarinet("heap", file, "--threads").code == 2
+
+
 def test_equal_strings(sample, clarinet, runtime, tmp_path):
     file = tmp_path / "hoard.clarinet"
     with sample("Hoarder", "--items", ITEMS) as patient:
