@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -108,6 +109,8 @@ bool inspect_process(inspect_context *context, const procfs_stat *stat,
         ask_process(context, process, &f);
     /* what ends in the middle of the look has no environment: that is not a lack of rights */
     if (f.failure.code == ERROR_GONE ||
+        /* a socket with its numbers on which another process listens makes no .NET process of it */
+        (f.failure.code == ERROR_NOT_FOUND && !is_dotnet(context, stat->process_id)) ||
         (!f.permitted && !procfs_is_alive(stat->process_id, stat->start_ticks))) {
         diagnostics_process_free(process);
         return false;
@@ -183,6 +186,44 @@ static bool is_dotnet(inspect_context *context, int process_id)
            strstr(buffer_text(&context->scratch), "/libcoreclr.so\n") != NULL;
 }
 
+/* Whether the kernel says that this process listens on the socket. */
+static bool is_listener(const ipc_address *address, int process_id)
+{
+    struct ucred peer = {0, 0, 0};
+    socklen_t length = sizeof peer;
+    int descriptor;
+    bool listens;
+
+    if (ipc_connect(address, &descriptor, NULL) != 0)
+        return false;
+    listens = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+              peer.pid == process_id;
+    close(descriptor);
+    return listens;
+}
+
+/* The start time in a socket's name is what /proc said to the process about its own number. In a
+ * PID namespace that was made without a /proc of its own that is another process's: only the kernel
+ * tells whose socket it is. */
+static sockets_entry *find_misnamed(sockets_folder *folder, const diagnostics_process *process)
+{
+    if (folder == NULL || process->inner_pid == process->process_id)
+        return NULL;
+    for (size_t i = 0; i < folder->count; i++) {
+        sockets_entry *entry = &folder->entries[i];
+        ipc_address address = {.timeout_ms = SHORT_TIMEOUT_MS};
+
+        if (entry->inner_pid != process->inner_pid)
+            continue;
+        sockets_address(folder, entry, &address);
+        if (is_listener(&address, process->process_id)) {
+            entry->taken = true;
+            return entry;
+        }
+    }
+    return NULL;
+}
+
 static bool find_socket(inspect_context *context, diagnostics_process *process, inspect_findings *f)
 {
     /* the socket lies where the process was when it began, also if it moved its root since */
@@ -199,6 +240,8 @@ static bool find_socket(inspect_context *context, diagnostics_process *process, 
                 : sockets_list(&context->sockets, places[i].root, places[i].path);
         const sockets_entry *entry = sockets_find(folder, process->inner_pid, process->start_ticks);
 
+        if (entry == NULL)
+            entry = find_misnamed(folder, process);
         if (entry == NULL)
             continue;
         sockets_address(folder, entry, &process->address);

@@ -160,6 +160,20 @@ def test_stopped_process_does_not_hang_the_list(sample, clarinet):
     assert rows[other.pid]["attachable"] is True
 
 
+@root_only
+def test_pid_namespace_without_a_proc_of_its_own(start_program, sample_command, clarinet, tmp_path):
+    """The runtime names its socket after the outer process with its number, which is another one."""
+    command = ["unshare", "--pid", "--fork", "--kill-child", *sample_command("Idle")]
+    outer = start_program(command, env={"TMPDIR": tmp_path})
+    inner = int(Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text())
+    rows = listed(clarinet("ps", "--json", env={"TMPDIR": tmp_path}))
+    assert rows[inner]["attachable"] is True, rows[inner]
+    assert rows[inner]["inner_pid"] == 1 and rows[inner]["name"] == "Idle"
+    assert "belongs to process" not in (rows.get(1) or {}).get("reason", "")
+    done = clarinet("record", "-p", "exceptions", "-d", "100ms", "-o", "out.clarinet", inner)
+    assert done.code == 0, done
+
+
 def test_stale_sockets_are_not_processes(sample, clarinet, tmp_path):
     """One of a process that is gone, and one whose PID is used again by somebody else."""
     with sample("Idle", env={"TMPDIR": tmp_path}) as patient:
