@@ -384,7 +384,7 @@ static bool finish_process(model *m, model_process *p)
         return false;
     model_trim_waits(m, p);
     model_number_looks(m, p);
-    return true;
+    return model_merge_stacks(m, p);
 }
 
 /* `file`: the rest of it may tell what there would have to be room for. */

@@ -14,6 +14,9 @@
 bool model_resolve_names(model *m, model_process *p);
 /* Waits for a lock that managed code tells of: without the frames that told. After the names. */
 void model_trim_waits(model *m, model_process *p);
+/* Rows whose stacks look alike get the same stack: code that was compiled again, or stood at two
+ * instructions of a line, is one place. After the names; false: no memory. */
+bool model_merge_stacks(model *m, model_process *p);
 
 /* Looks at the threads are numbered from 1; once everything is read. */
 void model_number_looks(model *m, model_process *p);

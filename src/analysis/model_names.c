@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/array.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 typedef struct {
@@ -203,4 +204,50 @@ void model_trim_waits(model *m, model_process *p)
         if (stack != 0)
             column->u32[row] = stack;
     }
+}
+
+/* Of each stack the first one with the same places: methods with their lines. */
+static bool find_same_stacks(const model_process *p, uint32_t *same)
+{
+    table_u64 known;
+    bool done = true;
+
+    table_u64_init(&known);
+    same[0] = 0;
+    for (size_t i = 1; i < p->stack_count && done; i++) { /* a parent is before its children */
+        uint64_t key =
+            (uint64_t)same[p->stack_parents[i]] << 32 | p->frames[p->stack_frames[i]].place;
+        uint64_t *first = table_u64_at(&known, key, i);
+
+        done = first != NULL;
+        same[i] = done ? (uint32_t)*first : 0;
+    }
+    table_u64_free(&known);
+    return done;
+}
+
+bool model_merge_stacks(model *m, model_process *p)
+{
+    enum { COST = 48 }; /* bytes a stack, until it is done */
+    uint64_t used = m->memory_used;
+    uint32_t *same = NULL;
+    bool done = model_charge(m, p->stack_count * COST) &&
+                (same = memory_allocate_array(p->stack_count, sizeof *same)) != NULL &&
+                find_same_stacks(p, same);
+
+    for (size_t t = 0; t < p->table_count && done; t++) {
+        const model_table *table = &p->tables[t];
+
+        for (size_t c = 0; c < table->column_count; c++) {
+            uint32_t *cells = table->columns[c].u32;
+
+            if (table->columns[c].type == RECORDING_STACK_ID && cells != NULL)
+                for (size_t row = 0; row < table->rows; row++)
+                    cells[row] = same[cells[row]];
+        }
+    }
+    memory_free(same);
+    if (done)
+        m->memory_used = used;
+    return done;
 }
