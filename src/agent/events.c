@@ -243,18 +243,15 @@ void events_deliver(agent *a, events_event *event)
 
 bool events_is_named(const events_event *event, const char *name)
 {
-    reader r = reader_of(event->metadata, event->metadata_length);
-    size_t units;
-    const uint8_t *text;
+    const uint8_t *text = event->metadata + sizeof(uint32_t); /* after the id */
+    const uint8_t *end = event->metadata + event->metadata_length;
 
-    reader_u32(&r);
-    text = events_read_text(&r, &units);
-    if (text == NULL || units != strlen(name))
+    if (event->metadata_length < sizeof(uint32_t))
         return false;
-    for (size_t i = 0; i < units; i++)
-        if (text[2 * i] != (uint8_t)name[i] || text[2 * i + 1] != 0)
-            return false;
-    return true;
+    for (; end - text >= 2 && text[1] == 0 && text[0] == (uint8_t)*name; text += 2, name++)
+        if (*name == 0)
+            return true;
+    return false;
 }
 
 const uint8_t *events_read_text(reader *r, size_t *units)

@@ -45,15 +45,25 @@ static void append_path(buffer *out, const char *path)
     }
 }
 
+/* Passes over the next text and its zero; how many units it has. */
+static size_t skip_text(reader *r)
+{
+    const uint8_t *text = r->position;
+    size_t left = reader_left(r) / 2;
+    size_t units = 0;
+
+    while (units < left && (text[2 * units] | text[2 * units + 1]) != 0)
+        units++;
+    reader_skip(r, 2 * (units + (units < left)));
+    return units;
+}
+
 void http_event_read_text(reader *r, buffer *out)
 {
     const uint8_t *text = r->position;
-    size_t units = 0;
 
     buffer_clear(out);
-    while (reader_left(r) >= 2 && reader_u16(r) != 0)
-        units++;
-    text_append_utf16_bytes(out, text, units);
+    text_append_utf16_bytes(out, text, skip_text(r));
 }
 
 /* Served: method, path. Made: scheme, host, port, path. */
@@ -77,16 +87,23 @@ void http_event_append_name(buffer *name, buffer *scratch, reader r, bool is_mad
     append_path(name, buffer_text(scratch));
 }
 
-/* Source and event, then u16 count and pairs of texts. */
-uint64_t http_event_read_served_status(reader r, buffer *scratch)
+/* Source and event, then u16 count and pairs of texts. Read in place: one comes with each request.
+ */
+uint64_t http_event_read_served_status(reader r)
 {
+    enum { MOST = 1000 };
     uint64_t status = 0;
+    unsigned digit;
 
-    http_event_read_text(&r, scratch);
-    http_event_read_text(&r, scratch);
+    skip_text(&r);
+    skip_text(&r);
     if (reader_u16(&r) != 1)
         return 0;
-    http_event_read_text(&r, scratch);
-    http_event_read_text(&r, scratch);
-    return text_to_u64(buffer_text(scratch), &status) ? status : 0;
+    skip_text(&r);
+    while (reader_left(&r) >= 2 && (digit = reader_u16(&r)) != 0) {
+        if (digit < '0' || digit > '9' || status >= MOST)
+            return 0;
+        status = status * 10 + (digit - '0');
+    }
+    return status;
 }

@@ -38,7 +38,7 @@ void http_event_read_text(reader *r, buffer *out);
  * different things by the same code have one name. `scratch` is overwritten. */
 void http_event_append_name(buffer *name, buffer *scratch, reader r, bool is_made);
 /* From the diagnostic source's event; 0 when it does not tell. */
-uint64_t http_event_read_served_status(reader r, buffer *scratch);
+uint64_t http_event_read_served_status(reader r);
 /* From the event of the end of a request that was made; 0 when there was no answer. */
 static inline uint64_t http_event_read_made_status(reader r)
 {

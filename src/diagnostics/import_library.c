@@ -259,7 +259,7 @@ static void take(state *s, const import_kept *event, reader r)
         return; /* it began before the stream */
     switch (event->id & ~(uint32_t)MADE) {
     case KEPT_STATUS:
-        of->cells[STATUS] = http_event_read_served_status(r, text);
+        of->cells[STATUS] = http_event_read_served_status(r);
         break;
     case KEPT_FAILED:
         of->cells[STATE] = STATE_FAILED;

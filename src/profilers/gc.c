@@ -57,7 +57,7 @@ static bool is_asked_for(const events_event *event)
 static void on_event(agent *a, const events_event *event)
 {
     size_t length = reader_left(&event->data);
-    bool with_stack = is_asked_for(event);
+    bool with_stack;
     size_t padded;
     size_t reserved;
     happened *record;
@@ -65,6 +65,7 @@ static void on_event(agent *a, const events_event *event)
 
     if (event->provider != EVENTS_RUNTIME || !gc_collections_want(event->id))
         return;
+    with_stack = is_asked_for(event);
     if (length > GC_MOST_BYTES)
         length = GC_MOST_BYTES;
     padded = (length + 7) & ~(size_t)7;

@@ -29,6 +29,7 @@ enum {
     MOST_BYTES = 2048, /* of an event; what is longer is cut */
     OPEN = 4096,
     CHAINS = 1024,
+    RECENT = 256,
     DISTINCT = 2000, /* names and messages; they stay in memory */
     LEVEL = 4,
 };
@@ -52,9 +53,9 @@ static const events_wish WISHES[] = {
 
 /* In the ring; the event's bytes follow. */
 typedef struct {
-    uint64_t time;
+    uint64_t time; /* not of RECORD_STATUS */
     uint64_t activity;
-    uint64_t related;
+    uint64_t related; /* this and the thread only of RECORD_START */
     uint32_t thread;
     uint32_t length;
     bool is_made; /* by HttpClient */
@@ -77,6 +78,10 @@ typedef struct {
     uint16_t chains[CHAINS]; /* first of each, + 1 */
     uint16_t free;           /* + 1 */
     table_u64 known;         /* hash of a text to its string */
+    struct {
+        uint64_t hash; /* of an event that begins a request */
+        uint32_t name;
+    } recent[RECENT];
     request requests[OPEN];
 } state;
 
@@ -134,9 +139,16 @@ static void on_event(agent *a, const events_event *event)
     record = agent_reserve(a, SELF, sizeof *record + length);
     if (record == NULL)
         return;
-    *record = (happened){os_monotonic_ns(),         number_of(event->activity),
-                         number_of(event->related), (uint32_t)os_thread_id(),
-                         (uint32_t)length,          event->provider == EVENTS_HTTP_CLIENT};
+    /* Each of these is paid by every request: the thread is asked for once, by a call to the
+     * kernel. */
+    *record = (happened){
+        .time = kind == RECORD_STATUS ? 0 : os_monotonic_ns(),
+        .activity = number_of(event->activity),
+        .related = kind == RECORD_START ? number_of(event->related) : 0,
+        .thread = kind == RECORD_START ? (uint32_t)os_thread_id() : 0,
+        .length = (uint32_t)length,
+        .is_made = event->provider == EVENTS_HTTP_CLIENT,
+    };
     memcpy(record + 1, event->data.position, length);
     agent_commit(a, SELF, record, sizeof *record + length, kind, sizeof *record + length);
 }
@@ -201,7 +213,7 @@ static uint32_t name_of(agent *a, const buffer *text)
     return (uint32_t)id;
 }
 
-static uint32_t read_name(agent *a, const happened *record)
+static uint32_t make_name(agent *a, const happened *record)
 {
     char memory[2][2 * MOST_BYTES];
     buffer text;
@@ -211,6 +223,20 @@ static uint32_t read_name(agent *a, const happened *record)
     buffer_fix(&name, memory[1], sizeof memory[1]);
     http_event_append_name(&name, &text, reader_of(record + 1, record->length), record->is_made);
     return name_of(a, &name);
+}
+
+/* Most requests are for what was asked for a moment ago. */
+static uint32_t read_name(agent *a, const happened *record)
+{
+    state *s = state_of(a);
+    uint64_t hash = table_hash_bytes(record + 1, record->length) + record->is_made;
+    size_t at = hash % RECENT;
+
+    if (s->recent[at].hash != hash || s->recent[at].name == 0) {
+        s->recent[at].name = make_name(a, record);
+        s->recent[at].hash = hash;
+    }
+    return s->recent[at].name;
 }
 
 /* ---- own thread: records ---- */
@@ -255,15 +281,6 @@ static void take_start(agent *a, state *s, const happened *record)
         r->inside = s->requests[*around - 1].name;
 }
 
-static uint64_t read_status(const happened *record)
-{
-    char memory[512];
-    buffer text;
-
-    buffer_fix(&text, memory, sizeof memory);
-    return http_event_read_served_status(reader_of(record + 1, record->length), &text);
-}
-
 static void take_failure(agent *a, request *r, const happened *record)
 {
     char memory[2 * MOST_BYTES];
@@ -304,7 +321,8 @@ static void take_record(agent *a, unsigned kind, const void *payload, size_t len
         if (kind == RECORD_STOP)
             agent_lose(a, SELF, LOSS_BEFORE, 1);
     } else if (kind == RECORD_STATUS) {
-        s->requests[*at - 1].status = read_status(record);
+        s->requests[*at - 1].status =
+            http_event_read_served_status(reader_of(record + 1, record->length));
     } else if (kind == RECORD_FAILED) {
         take_failure(a, &s->requests[*at - 1], record);
     } else {

@@ -155,7 +155,7 @@ static void put_inlining(agent *a, reader r)
 
 static void on_event(agent *a, const events_event *event)
 {
-    compilation what = {.time = os_monotonic_ns(), .thread = (uint32_t)os_thread_id()};
+    compilation what = {0};
     const uint8_t *name = NULL;
     reader r = event->data;
     size_t units;
@@ -166,6 +166,8 @@ static void on_event(agent *a, const events_event *event)
     if (event->provider != EVENTS_RUNTIME ||
         (event->id != EVENT_COMPILING && event->id != EVENT_LOADED))
         return;
+    what.time = os_monotonic_ns();
+    what.thread = (uint32_t)os_thread_id(); /* asks the kernel */
     what.method = (uintptr_t)reader_u64(&r);
     reader_u64(&r); /* module */
     if (event->id == EVENT_COMPILING) {
