@@ -41,6 +41,7 @@ LOAD = {"long-pauses", "slow-suspension"}
 
 SICK = [
     ("Deadlock", (), "deadlock", "Deadlock.Bank.Move"),
+    ("Second", ("--disease", "deadlock"), "deadlock", "Second.Waiting.Eat"),
     ("LockQueue", (), "lock-contention", "LockQueue.Till.Serve"),
     ("Starved", (), "thread-pool-starvation", "Starved.Orders.Blocking"),
     ("HotLoop", ("--work", "boxes"), "cpu-hot-path", "HotLoop.Work.AddBoxed"),
@@ -60,7 +61,7 @@ BESIDES = {("boxes",): {"gc-pressure"}, ("text",): {"gc-pressure"}}
 @pytest.mark.parametrize("name, options, finding, place", SICK)
 def test_a_sick_program_has_its_finding(runtime, sample, clarinet, name, options, finding, place):
     with sample(name, *options) as patient:
-        look = checkup_of_work if name in ("HotLoop", "Second") else checkup
+        look = checkup_of_work if finding == "cpu-hot-path" else checkup
         result = look(clarinet, patient.pid)
         assert result["target"]["pid"] == patient.pid
         assert result["target"]["name"] == name
