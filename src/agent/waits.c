@@ -8,9 +8,9 @@
 enum {
     MOST_OBJECTS = 8192,
     MOST_OF_A_THREAD = 192,
-    MOST_BYTES = 1024, /* of one object */
-    MOST_ELEMENTS = 32,
+    MOST_BYTES = 2048, /* of one object */
     DEEPEST = 24,
+    QUEUED = 0x80,  /* of a depth: a context or a scheduler led there */
     SCANNED = 8192, /* bytes of one stack */
     MOST_PARENTS = 12,
     MOST_CLASSES = 64, /* of a thread that waits in the runtime */
@@ -42,10 +42,12 @@ enum {
     TYPE_LIST,
     TYPE_SAFE_HANDLE,
     TYPE_CONTEXT,
+    TYPE_SCHEDULER,
     TYPE_ARRAY,
     TYPE_STATE, /* of an async method, where it is an object of its own; known by the box alone */
+    TYPE_OTHER,
 };
-#define ANY 0xffffffffu /* types */
+#define ANY (~(1u << TYPE_OTHER)) /* types */
 
 static const char *const TYPE_NAMES[WAITS_TYPES] = {
     [TYPE_LOCK] = "System.Threading.Lock",
@@ -62,6 +64,7 @@ static const char *const TYPE_NAMES[WAITS_TYPES] = {
     [TYPE_LIST] = "System.Collections.Generic.List`1",
     [TYPE_SAFE_HANDLE] = "Microsoft.Win32.SafeHandles.SafeWaitHandle",
     [TYPE_CONTEXT] = "System.Threading.SynchronizationContext",
+    [TYPE_SCHEDULER] = "System.Threading.Tasks.TaskScheduler",
 };
 
 /* ---- memory ---- */
@@ -255,7 +258,7 @@ static unsigned type_by_parents(waits *w, ClassID class_id)
             }
         }
     }
-    return TYPE_NONE;
+    return TYPE_OTHER;
 }
 
 static unsigned type_of_class(waits *w, ClassID class_id, bool is_sure)
@@ -281,16 +284,19 @@ static waits_object *object_at(const waits *w, size_t index)
 
 static uint32_t length_of(waits *w, const waits_object *o)
 {
-    uint32_t size = 0, elements = 0;
+    uint64_t size = 0;
+    uint32_t elements = 0;
+    uint16_t element = 0;
 
     if (o->type == TYPE_ARRAY) {
-        if (!read_memory(w, o->address + 8, &elements, sizeof elements))
+        if (!read_memory(w, o->address + 8, &elements, sizeof elements) ||
+            !read_memory(w, o->class_id, &element, sizeof element))
             return 0;
-        return 16 + 8 * (elements < MOST_ELEMENTS ? elements : (uint32_t)MOST_ELEMENTS);
-    }
-    if (!read_memory(w, o->class_id + TABLE_BASE_SIZE, &size, sizeof size) || size < 16)
+        size = 24 + (uint64_t)elements * element;
+    } else if (!read_memory(w, o->class_id + TABLE_BASE_SIZE, &size, 4) || size < 16) {
         return 0;
-    return size - 8 < MOST_BYTES ? size - 8 : (uint32_t)MOST_BYTES;
+    }
+    return size - 8 < MOST_BYTES ? (uint32_t)size - 8 : (uint32_t)MOST_BYTES;
 }
 
 /* Copies an object of an allowed type, once; its type or TYPE_NONE. */
@@ -301,7 +307,8 @@ static unsigned take_object(waits *w, uintptr_t address, unsigned depth, unsigne
     uintptr_t *stranger = stranger_of(w, address);
     uint64_t known;
 
-    if (*stranger == address) /* return addresses are the same on many stacks */
+    /* return addresses are the same on many stacks */
+    if (*stranger == address && (allowed >> TYPE_OTHER & 1) == 0)
         return TYPE_NONE;
     if (!is_address(address))
         return TYPE_NONE;
@@ -311,7 +318,7 @@ static unsigned take_object(waits *w, uintptr_t address, unsigned depth, unsigne
         head_of(w, address)->address == address ? head_of(w, address)->word : read_word(w, address);
     o.class_id &= ~(uintptr_t)7;
     o.type = (uint8_t)type_of_class(w, o.class_id, false);
-    if (o.type == TYPE_NONE)
+    if (o.type == TYPE_NONE || o.type == TYPE_OTHER)
         *stranger = address;
     if (o.type == TYPE_NONE || (allowed >> o.type & 1) == 0 ||
         waits_object_count(w) == MOST_OBJECTS)
@@ -333,7 +340,7 @@ static bool is_followed(unsigned type)
 {
     return type == TYPE_TASK || type == TYPE_CONTINUATION || type == TYPE_READER_COUNT ||
            type == TYPE_DELEGATE || type == TYPE_LIST || type == TYPE_ARRAY ||
-           type == TYPE_THREAD || type == TYPE_HANDLE || type == TYPE_STATE;
+           type == TYPE_THREAD || type == TYPE_HANDLE || type >= TYPE_CONTEXT;
 }
 
 /* The box of an async method names the class of its state last. In code that was not optimised that
@@ -351,7 +358,7 @@ static void know_state(waits *w, const waits_object *o, const uintptr_t *words, 
         n != 2 || module != w->core)
         return;
     known = type_of_class(w, arguments[1], true); /* other tasks have two types too */
-    if (known != TYPE_NONE && known != TYPE_STATE)
+    if (known != TYPE_OTHER && known != TYPE_STATE)
         return;
     for (size_t k = 0; k < count; k++) {
         uintptr_t *stranger = stranger_of(w, words[k]);
@@ -367,6 +374,7 @@ static void know_state(waits *w, const waits_object *o, const uintptr_t *words, 
     }
 }
 
+/* What a context or a scheduler leads to is of any type: its queue is the program's own. */
 static void follow(waits *w, size_t from)
 {
     static const uintptr_t NO_STACK[2] = {0, 0};
@@ -376,17 +384,21 @@ static void follow(waits *w, size_t from)
         uintptr_t words[MOST_BYTES / sizeof(uintptr_t)];
         uint32_t length = o.type == TYPE_THREAD && o.length > 64 ? 64 : o.length;
         size_t count = length < 8 ? 0 : length / 8 - 1;
+        unsigned queued = o.depth & QUEUED, allowed;
 
-        if (!is_followed(o.type) || o.depth >= DEEPEST)
+        if (!is_followed(o.type) || (o.depth & ~QUEUED) >= DEEPEST)
             continue;
         memcpy(words, w->bytes.data + o.at + 8, count * sizeof *words);
         read_heads(w, words, count, NO_STACK);
         if (o.type == TYPE_TASK)
             know_state(w, &o, words, count);
+        allowed = o.type == TYPE_LIST || o.type == TYPE_TASK ? ANY : ANY & ~(1u << TYPE_ARRAY);
+        if (o.type == TYPE_CONTEXT || o.type == TYPE_SCHEDULER)
+            queued = QUEUED;
+        if (queued != 0)
+            allowed = ~0u;
         for (size_t k = 0; k < count; k++)
-            take_object(w, words[k], o.depth + 1u,
-                        o.type == TYPE_LIST || o.type == TYPE_TASK ? ANY
-                                                                   : ANY & ~(1u << TYPE_ARRAY));
+            take_object(w, words[k], (o.depth + 1u) | queued, allowed);
     }
 }
 

@@ -54,7 +54,7 @@ static uint64_t awaited_in(const waited *w, uint64_t task, uint64_t part, bool i
     return done;
 }
 
-static uint64_t awaited_by(const waited *w, uint64_t task)
+uint64_t waited_awaited_by(const waited *w, uint64_t task)
 {
     return awaited_in(w, task, task, true);
 }
@@ -197,28 +197,50 @@ static bool is_any(const waited *w, uint64_t task)
     return strstr(type, "WhenAny") != NULL || strstr(type, "CompleteOnInvokePromise") != NULL;
 }
 
+/* The next step lies in the queue of the thread itself. */
+static bool add_posted(waited *w, size_t entry, uint64_t task)
+{
+    threads_chain chain = {.entry = entry};
+    uint64_t steps[THREADS_STEPS], done;
+    size_t count;
+
+    if (!waited_find_posted(w, entry, task, steps, &count))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        add_step(w, &chain, steps[i]);
+    done = waited_awaited_by(w, steps[count - 1]);
+    if (done != 0 && count < THREADS_STEPS)
+        add_step(w, &chain, done);
+    w->failed = !keep_chain(w->view, &chain) || w->failed;
+    return true;
+}
+
 void waited_explain_task(waited *w, size_t entry)
 {
     threads_view *v = w->view;
     threads_chain chain = {.entry = entry};
     uint64_t task = find_task(w, entry), at = task, context;
+    bool is_limited;
 
     if (task == 0)
         return;
     waited_set_object(w, entry, task);
     if (threads_stack_has(v, v->entries[entry].stack, "System.Threading.Tasks.Task.WaitAny*"))
         return;
-    for (size_t i = 0; at != 0 && i < THREADS_STEPS; i++, at = awaited_by(w, at)) {
+    for (size_t i = 0; at != 0 && i < THREADS_STEPS; i++, at = waited_awaited_by(w, at)) {
         add_step(w, &chain, at);
         if (waited_is_done(w, at) || is_any(w, at))
             break;
         waited_add_owner(w, entry, waited_by_role(w, at, WAITED_RUNS), false);
     }
-    if (v->entries[entry].owner != 0 || !could_go_on(&chain))
+    if (v->entries[entry].owner != 0)
+        return;
+    is_limited = threads_limit_of(v, &v->entries[entry]) == THREADS_LIMITED;
+    if ((!is_limited && add_posted(w, entry, task)) || !could_go_on(&chain))
         return;
     if (!chain.steps[chain.count - 1].is_done)
         waited_add_owner(w, entry, runner_of(v, chain.steps[chain.count - 1].method, entry), true);
-    if (v->entries[entry].owner != 0 || threads_limit_of(v, &v->entries[entry]) == THREADS_LIMITED)
+    if (v->entries[entry].owner != 0 || is_limited)
         return;
     context = context_of(w, entry);
     chain.by_pool = !needs_context(w, &chain, context) && !is_posted(v, &chain, context);

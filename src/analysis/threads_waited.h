@@ -82,6 +82,12 @@ void waited_explain_ownerless(waited *w);
 
 /* threads_async.c: the task that a thread blocks on, and the chain that it stands for. */
 void waited_explain_task(waited *w, size_t entry);
+/* What an async method awaits, by its object; 0 = nothing, or nothing that is known. */
+uint64_t waited_awaited_by(const waited *w, uint64_t task);
+/* threads_posted.c: the tasks from the one that the thread waits for to one that lies in its own
+ * queue; at most THREADS_STEPS of them. */
+bool waited_find_posted(const waited *w, size_t entry, uint64_t task, uint64_t *steps,
+                        size_t *count);
 /* Chains that need the pool are stuck only when no worker is left. */
 void waited_judge_pool(threads_view *v);
 

@@ -203,17 +203,25 @@ static uint64_t switches_of_cycle(const threads_view *v, const threads_cycle *c,
 }
 
 /* Threads that wait for ever are not woken. A cycle whose members are was open again: their waits
- * have a time limit that the stack does not tell. */
+ * have a time limit that the stack does not tell. A chain whose thread is was none. */
 static void doubt_cycles(threads_view *v, int process_id)
 {
-    uint64_t before[DOUBTED];
+    uint64_t before[DOUBTED], of_chains[DOUBTED];
     size_t count = v->cycle_count < DOUBTED ? v->cycle_count : (size_t)DOUBTED;
+    size_t chains = v->chain_count < DOUBTED ? v->chain_count : (size_t)DOUBTED;
+    buffer scratch = BUFFER_EMPTY;
 
-    if (process_id == 0 || threads_cycles(v, false) == 0)
+    if (process_id == 0 || (threads_cycles(v, false) == 0 && v->chain_count == 0))
         return;
     for (size_t i = 0; i < count; i++)
         before[i] = switches_of_cycle(v, &v->cycles[i], process_id);
+    for (size_t i = 0; i < chains; i++)
+        of_chains[i] = switches_of(process_id, v->entries[v->chains[i].entry].os_id, &scratch);
     os_sleep_ms(DOUBT_MS);
+    for (size_t i = chains; i-- > 0;)
+        if (of_chains[i] != switches_of(process_id, v->entries[v->chains[i].entry].os_id, &scratch))
+            memmove(&v->chains[i], &v->chains[i + 1], (--v->chain_count - i) * sizeof *v->chains);
+    buffer_free(&scratch);
     for (size_t i = 0; i < count; i++)
         if (!v->cycles[i].endless && before[i] != switches_of_cycle(v, &v->cycles[i], process_id))
             v->cycles[i].suspected = v->cycles[i].limited = true;

@@ -136,6 +136,42 @@ def test_a_pool_that_waits_for_itself_is_an_async_deadlock(clarinet, sample, run
         assert patient.finish() == 0
 
 
+def test_a_step_in_the_queue_of_the_blocked_thread_is_an_async_deadlock(clarinet, sample, runtime):
+    pause = "PauseAsync"
+    with sample("Posted") as patient:
+        done = clarinet("threads", patient.pid, "--json")
+        assert done.code == 0, done
+        names = {thread["os_id"]: thread["name"] for thread in done.json["threads"]}
+        chains = {names[chain["os_id"]]: chain for chain in done.json["async_deadlocks"]}
+        assert {name: [step["method"].split(".")[-1] for step in chain["tasks"]] for name, chain in chains.items()} == {
+            "yield": ["YieldAsync"],
+            "stream": ["SumAsync", "ItemsAsync", pause],
+            "item": ["TakeItemAsync"],
+            "pooled": ["CallPooledAsync", "PooledAsync", pause],
+            "pooled-task": ["", "PooledAsync", pause],
+            "channel": ["ReadAsync"],
+            "channel-task": [""],
+            "continued": [""],
+            "exclusive": ["PlainAsync", pause],
+            "exclusive-yield": ["YieldAsync"],
+        }, done
+        assert {chain["needs"] for chain in chains.values()} == {"blocked thread"}
+        assert "Continuation" in chains["continued"]["tasks"][0]["type"]
+        assert cycles(done.json) == [] and cycles(done.json, "suspected_deadlocks") == [], done
+        assert patient.finish() == 0
+
+
+def test_work_that_waits_for_a_timer_is_no_async_deadlock(clarinet, sample, runtime):
+    with sample("Posted", "--healthy", "yes") as patient:
+        for _ in range(3):
+            answer = clarinet("threads", patient.pid, "--json").json
+            blocked = [thread for thread in answer["threads"] if thread["state"] == "waiting for a task"]
+            assert len(blocked) == 10, answer
+            for key in ("deadlocks", "suspected_deadlocks", "async_deadlocks"):
+                assert answer[key] == [], answer
+        assert patient.finish() == 0
+
+
 def test_a_knot_that_opens_again_is_only_suspected(clarinet, sample, runtime):
     with sample("Knots", "--loose", "yes") as patient:
         def is_tied():
