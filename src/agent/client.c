@@ -232,6 +232,7 @@ static void obey(agent *a, client *c, const recording_chunk *command)
         control_put_plain(&c->out.pending, CONTROL_STOPPED);
         break;
     case CONTROL_FLUSH:
+        atomic_fetch_add(&a->hurries, 1); /* samples too */
         agent_round(a, false);
         if (c->state != CLIENT_FREE)
             control_put_plain(&c->out.pending, CONTROL_FLUSHED);

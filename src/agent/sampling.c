@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "recording/tables.h"
 
-enum { LIST_EVERY_MS = 1000, HEAR_EVERY_MS = 200 };
+enum { LIST_EVERY_MS = 1000, HEAR_EVERY_MS = 200, WALK_EVERY_MS = 450 };
 
 struct sampling {
     bool users[SAMPLING_KINDS];
@@ -19,12 +19,14 @@ struct sampling {
     sampling_walker *walker;
     uint64_t listed_ns;
     uint64_t heard_ns;
+    uint64_t walked_ns;
     uint64_t lost_before[SAMPLING_KINDS][SAMPLING_LOSSES];
     uint64_t captures;  /* taken so far */
     uint64_t missed_ns; /* burned by short-lived threads that no sample met */
     /* Both as they were at the last tick. */
     uint64_t captures_before;
     unsigned changes_before; /* of sampling_state.changes */
+    unsigned changes_walked; /* … when samples were last walked */
     char note[256];
 };
 
@@ -48,11 +50,9 @@ static bool has_users(const struct sampling *s)
 /* Slots outlive sessions; the ids in them do not. */
 static void forget_ids(void)
 {
-    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+    for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
         sampling_thread *t = &sampling_state.threads[i];
 
-        if (atomic_load(&sampling_state.owners[i]) == 0)
-            continue;
         t->start_frame = t->cpu_stack = t->last_stack = t->held_stack = 0;
         atomic_store(&t->held_clock_ns, 0);
         atomic_store(&t->asking, false);
@@ -184,11 +184,9 @@ void sampling_configure(agent *a, sampling_kind kind, unsigned engine_index)
         return;
     if (strcmp(made.threads, "*") == 0)
         made.threads[0] = '\0';
-    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+    for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
         sampling_thread *t = &sampling_state.threads[i];
 
-        if (atomic_load(&sampling_state.owners[i]) == 0)
-            continue;
         t->judged &= (uint8_t) ~(1u << kind);
         t->unwanted &= (uint8_t) ~(1u << kind);
     }
@@ -418,14 +416,26 @@ unsigned sampling_longest_wait_ms(agent *a)
     return changed ? AGENT_TICK_MS : few ? AGENT_LONGEST_TICK_MS : SOME_MS;
 }
 
-void sampling_drain(agent *a, bool last)
+/*
+ * Whether samples can wait: most of what a walk costs is to have its tables in the processor's
+ * caches again, so many are walked at once. Not where threads come and go, whose end is told after
+ * their samples, nor where somebody waits for all that there is, nor the stacks of holders, which
+ * belong to other records.
+ */
+static bool may_wait(agent *a, uint64_t now)
 {
-    uint64_t now = os_monotonic_ns();
+    struct sampling *s = a->sampling;
+
+    return !atomic_load(&sampling_state.held) && now - s->walked_ns < (uint64_t)WALK_EVERY_MS * 1000000 &&
+           s->changes_walked == atomic_load(&sampling_state.changes) &&
+           ring_fill(&sampling_state.captures) < SAMPLING_RING / 4 &&
+           !agent_is_hurried(a);
+}
+
+static void walk_all(agent *a)
+{
     ring_record record;
 
-    (void)last;
-    if (!has_users(a->sampling))
-        return;
     while (ring_next(&sampling_state.captures, &record)) {
         const sampling_capture *c = record.payload;
 
@@ -441,13 +451,27 @@ void sampling_drain(agent *a, bool last)
         a->sampling->captures++;
         ring_release(&sampling_state.captures);
     }
-    move_losses(a);
+}
+
+void sampling_drain(agent *a, bool last)
+{
+    uint64_t now = os_monotonic_ns();
+
+    if (!has_users(a->sampling))
+        return;
     sampling_stacks_fill();
-    reap(a);
     if (now - a->sampling->heard_ns >= (uint64_t)HEAR_EVERY_MS * 1000000) {
         a->sampling->heard_ns = now;
         sampling_threads_hear();
     }
+    if (!last && may_wait(a, now))
+        return;
+    a->sampling->walked_ns = now;
+    atomic_store(&sampling_state.held, false);
+    a->sampling->changes_walked = atomic_load(&sampling_state.changes);
+    walk_all(a);
+    move_losses(a);
+    reap(a);
     if (now - a->sampling->listed_ns >= (uint64_t)LIST_EVERY_MS * 1000000) {
         a->sampling->listed_ns = now;
         sampling_threads_list();

@@ -86,6 +86,7 @@ typedef struct {
     /* When it was last seen to take signals, and to block them for good (sampling_deaf.c). */
     atomic_uint_fast64_t heard_at_ns;
     atomic_uint_fast64_t deaf_ns;
+    atomic_uint_fast64_t asked_taken; /* samples taken when the kernel was asked last */
     chain_memory chain;
     /* Own thread only. */
     uint32_t start_frame; /* outermost managed frame; 0 = not known */
@@ -177,6 +178,7 @@ enum {
 typedef struct {
     atomic_bool armed;
     atomic_int inside;       /* handlers running */
+    atomic_bool held;        /* a sample of a lock's holder was taken, and not walked yet */
     int number;              /* the signal; 0 = none chosen yet */
     bool own_profile_signal; /* the program uses SIGPROF itself */
     struct sigaction previous;
@@ -196,6 +198,10 @@ typedef struct {
     bool monotonic;                       /* timers on the wall clock: for tests */
     atomic_uint_fast64_t random;
     atomic_int owners[SAMPLING_THREADS]; /* OS ids again, dense: quick to look through */
+    atomic_uint_fast64_t used[SAMPLING_THREADS / 64]; /* the slots that have an owner, a bit each */
+    /* The sampler of wall, while no thread is due for a while: rung for a new thread. */
+    atomic_int bell;
+    atomic_bool dozes;
     sampling_thread threads[SAMPLING_THREADS];
 } sampling_shared;
 
@@ -223,8 +229,13 @@ SIGNAL_SAFE size_t sampling_copy_length(const sampling_thread *t, sampling_kind 
 
 /* ---- sampling_deaf.c ---- */
 
-/* The signals that a thread blocks, a bit each, and how often it went to sleep. */
-uint64_t sampling_blocked_by(int os_thread, uint64_t *switches);
+/* What the kernel says of a thread. */
+typedef struct {
+    uint64_t blocked;  /* the signals that it blocks, a bit each */
+    uint64_t switches; /* how often it went to sleep */
+    bool runs;         /* or waits for a processor */
+} sampling_status;
+sampling_status sampling_status_of(int os_thread);
 /* Whether a thread would not take the signal now, as far as was seen a moment ago. */
 bool sampling_is_deaf(sampling_thread *t);
 /* Takes the timers of threads that block the signal by now, and gives them back. */
@@ -262,6 +273,9 @@ static inline bool sampling_is_unwanted(const sampling_thread *t, sampling_kind 
 {
     return (t->unwanted >> kind & 1) != 0;
 }
+
+/* The first slot from `slot` on that has an owner; SAMPLING_THREADS = there is none. */
+size_t sampling_next_slot(size_t slot);
 
 SIGNAL_SAFE static inline unsigned sampling_first_slot(int os_thread)
 {

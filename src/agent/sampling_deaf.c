@@ -26,17 +26,16 @@ static uint64_t number_after(const char *text, const char *label, int base)
     return line != NULL ? strtoull(line + strlen(label), NULL, base) : 0;
 }
 
-uint64_t sampling_blocked_by(int os_thread, uint64_t *switches)
+sampling_status sampling_status_of(int os_thread)
 {
+    sampling_status found = {0, 0, true};
     char path[48], text[4096];
-    uint64_t blocked = 0;
     int descriptor;
     ssize_t n = 0;
 
-    *switches = 0;
     if (os_thread == os_thread_id()) {
-        syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, sizeof blocked);
-        return blocked;
+        syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &found.blocked, sizeof found.blocked);
+        return found;
     }
     snprintf(path, sizeof path, "/proc/self/task/%d/status", os_thread);
     descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -45,15 +44,18 @@ uint64_t sampling_blocked_by(int os_thread, uint64_t *switches)
         close(descriptor);
     }
     text[n > 0 ? n : 0] = '\0';
-    *switches = number_after(text, "\nvoluntary_ctxt_switches:", 10);
-    return number_after(text, "\nSigBlk:", 16);
+    found.blocked = number_after(text, "\nSigBlk:", 16);
+    found.switches = number_after(text, "\nvoluntary_ctxt_switches:", 10);
+    found.runs = strstr(text, "\nState:\tR") != NULL;
+    return found;
 }
 
 /*
  * A thread that was seen in sigwait goes there again, and counts as deaf for a while. Others may
  * block signals for moments only, while they start a thread, say: those are asked again at once.
  * Two looks between which the thread did not go to sleep are of one state, but for a thread that
- * has been woken in sigwait and waits for a processor: its timer is taken by the next look.
+ * has been woken in sigwait and waits for a processor: its timer is taken by the next look. One
+ * that runs and has taken signals since the last time is asked once.
  */
 bool sampling_is_deaf(sampling_thread *t)
 {
@@ -61,17 +63,22 @@ bool sampling_is_deaf(sampling_thread *t)
     static const uint64_t DEAF_FOR_NS = 10000000000;
     int os_thread = atomic_load(&t->thread);
     uint64_t now = os_monotonic_ns(), deaf = atomic_load(&t->deaf_ns);
-    uint64_t before = UINT64_MAX, switches;
+    uint64_t before = UINT64_MAX, taken = atomic_load(&t->taken);
+    bool hears;
 
     if (deaf != 0 && now - deaf < DEAF_FOR_NS)
         return true;
     if (now - atomic_load(&t->heard_at_ns) < ASK_AGAIN_NS)
         return false;
-    for (int i = 0; i < LOOKS; i++, before = switches) {
-        if ((sampling_blocked_by(os_thread, &switches) >> (sampling_state.number - 1) & 1) != 0)
+    hears = atomic_exchange(&t->asked_taken, taken) != taken || os_thread == os_thread_id();
+    for (int i = 0; i < LOOKS; i++) {
+        sampling_status seen = sampling_status_of(os_thread);
+
+        if ((seen.blocked >> (sampling_state.number - 1) & 1) != 0)
             return true;
-        if (switches == before || os_thread == os_thread_id())
+        if (seen.switches == before || (hears && seen.runs))
             break;
+        before = seen.switches;
         if (native_stack_place((uint32_t)os_thread).call == SYS_rt_sigtimedwait) {
             atomic_store(&t->deaf_ns, now);
             return true;
@@ -111,10 +118,10 @@ void sampling_threads_hear(void)
     if (interval == 0)
         return;
     lock_take(&sampling_state.guard);
-    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+    for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
         int os_thread = atomic_load_explicit(&sampling_state.owners[i], memory_order_relaxed);
 
-        if (os_thread != 0 && !sampling_is_unwanted(&sampling_state.threads[i], SAMPLING_CPU))
+        if (!sampling_is_unwanted(&sampling_state.threads[i], SAMPLING_CPU))
             hear(&sampling_state.threads[i], os_thread, interval);
     }
     lock_give(&sampling_state.guard);

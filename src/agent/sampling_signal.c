@@ -312,9 +312,11 @@ SIGNAL_SAFE static void on_signal(int number, siginfo_t *info, void *context)
             atomic_store_explicit(&t->waiting, false, memory_order_release);
         }
         /* Without a stack it is asked again: the one before may be from elsewhere. */
-        if (kind == SAMPLING_HOLDER)
+        if (kind == SAMPLING_HOLDER) {
             atomic_store_explicit(&t->held_clock_ns, taken ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0,
                                   memory_order_relaxed);
+            atomic_store_explicit(&sampling_state.held, true, memory_order_release);
+        }
         if (count != 0)
             count_time(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start, count);
         atomic_fetch_add_explicit(&sampling_state.handler_calls, 1, memory_order_relaxed);
@@ -337,7 +339,7 @@ static bool is_free(int number, struct sigaction *found)
  */
 static int choose_signal(struct sigaction *found)
 {
-    uint64_t switches, blocked = sampling_blocked_by(os_process_id(), &switches);
+    uint64_t blocked = sampling_status_of(os_process_id()).blocked;
     struct itimerval timer;
 
     memset(&timer, 0, sizeof timer);

@@ -11,6 +11,7 @@
  * which walks the samples.
  */
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "agent/native_stack.h"
 #include "agent/sampling.h"
@@ -66,6 +67,8 @@ bool sampling_still_take(sampling_thread *t, uint64_t clock, uint64_t now, uint6
     if (!has_places(t))
         return false;
     spot = native_stack_place((uint32_t)os_thread);
+    if (spot.call == SYS_rt_sigtimedwait)
+        atomic_store(&t->deaf_ns, now); /* it takes signals there, and would ours */
     place = find_place(t, spot.stack, spot.instruction);
     if (place == NULL)
         return false;

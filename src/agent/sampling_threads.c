@@ -45,6 +45,31 @@ uint64_t sampling_thread_clock(int os_thread)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
+/* Whoever has an owner is in `used`: set after the owner, cleared before. The guard is held. */
+static void mark_used(const sampling_thread *t, bool used)
+{
+    size_t slot = (size_t)(t - sampling_state.threads);
+    uint64_t bit = (uint64_t)1 << slot % 64;
+
+    if (used)
+        atomic_fetch_or(&sampling_state.used[slot / 64], bit);
+    else
+        atomic_fetch_and(&sampling_state.used[slot / 64], ~bit);
+}
+
+size_t sampling_next_slot(size_t slot)
+{
+    while (slot < SAMPLING_THREADS) {
+        uint64_t left = atomic_load_explicit(&sampling_state.used[slot / 64], memory_order_acquire);
+
+        left >>= slot % 64;
+        if (left != 0)
+            return slot + (size_t)__builtin_ctzll(left);
+        slot = (slot / 64 + 1) * 64;
+    }
+    return SAMPLING_THREADS;
+}
+
 sampling_thread *sampling_thread_at(int os_thread, sampling_wish wish)
 {
     sampling_thread *free_slot = NULL, *found = NULL;
@@ -72,6 +97,7 @@ sampling_thread *sampling_thread_at(int os_thread, sampling_wish wish)
         atomic_store_explicit(&found->thread, os_thread, memory_order_release);
         atomic_store_explicit(&sampling_state.owners[found - sampling_state.threads], os_thread,
                               memory_order_release);
+        mark_used(found, true);
         atomic_fetch_add(&sampling_state.changes, 1);
         if (sampling_state.interval_ns[SAMPLING_CPU] != 0)
             sampling_timer_arm(found);
@@ -151,25 +177,20 @@ void sampling_timers_set(uint64_t interval_ns, bool monotonic)
     }
     /* The kernel is asked before the guard is taken: threads that begin or end wait for it. What
      * it says is kept for a moment. */
-    for (size_t i = 0; i < SAMPLING_THREADS && interval_ns != 0; i++) {
-        if (atomic_load(&sampling_state.owners[i]) != 0)
-            (void)sampling_is_deaf(&sampling_state.threads[i]);
-    }
+    for (size_t i = 0; interval_ns != 0 && (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++)
+        (void)sampling_is_deaf(&sampling_state.threads[i]);
     lock_take(&sampling_state.guard);
     sampling_state.interval_ns[SAMPLING_CPU] = interval_ns;
-    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+    for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
         sampling_thread *t = &sampling_state.threads[i];
 
-        if (atomic_load(&sampling_state.owners[i]) == 0)
-            continue;
         if (interval_ns == 0 || sampling_is_unwanted(t, SAMPLING_CPU) ||
             monotonic != sampling_state.monotonic)
             sampling_timer_drop(t);
     }
     sampling_state.monotonic = monotonic;
-    for (size_t i = 0; i < SAMPLING_THREADS && interval_ns != 0; i++) {
-        if (atomic_load(&sampling_state.owners[i]) != 0 &&
-            !sampling_is_unwanted(&sampling_state.threads[i], SAMPLING_CPU))
+    for (size_t i = 0; interval_ns != 0 && (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
+        if (!sampling_is_unwanted(&sampling_state.threads[i], SAMPLING_CPU))
             sampling_timer_arm(&sampling_state.threads[i]);
     }
     lock_give(&sampling_state.guard);
@@ -189,6 +210,7 @@ static void free_slot_of(sampling_thread *t)
     if (atomic_exchange(&t->ending, false))
         atomic_fetch_sub(&sampling_state.endings, 1);
     atomic_store(&t->alternate, 0);
+    mark_used(t, false);
     atomic_store_explicit(&sampling_state.owners[t - sampling_state.threads], 0,
                           memory_order_release);
     atomic_store_explicit(&t->thread, 0, memory_order_release);
@@ -239,11 +261,11 @@ size_t sampling_threads_reap(sampling_rest *rests, size_t room)
     if (atomic_load_explicit(&sampling_state.endings, memory_order_relaxed) == 0)
         return 0;
     lock_take(&sampling_state.guard);
-    for (size_t i = 0; i < SAMPLING_THREADS && count < room; i++) {
+    for (size_t i = 0; count < room && (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
         sampling_thread *t = &sampling_state.threads[i];
         int os_thread = atomic_load_explicit(&sampling_state.owners[i], memory_order_relaxed);
 
-        if (os_thread == 0 || !atomic_load(&t->ending) || !is_gone(os_thread))
+        if (!atomic_load(&t->ending) || !is_gone(os_thread))
             continue;
         if (find_rest(t, &rests[count]))
             count++;
@@ -288,10 +310,8 @@ void sampling_threads_list(void)
 
     if (folder < 0)
         return;
-    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
-        if (atomic_load_explicit(&sampling_state.owners[i], memory_order_relaxed) != 0)
-            sampling_state.threads[i].seen = false;
-    }
+    for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++)
+        sampling_state.threads[i].seen = false;
     while ((n = syscall(SYS_getdents64, folder, bytes, sizeof bytes)) > 0) {
         for (long at = 0; at < n;) {
             const entry *e = (const entry *)(const void *)(bytes + at);
@@ -310,11 +330,11 @@ void sampling_threads_list(void)
     }
     close(folder);
     lock_take(&sampling_state.guard);
-    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+    for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
         sampling_thread *t = &sampling_state.threads[i];
         int os_thread = atomic_load(&sampling_state.owners[i]);
 
-        if (os_thread != 0 && !t->seen && is_gone(os_thread))
+        if (!t->seen && is_gone(os_thread))
             free_slot_of(t);
     }
     lock_give(&sampling_state.guard);
@@ -364,6 +384,10 @@ static void meet(agent *a, uint32_t os_thread, sampling_wish wish)
         return;
     }
     atomic_store(&t->managed, true);
+    if (atomic_exchange(&sampling_state.dozes, false)) {
+        atomic_fetch_add(&sampling_state.bell, 1);
+        lock_wake(&sampling_state.bell, 1);
+    }
 }
 
 /* Whoever sets the name calls this. A thread that has not started yet is not known. */
@@ -383,10 +407,10 @@ void sampling_on_thread_named(agent *a, ThreadID thread, uint32_t count, const W
 void sampling_threads_judge_again(void)
 {
     lock_take(&sampling_state.guard);
-    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+    for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
         sampling_thread *t = &sampling_state.threads[i];
 
-        if (atomic_load(&sampling_state.owners[i]) == 0 || !atomic_exchange(&t->renamed, false))
+        if (!atomic_exchange(&t->renamed, false))
             continue;
         t->judged = t->unwanted = 0;
         if (atomic_load(&t->timer) < 0 && sampling_state.interval_ns[SAMPLING_CPU] != 0)

@@ -56,12 +56,9 @@ static void list_slots(wall *w)
     w->changes = changes;
     w->listed_ns = now;
     w->count = 0;
-    for (unsigned i = 0; i < SAMPLING_THREADS; i++) {
-        sampling_thread *t = &sampling_state.threads[i];
-
-        if (atomic_load_explicit(&sampling_state.owners[i], memory_order_acquire) != 0 &&
-            atomic_load(&t->managed))
-            w->slots[w->count++] = i;
+    for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
+        if (atomic_load(&sampling_state.threads[i].managed))
+            w->slots[w->count++] = (unsigned)i;
     }
 }
 
@@ -84,14 +81,24 @@ static bool has_woken(sampling_thread *t, uint64_t clock, uint64_t now)
            now - t->signalled_ns >= LOOK_AGAIN_NS;
 }
 
+/* The next look at a thread after `pause` intervals or fewer: those that are looked at as rarely
+ * are looked at together, and the sampler can sleep in between. */
+static uint64_t due(uint64_t now, uint64_t begin, uint64_t interval, unsigned pause)
+{
+    uint64_t step = pause * interval;
+
+    return begin + ((now - begin) / step + 1) * step - interval / 2;
+}
+
 /* The first look at a thread stands for the interval before it, but for no time before `begin`,
  * when the sampler began. */
 static void visit(sampling_thread *t, uint64_t now, uint64_t interval, uint64_t begin)
 {
     int os_thread = atomic_load(&t->thread);
     uint64_t handled = atomic_load(&t->clock_ns), clock, since = t->visited_ns;
-    bool moved;
+    bool moved, unread;
 
+    t->next_ns = due(now, begin, interval, LONGEST_PAUSE);
     if (os_thread == 0 || sampling_is_unwanted(t, SAMPLING_WALL))
         return;
     clock = sampling_thread_clock(os_thread);
@@ -102,12 +109,13 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval, uint64_t 
     moved = t->visited_ns == 0 || clock > handled + MOVED_NS;
     /* Where it stood is not known before its last sample was walked: look again later. A thread
      * that waits must not be signalled only because we are slow. */
-    if (!moved && !atomic_load(&t->waiting) && atomic_load(&t->unread) > 0)
-        return;
-    moved = has_woken(t, clock, now) || moved;
-    t->visited_ns = now;
+    unread = !moved && !atomic_load(&t->waiting) && atomic_load(&t->unread) > 0;
+    moved = (!unread && has_woken(t, clock, now)) || moved;
     t->pause = moved ? 1 : t->pause < LONGEST_PAUSE ? t->pause * 2 : LONGEST_PAUSE;
-    t->next_ns = now + t->pause * interval - interval / 2;
+    t->next_ns = due(now, begin, interval, t->pause);
+    if (unread)
+        return;
+    t->visited_ns = now;
     if (atomic_load_explicit(&t->waiting, memory_order_acquire)) {
         /* The last signal has not been taken yet: nothing is known but that time passes. */
         atomic_fetch_add(&t->period_ns, now - since);
@@ -137,16 +145,50 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval, uint64_t 
     }
 }
 
+/* The next time at which a thread is due, never long after the listing of threads. */
+static uint64_t find_next(const wall *w, uint64_t now, uint64_t begin, uint64_t interval)
+{
+    uint64_t soonest = now + LONGEST_PAUSE * interval;
+
+    for (size_t i = 0; i < w->count; i++) {
+        uint64_t next = sampling_state.threads[w->slots[i]].next_ns;
+
+        soonest = next < soonest ? next : soonest;
+    }
+    soonest = soonest > now ? soonest : now + 1;
+    return begin + ((soonest - begin - 1) / interval + 1) * interval;
+}
+
+/* Sleeps while no thread is due for several intervals: until then, or until there is a new one, or
+ * the end. True: there is a new one, which is looked at as if we had been awake. */
+static bool doze(wall *w, int bell, uint64_t until)
+{
+    uint64_t now = os_monotonic_ns(), left = until > now ? until - now : 0;
+    struct timespec limit = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
+
+    atomic_store(&sampling_state.dozes, true);
+    if (atomic_load(&sampling_state.changes) == w->changes)
+        lock_wait(&sampling_state.bell, bell, &limit);
+    if (atomic_exchange(&sampling_state.dozes, false) &&
+        atomic_load(&sampling_state.changes) == w->changes)
+        return false;
+    w->listed_ns = 0;
+    return true;
+}
+
 static void *run(void *argument)
 {
     wall *w = argument;
-    uint64_t begin = os_monotonic_ns(), next = begin;
+    uint64_t begin = os_monotonic_ns();
+    uint64_t earlier = atomic_load(&sampling_state.sampler_cpu_ns); /* of samplers before this */
 
     prctl(PR_SET_NAME, "clarinet-wall", 0, 0, 0);
     atomic_store(&sampling_state.own_threads[1], os_thread_id());
     while (!atomic_load(&w->stopping)) {
         uint64_t interval = sampling_state.interval_ns[SAMPLING_WALL], now = os_monotonic_ns();
+        int bell = atomic_load(&sampling_state.bell);
         struct timespec until;
+        uint64_t next;
 
         if (interval == 0)
             interval = 10000000;
@@ -157,10 +199,14 @@ static void *run(void *argument)
             if (now >= t->next_ns)
                 visit(t, now, interval, begin);
         }
-        atomic_store(&sampling_state.sampler_cpu_ns, os_thread_cpu_ns());
-        next += interval;
-        if (next < now) /* late: do not catch up */
-            next = now + interval;
+        atomic_store(&sampling_state.sampler_cpu_ns, earlier + os_thread_cpu_ns());
+        next = find_next(w, now, begin, interval);
+        if (next > now + interval) {
+            if (!doze(w, bell, next))
+                continue;
+            now = os_monotonic_ns();
+            next = begin + ((now - begin) / interval + 1) * interval;
+        }
         until = (struct timespec){(time_t)(next / 1000000000u), (long)(next % 1000000000u)};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
     }
@@ -207,11 +253,9 @@ static int start(agent *a, error *e)
     code = sampling_open(a, SAMPLING_WALL, e);
     if (code != 0)
         return code;
-    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+    for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
         sampling_thread *t = &sampling_state.threads[i];
 
-        if (atomic_load(&sampling_state.owners[i]) == 0)
-            continue;
         t->visited_ns = t->next_ns = 0;
         t->signalled_ns = t->still_ns = t->seen_clock_ns = t->row_end_ns = 0;
         t->pause = 1;
@@ -237,6 +281,8 @@ static void stop(agent *a)
 
     if (w->running) {
         atomic_store(&w->stopping, true);
+        atomic_fetch_add(&sampling_state.bell, 1);
+        lock_wake(&sampling_state.bell, 1);
         pthread_join(w->thread, NULL);
         w->running = false;
     }
@@ -293,13 +339,10 @@ void wall_take(agent *a, const sampling_capture *c, const sampling_result *resul
 static void drain(agent *a, bool last)
 {
     sampling_drain(a, last);
-    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+    for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
         sampling_thread *t = &sampling_state.threads[i];
-        uint64_t idle;
+        uint64_t idle = atomic_load_explicit(&t->idle_ns, memory_order_relaxed);
 
-        if (atomic_load_explicit(&sampling_state.owners[i], memory_order_relaxed) == 0)
-            continue;
-        idle = atomic_load_explicit(&t->idle_ns, memory_order_relaxed);
         if (idle != 0 && (last || idle >= ROW_AFTER_NS))
             flush_idle(a, t);
     }

@@ -23,6 +23,7 @@ enum {
     LEAVE_MS = 20000,  /* between the runtime's shutdown, when the agent goes, and the end */
     STOPPED_MS = 2000, /* of a process that is stopped and is to answer */
     STATUS_MS = 500,
+    UNTOLD_MS = 2000,  /* since an agent told its state: it is asked, which wakes it */
     SILENCE_MS = 60000, /* of an agent that is to send one thing: its runtime cannot be suspended */
     SPARE_DESCRIPTORS = 8, /* for the files that are looked into while processes are recorded */
 };
@@ -350,6 +351,7 @@ static void take_answer(recorder *r, peer *p, const recording_chunk *chunk)
         if (control_get_state(reader_of(chunk->payload, chunk->length), &state, NULL) == 0) {
             p->rows = state.rows;
             p->lost = state.lost;
+            p->told_ns = os_monotonic_ns();
         }
         break;
     case CONTROL_REFUSED:
@@ -580,7 +582,8 @@ static void keep_time(recorder *r)
     if (now >= r->next_status_ns) {
         r->next_status_ns = now + (uint64_t)STATUS_MS * 1000000;
         for (size_t i = 0; i < r->peer_count; i++) {
-            if (r->peers[i]->phase == PEER_RECORDING)
+            if (r->peers[i]->phase == PEER_RECORDING &&
+                now >= r->peers[i]->told_ns + (uint64_t)UNTOLD_MS * 1000000)
                 link_send_plain(&r->peers[i]->link, CONTROL_STATUS, NULL);
             write_symbols(r, r->peers[i]);
         }

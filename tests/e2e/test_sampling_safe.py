@@ -233,3 +233,25 @@ def test_attach_and_leave_again_and_again(runtime, sample, clarinet, tmp_path, r
                                enough=has_samples)
             assert len(list(recording.samples("cpu"))) > 0
     assert patient.process.returncode == 0
+
+
+def test_short_lived_threads_wake_a_sampler_that_has_nothing_to_do(newest_runtime, sample_command,
+                                                                   clarinet, tmp_path):
+    # Nobody else runs: without being told of new threads, wall would look too late for most.
+    threads, burn = 40, 40
+    path = tmp_path / "births.clarinet"
+    done = clarinet("record", "-p", "wall", "-o", path, "--", *sample_command(
+        "Rough", "--parts", "churn", "--threads", threads, "--burn", burn, "--seconds", 50))
+    assert done.code == 0 and "all well" in done.out, done
+    recording = Recording.load(path)
+    seen = {s.thread for s in recording.samples("wall") if any(f.name.endswith(".Burn") for f in s.stack)}
+    assert len(seen) > 0.7 * threads, f"{len(seen)} of {threads} threads"
+
+
+def test_each_recording_counts_what_it_costs_itself(newest_runtime, sample, clarinet, tmp_path):
+    with sample("Healthy", "--threads", 2, "--rate", 0) as patient:
+        for seconds in (3, 2):  # the second one's sampler has done less than the first one's
+            recording = record(clarinet, tmp_path, patient.pid, "-p", "wall", "--set",
+                               "wall.interval=1ms", seconds=seconds)
+            spent = [cost["thread_cpu_ns"] for cost in recording.costs]
+            assert spent == sorted(spent) and spent[0] > 0 and spent[-1] < 20e9, spent
