@@ -426,10 +426,10 @@ static bool may_wait(agent *a, uint64_t now)
 {
     struct sampling *s = a->sampling;
 
-    return !atomic_load(&sampling_state.held) && now - s->walked_ns < (uint64_t)WALK_EVERY_MS * 1000000 &&
+    return !atomic_load(&sampling_state.held) &&
+           now - s->walked_ns < (uint64_t)WALK_EVERY_MS * 1000000 &&
            s->changes_walked == atomic_load(&sampling_state.changes) &&
-           ring_fill(&sampling_state.captures) < SAMPLING_RING / 4 &&
-           !agent_is_hurried(a);
+           ring_fill(&sampling_state.captures) < SAMPLING_RING / 4 && !agent_is_hurried(a);
 }
 
 static void walk_all(agent *a)

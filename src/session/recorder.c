@@ -23,7 +23,7 @@ enum {
     LEAVE_MS = 20000,  /* between the runtime's shutdown, when the agent goes, and the end */
     STOPPED_MS = 2000, /* of a process that is stopped and is to answer */
     STATUS_MS = 500,
-    UNTOLD_MS = 2000,  /* since an agent told its state: it is asked, which wakes it */
+    UNTOLD_MS = 2000,   /* since an agent told its state: it is asked, which wakes it */
     SILENCE_MS = 60000, /* of an agent that is to send one thing: its runtime cannot be suspended */
     SPARE_DESCRIPTORS = 8, /* for the files that are looked into while processes are recorded */
 };

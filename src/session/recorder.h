@@ -29,9 +29,9 @@ typedef enum {
 typedef struct {
     peer_phase phase;
     session_link link;
-    uint32_t index; /* in the recording */
-    int process_id; /* as we see it; 0 = not known */
-    uint64_t rows;  /* as the agent counts, … */
+    uint32_t index;   /* in the recording */
+    int process_id;   /* as we see it; 0 = not known */
+    uint64_t rows;    /* as the agent counts, … */
     uint64_t told_ns; /* … when it last said */
     uint64_t lost;
     uint64_t started_ns;
