@@ -9,7 +9,7 @@ namespace Second
     public sealed class Message
     {
         public Message? Before, After;
-        public string Text = new string('m', 20);
+        public readonly int[] Words = new int[12];
     }
 
     public sealed class Listener
@@ -46,6 +46,7 @@ namespace Second
 
         private static readonly Queue<Message> Window = new Queue<Message>();
         private static readonly List<Message> Kept = new List<Message>();
+        private static readonly List<Task> Requests = new List<Task>();
         private static readonly List<Customer> Customers = new List<Customer>();
         private static byte[] page = Array.Empty<byte>();
 
@@ -124,7 +125,7 @@ namespace Second
             {
                 for (int i = 0; i < 100; i++)
                     new Connection();
-                Thread.Sleep(600);
+                Thread.Sleep(1500);
                 GC.Collect(0);
             });
         }
@@ -162,7 +163,7 @@ namespace Second
                 TaskCompletionSource<string> reply = new();
 
                 open[i] = reply;
-                _ = Handle(i, reply.Task);
+                Requests.Add(Handle(i, reply.Task));
             }
             open.Clear(); // the connection was lost
         }

@@ -45,14 +45,17 @@ namespace Second
             });
         }
 
-        [DllImport("libc", EntryPoint = "poll")]
-        [SuppressGCTransition]
-        private static extern int Poll(IntPtr descriptors, ulong count, int milliseconds);
+        private static readonly IntPtr Frame = Marshal.AllocHGlobal(256 << 20);
 
-        /// A device is asked by a call of which the runtime is not told; another thread collects.
+        [DllImport("libc", EntryPoint = "memfrob")]
+        [SuppressGCTransition]
+        private static extern IntPtr Scramble(IntPtr bytes, nuint count);
+
+        /// A large block is worked on in one call of which the runtime is not told; another thread
+        /// collects.
         public static void HoldUpCollections()
         {
-            Program.Run("device", AskDevice);
+            Program.Run("scrambler", ScrambleFrame);
             Program.Run("worker", () =>
             {
                 GC.Collect(0);
@@ -61,9 +64,9 @@ namespace Second
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
-        private static void AskDevice()
+        private static void ScrambleFrame()
         {
-            sum += Poll(IntPtr.Zero, 0, 400);
+            sum += Scramble(Frame, 256 << 20);
         }
 
         /// Many small methods, so that there is something to compile.
