@@ -32,7 +32,7 @@ const char *gc_space_name(int space)
 const char *gc_kind_name(uint64_t kind)
 {
     static const char *const KINDS[] = {"blocking", "background", "blocking during background",
-                                        "nothing collected (no-GC region)"};
+                                        "counted only (no-GC region)"};
 
     return kind < sizeof KINDS / sizeof *KINDS ? KINDS[kind] : "other";
 }

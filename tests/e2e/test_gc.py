@@ -83,7 +83,7 @@ def test_no_gc_regions_are_collections_of_nothing(runtime, sample_command, clari
         table = collections(clarinet, file)
         assert table["total"] == said >= 3 * 8, (table, done)
         kinds = {row["kind"]: row for row in table["generations"]}
-        nothing = kinds["nothing collected (no-GC region)"]
+        nothing = kinds["counted only (no-GC region)"]
         assert (nothing["generation"], nothing["count"]) == (2, 8)
         assert 0 < nothing["pause_ns"] < table["pause"]["sum_ns"]
         assert table["induced"] == 24
