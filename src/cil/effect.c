@@ -121,7 +121,7 @@ int cil_effect_method_read(cil_effect_method *m, const cil_check_method *method,
     m->argument_count = m->local_count = 0;
     m->resolver = method->resolver;
     cil_signature_init(&s);
-    code = cil_signature_read(&s, method->signature, method->signature_length, e);
+    code = cil_signature_read_method(&s, method->signature, method->signature_length, e);
     if (code != 0)
         goto out;
     if (cil_signature_has_this(s.convention))

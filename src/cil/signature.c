@@ -221,6 +221,16 @@ int cil_signature_read(cil_signature *s, const void *bytes, size_t length, error
     return 0;
 }
 
+int cil_signature_read_method(cil_signature *s, const void *bytes, size_t length, error *e)
+{
+    int code = cil_signature_read(s, bytes, length, e);
+    uint8_t kind = s->convention & CIL_CONVENTION_MASK;
+
+    if (code != 0 || kind <= CIL_CONVENTION_VARARG || kind == CIL_CONVENTION_UNMANAGED)
+        return code;
+    return error_set(e, ERROR_CORRUPT, "the signature is not a method's");
+}
+
 uint32_t cil_signature_first(const cil_signature *s)
 {
     uint8_t kind = s->convention & CIL_CONVENTION_MASK;

@@ -34,6 +34,9 @@ void cil_signature_free(cil_signature *s);
 /* Any signature with its first byte (not a TypeSpec). The result, field or property type is type 0
  * of methods, fields and properties; parameters, locals and arguments follow. */
 int cil_signature_read(cil_signature *s, const void *bytes, size_t length, error *e);
+/* The same, of a method: type 0 is there and is the result. Another kind of signature is refused.
+ */
+int cil_signature_read_method(cil_signature *s, const void *bytes, size_t length, error *e);
 /* A bare type: the signature of a TypeSpec. */
 int cil_signature_read_type(cil_signature *s, const void *bytes, size_t length, error *e);
 

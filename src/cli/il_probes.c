@@ -89,7 +89,7 @@ int il_probes_insert(const assembly *a, uint32_t method, cil_body *body, cil_che
     cil_signature_init(&s);
     if (body->local_signature != 0)
         locals = assembly_signature(a, body->local_signature);
-    code = cil_signature_read(&s, signature.data, signature.length, e);
+    code = cil_signature_read_method(&s, signature.data, signature.length, e);
     if (code == 0 && (s.convention & CIL_CONVENTION_MASK) == CIL_CONVENTION_VARARG)
         code = error_set(e, ERROR_UNSUPPORTED, "the method has variable arguments");
     if (code == 0)

@@ -146,7 +146,7 @@ static void look_at_method(const checked *c, const points *set, const point *p, 
 
     cil_signature_init(&s);
     assembly_type_name(a, (uint32_t)METADATA_TYPE_DEF << 24 | assembly_method_type(a, row), &type);
-    if (cil_signature_read(&s, span.data, span.length, NULL) == 0) {
+    if (cil_signature_read_method(&s, span.data, span.length, NULL) == 0) {
         cil_signature_parameters_text(&s, &full, &parameters);
         cil_signature_parameters_text(&s, &inner, &alternative);
         if (points_find(set, p->shim, assembly_name(a), v, buffer_text(&type), name,

@@ -160,7 +160,8 @@ bool method_open(IMetaDataImport2 *import, mdMethodDef token, method_facts *f)
     f->token = token;
     if (!CLR_OK(clr_get_method(import, token, &f->name, &props)) ||
         !CLR_OK(clr_get_type_def(import, props.type, NULL, &f->type_flags, &extends)) ||
-        cil_signature_read(&f->signature, props.signature, props.signature_size, NULL) != 0) {
+        cil_signature_read_method(&f->signature, props.signature, props.signature_size, NULL) !=
+            0) {
         method_close(f);
         return false;
     }

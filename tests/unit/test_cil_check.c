@@ -75,6 +75,8 @@ static const check_case CASES[] = {
      CLAUSE("00", "00", "03", "03", "03", "01"), "IL_0002 ret: it stands in a protected", 0},
     {"dead leave", STATIC_VOID, "DE 05 DE 03 26 DE 00 2A",
      CLAUSE("00", "00", "04", "04", "03", "01"), NULL, 1},
+    {"a signature of locals", "07 00", "2A", "", "not a method's", 0},
+    {"a signature of arguments", "0A 01 08", "2A", "", "not a method's", 0},
     {"empty ret", STATIC_INT, "2A", "", "IL_0000 ret: it needs exactly its result", 0},
     {"full ret", STATIC_VOID, "17 2A", "", "the stack is not empty", 0},
     {"two results", STATIC_INT, "17 17 2A", "", "exactly its result", 0},
