@@ -26,6 +26,8 @@ static int cut(char *text, cil_pattern *p, error *e)
         *end = '\0';
         p->assembly = text + 1;
         text = end + 1;
+        if (end - p->assembly > 4 && (strcmp(end - 4, ".dll") == 0 || strcmp(end - 4, ".exe") == 0))
+            end[-4] = '\0';
     }
     if (text[0] == '@') {
         p->attribute = text + 1;
@@ -206,6 +208,65 @@ static bool whole_matches(const char *type, const char *method, const char *patt
     return name_matches(joined, pattern) || name_matches(type, pattern);
 }
 
+/* One name of a type, without namespace and outer types and as C# spells it; `refX.Y` is a
+ * reference to X.Y. Returns the end of what was written. */
+static char *put_short_name(char *out, const char *name, size_t length)
+{
+    static const char SPELT[][2][8] = {
+        /* no pointers: each is relocated */
+        {"Boolean", "bool"},  {"Byte", "byte"},     {"SByte", "sbyte"},     {"Char", "char"},
+        {"Int16", "short"},   {"UInt16", "ushort"}, {"Int32", "int"},       {"UInt32", "uint"},
+        {"Int64", "long"},    {"UInt64", "ulong"},  {"Single", "float"},    {"Double", "double"},
+        {"String", "string"}, {"Object", "object"}, {"Decimal", "decimal"}, {"IntPtr", "nint"},
+        {"UIntPtr", "nuint"}};
+    size_t from = length;
+
+    if (length > 3 && memcmp(name, "ref", 3) == 0 && name[3] >= 'A' && name[3] <= 'Z') {
+        memcpy(out, "ref", 3);
+        out += 3;
+        name += 3;
+        from = length -= 3;
+    }
+    while (from > 0 && name[from - 1] != '.' && name[from - 1] != '+')
+        from--;
+    name += from;
+    length -= from;
+    for (size_t n = 0; n < sizeof SPELT / sizeof *SPELT; n++)
+        if (strlen(SPELT[n][0]) == length && memcmp(SPELT[n][0], name, length) == 0) {
+            name = SPELT[n][1];
+            length = strlen(name);
+        }
+    memmove(out, name, length);
+    return out + length;
+}
+
+/* Parameters with the short names of their types: "System.Int32,Shop.Item[]" is "int,Item[]". */
+static const char *short_parameters(const char *text, char *out)
+{
+    char *end = out;
+
+    while (*text != '\0' && end - out < NAME_LIMIT / 2) {
+        size_t length = strcspn(text, ",<>()[]&?* ");
+
+        length = length < NAME_LIMIT / 2 ? length : NAME_LIMIT / 2;
+        end = put_short_name(end, text, length);
+        text += length;
+        if (*text != '\0')
+            *end++ = *text++;
+    }
+    *end = '\0';
+    return out;
+}
+
+static bool parameters_match(const char *parameters, const char *pattern)
+{
+    char plain[NAME_LIMIT];
+    char shown[NAME_LIMIT];
+
+    return text_matches(parameters, pattern) ||
+           text_matches(short_parameters(parameters, plain), short_parameters(pattern, shown));
+}
+
 bool cil_patterns_may_match(const cil_patterns *p, const char *assembly, const char *type)
 {
     for (size_t n = 0; n < p->count; n++) {
@@ -232,7 +293,7 @@ static bool item_matches(const cil_pattern *i, const cil_pattern_subject *s)
     if (i->method != NULL && !name_matches(s->method, i->method))
         return false;
     return i->parameters == NULL ||
-           (s->parameters != NULL && text_matches(s->parameters(s->context), i->parameters));
+           (s->parameters != NULL && parameters_match(s->parameters(s->context), i->parameters));
 }
 
 bool cil_patterns_match(const cil_patterns *p, const cil_pattern_subject *subject)

@@ -5,7 +5,8 @@
  *   Shop.Orders.Place                the same; the last part may also be part of the type's name
  *   [Shop.Core]Shop.*::Get*          only in that assembly
  *   Shop.Orders::Place(int, string)  only the overload with these parameters; ref, out and in
- *                                    are one, as for the runtime
+ *                                    are one, as for the runtime, and namespaces of types do not
+ *                                    count: (System.Int32, String) is the same
  *   @Route, @Microsoft.*.RouteAttribute   methods with that attribute
  *   !*::get_*                        not these, whatever else says so
  *

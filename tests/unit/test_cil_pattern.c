@@ -58,6 +58,14 @@ static void means_what_it_says(void **state)
     assert_true(matches("Shop.Orders::Place(int, string)", "Shop", "Shop.Orders", "Place"));
     assert_true(matches("Shop.Orders::Place(int,*)", "Shop", "Shop.Orders", "Place"));
     assert_false(matches("Shop.Orders::Place((int, string))", "Shop", "Shop.Orders", "Place"));
+    assert_true(
+        matches("Shop.Orders::Place(System.Int32, String)", "Shop", "Shop.Orders", "Place"));
+    assert_true(matches("Shop.Orders::Place(Int32,*)", "Shop", "Shop.Orders", "Place"));
+    assert_false(
+        matches("Shop.Orders::Place(System.Int64, String)", "Shop", "Shop.Orders", "Place"));
+    assert_false(matches("Shop.Orders::Place(Int32)", "Shop", "Shop.Orders", "Place"));
+    assert_true(matches("[Shop.dll]*", "Shop", "Shop.Orders", "Place"));
+    assert_false(matches("[.dll]*", "Shop", "Shop.Orders", "Place"));
     assert_false(matches("Shop.Orders::Place()", "Shop", "Shop.Orders", "Place"));
     assert_true(matches("@Route", "Shop", "Shop.Orders", "Place"));
     assert_true(matches("@Shop.Web.RouteAttribute", "Shop", "Shop.Orders", "Place"));
@@ -96,13 +104,20 @@ static void takes_generic_names_as_they_are_shown(void **state)
 static void takes_every_by_ref_for_one(void **state)
 {
     static const char *const good[] = {
-        "T::M(ref string, intint, *)",       "T::M(out string, intint, *)",
-        "T::M(in string,intint,*)",          "T::M(ref readonly string, intint, *)",
-        "T::M( out  string , intint, *)",    "T::M(refstring,intint,*)",
-        "T::M(out *, intint, List<in int>)", "*::M(*, intint, *)",
+        "T::M(ref string, intint, *)",
+        "T::M(out string, intint, *)",
+        "T::M(in string,intint,*)",
+        "T::M(ref readonly string, intint, *)",
+        "T::M( out  string , intint, *)",
+        "T::M(refstring,intint,*)",
+        "T::M(out *, intint, List<in int>)",
+        "*::M(*, intint, *)",
+        "T::M(ref System.String, Shop.intint, System.Collections.Generic.List<out Int32>)",
+        "T::M(out String, Outer+intint, *)",
     };
     static const char *const bad[] = {"T::M(string, intint, *)", "T::M(outer string, intint, *)",
-                                      "T::M(out string, in tint, *)", "T::M(outstring,intint,*)"};
+                                      "T::M(out string, in tint, *)", "T::M(outstring,intint,*)",
+                                      "T::M(System.String, intint, *)"};
     cil_pattern_subject subject = {"A", "T", "M", NULL, by_refs, NULL};
     buffer text = BUFFER_EMPTY;
     cil_patterns p;
