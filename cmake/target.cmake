@@ -76,4 +76,7 @@ if(agent_sources)
        "/profilers/(allocations_live|exceptions_rows|threads[a-z_]*|trace_(classes|cycles|output|plan|registry|rewrite[a-z_]*|select|shape|spans_output|types|wanted))\\.c$")
   set_property(SOURCE ${agent_walked_sources} APPEND PROPERTY COMPILE_OPTIONS
     -fasynchronous-unwind-tables)
+  # What the tracer writes out on its own thread.
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/profilers/trace_values.c
+    ${PROJECT_SOURCE_DIR}/src/profilers/trace_spans_output.c PROPERTIES COMPILE_OPTIONS "-Os")
 endif()

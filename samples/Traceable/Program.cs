@@ -5,12 +5,14 @@
 // "time N" answers with the time of a call of Hot.Tiny, "gap" with the longest time since the last "gap" in
 // which a thread that sleeps 1 ms did not run, "frame N" (or "frame N loop", "generic", "mutual", "tiny", "pair") with the bytes of stack of a
 // call N deep, "flags" with the implementation flags of Tiny's methods, as reflection has them.
-// "pass" calls an async method that awaits nothing.
+// "pass" calls an async method that awaits nothing, "odd" some of other kinds: three pooled ones (one of them
+// done at once), three async void, and one of the framework (File.WriteAllTextAsync).
 // "emit" makes Emitted.Twice in an assembly of Reflection.Emit and calls it.
 // "crowd N" makes N threads and 2 N tasks that stay where they are until "disperse".
 using System;
 using System.Collections.Generic;
 using System.Globalization;
+using System.IO;
 using System.Reflection;
 using System.Reflection.Emit;
 using System.Runtime.CompilerServices;
@@ -50,6 +52,8 @@ namespace Traceable
                     Console.WriteLine("frame " + Deep.FrameBytes(line.Substring(6)));
                 else if (line == "pass")
                     Console.WriteLine("passed " + Crowd.PassAsync(4).Result);
+                else if (line == "odd")
+                    Console.WriteLine("odd " + Crowd.Odd());
                 else if (line == "emit")
                     Console.WriteLine("emitted " + Emitting.Call(21));
                 else if (line == "flags")
@@ -316,6 +320,8 @@ namespace Traceable
     public sealed class Customer : Person, INamed
     {
         public int Age;
+        public char Grade = 'é';
+        public float Discount = 0.1f;
         public Home Home;
 
         public string Name { get; set; } = "";
@@ -490,6 +496,39 @@ namespace Traceable
             threads.Clear();
             tasks.Clear();
             return sum;
+        }
+
+        public static int Odd()
+        {
+            int sum = 0;
+            string path = Path.GetTempFileName();
+
+            for (int i = 0; i < 3; i++)
+            {
+                TaskCompletionSource<int> done = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+                sum += PooledAsync(i).AsTask().Result;
+                VoidAsync(i, done);
+                sum += done.Task.Result;
+            }
+            File.WriteAllTextAsync(path, "text").Wait();
+            sum += (int)new FileInfo(path).Length;
+            File.Delete(path);
+            return sum;
+        }
+
+        [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+        public static async ValueTask<int> PooledAsync(int number)
+        {
+            if (number != 0)
+                await Task.Yield();
+            return number;
+        }
+
+        public static async void VoidAsync(int number, TaskCompletionSource<int> done)
+        {
+            await Task.Yield();
+            done.SetResult(number);
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]

@@ -6,6 +6,8 @@
 #include "base/buffer.h"
 #include "base/text.h"
 
+enum { MOST_DIGITS = 30 }; /* after the point */
+
 static const struct {
     const char *text;
     condition_operator operator;
@@ -89,6 +91,15 @@ static const char *take_word(condition_term *t, const char *text)
     return NULL;
 }
 
+double condition_scale(double value, int power)
+{
+    double scale = 1;
+
+    for (int n = power < 0 ? -power : power; n > 0; n--)
+        scale *= 10;
+    return power < 0 ? value / scale : value * scale;
+}
+
 /* 100, -5, 0x1F, 1_000, 2.5, 1e6. Own: the library's function asks the program's locale. */
 static const char *take_number(condition_term *t, const char *text)
 {
@@ -108,15 +119,21 @@ static const char *take_number(condition_term *t, const char *text)
     for (begin = text; digit_of(*text) < base || *text == '_'; text++) {
         if (*text == '_')
             continue;
-        digits = digits * base + digit_of(*text);
+        if (__builtin_mul_overflow(digits, base, &digits) ||
+            __builtin_add_overflow(digits, digit_of(*text), &digits))
+            t->kind = CONDITION_REAL;
         value = value * base + digit_of(*text);
     }
     if (text == begin)
         return NULL;
+    if (negative && digits > (uint64_t)INT64_MAX + 1)
+        t->kind = CONDITION_REAL;
     if (base == 10 && *text == '.') {
         t->kind = CONDITION_REAL;
-        for (text++; digit_of(*text) < 10; text++, power--)
-            value = value * 10 + digit_of(*text);
+        for (text++; digit_of(*text) < 10; text++) {
+            if (power > -MOST_DIGITS)
+                value = value * 10 + digit_of(*text), power--;
+        }
     }
     if (base == 10 && (*text == 'e' || *text == 'E') && digit_of(text[1]) < 10) {
         t->kind = CONDITION_REAL;
@@ -124,11 +141,9 @@ static const char *take_number(condition_term *t, const char *text)
             digits = text == begin ? digit_of(*text) : digits * 10 + digit_of(*text);
         power += (int)digits;
     }
-    for (; power > 0; power--)
-        value *= 10;
-    for (; power < 0; power++)
-        value /= 10;
+    value = condition_scale(value, power);
     t->whole = (int64_t)(negative ? 0 - digits : digits);
+    t->above = !negative && t->whole < 0;
     t->real = negative ? -value : value;
     return is_name(*text) ? NULL : text;
 }
@@ -240,17 +255,20 @@ static bool text_holds(const condition_term *t, const condition_value *v)
 
 static bool number_holds(const condition_term *t, const condition_value *v)
 {
+    double right = v->single ? (double)(float)t->real : t->real;
     double left = v->kind == CONDITION_REAL ? v->real
                   : v->above                ? (double)(uint64_t)v->whole
                                             : (double)v->whole;
     int order;
 
     if (v->kind == CONDITION_WHOLE && t->kind == CONDITION_WHOLE)
-        order = v->above || v->whole > t->whole ? 1 : v->whole < t->whole ? -1 : 0;
+        order = v->above != t->above  ? (v->above ? 1 : -1)
+                : v->whole > t->whole ? 1
+                                      : -(v->whole < t->whole);
     else if (left != left)
         return t->operator== CONDITION_NOT_EQUAL; /* not a number */
     else
-        order = left > t->real ? 1 : left < t->real ? -1 : 0;
+        order = left > right ? 1 : -(left < right);
     return compares(t->operator, order);
 }
 

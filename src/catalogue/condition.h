@@ -42,6 +42,7 @@ typedef struct {
     int64_t whole;
     bool above; /* the whole number is `whole` taken as unsigned, beyond INT64_MAX */
     double real;
+    bool single;         /* a float: the constant is taken as one too */
     const uint8_t *text; /* UTF-16 */
     size_t units;
 } condition_value;
@@ -52,6 +53,7 @@ typedef struct {
     bool begins_group; /* after || */
     condition_kind kind;
     int64_t whole;
+    bool above; /* as of a value */
     double real;
     uint16_t text[CONDITION_UNITS];
     size_t units;
@@ -67,6 +69,8 @@ int condition_parse(condition *c, const char *text, error *e);
 /* `value` fills in the value of a term's path. */
 bool condition_holds(const condition *c, void *context,
                      void (*value)(void *context, size_t term, condition_value *out));
+/* value * 10^power, rounded once: what a compiler makes of these digits, up to 15 of them. */
+double condition_scale(double value, int power);
 /* The length of the path at the start of a text (names apart by dots); 0 = there is none. */
 size_t condition_path_length(const char *text);
 

@@ -162,6 +162,10 @@ static int32_t task_of(trace_async *a, int64_t builder)
 
     if (builder < LOWEST_ADDRESS)
         return 0;
+    if ((builder & TRACE_BUILDER_INSIDE) != 0 && a->inside == 0)
+        return 0;
+    if ((builder & TRACE_BUILDER_INSIDE) != 0)
+        builder += a->inside - TRACE_BUILDER_INSIDE;
     memcpy(&object, (const void *)(uintptr_t)builder, sizeof object);
     if (object < LOWEST_ADDRESS)
         return 0;
@@ -188,6 +192,17 @@ static void one_more(trace_method *whole)
         ;
 }
 
+/* It may have begun before the session. */
+static void one_less(trace_method *whole)
+{
+    unsigned now = atomic_load_explicit(&whole->running, memory_order_relaxed);
+
+    while (now != 0 &&
+           !atomic_compare_exchange_weak_explicit(&whole->running, &now, now - 1,
+                                                  memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
 void trace_enter_step(const trace_method *m, int64_t state, int64_t builder)
 {
     trace_counters *c = m->counters;
@@ -198,12 +213,12 @@ void trace_enter_step(const trace_method *m, int64_t state, int64_t builder)
     t = trace_this_thread();
     if (!trace_is_counting(c, t) || (f = trace_running_frame(t, m)) == NULL)
         return;
-    f->step = 0;
+    f->step = builder == 0 ? TRACE_STEP_BLIND : 0;
     f->task = 0;
     if (m->whole == NULL || c->async == NULL)
         return;
     if (state == TRACE_STATE_NEW) {
-        f->step = TRACE_STEP_FIRST;
+        f->step |= TRACE_STEP_FIRST;
         trace_count_completion(c, t, m->whole); /* of the whole: calls begun */
         one_more(m->whole);
     } else {
@@ -286,7 +301,7 @@ static void finish(whole_call *w, uint64_t start, uint64_t now, bool failed,
     w->event.start = start;
     w->event.time = now > start ? now - start : 0;
     w->event.failed = failed;
-    atomic_fetch_sub_explicit(&whole->running, 1, memory_order_relaxed);
+    one_less(whole);
     trace_count(c, w->thread, whole, w->event.time, 0, failed);
     if (failed)
         trace_exceptions_count_class(c, whole, w->event.class_id);
@@ -318,7 +333,8 @@ static void begin_whole(whole_call *w, trace_async *a, int32_t task)
     trace_async_kept *other;
 
     if (task == 0) {
-        atomic_fetch_sub_explicit(&w->method->whole->running, 1, memory_order_relaxed);
+        if ((w->frame.step & TRACE_STEP_BLIND) == 0)
+            one_less(w->method->whole);
         return;
     }
     if (wanted)
@@ -361,7 +377,12 @@ static void complete(const trace_method *m, trace_frame *f, bool failed)
         return;
     w = call_of_step(m, f, trace_this_thread()->depth - 1);
     w.event.class_id = failed ? w.thread->caught : 0;
-    if ((f->step & TRACE_STEP_FIRST) != 0)
+    if ((f->step & TRACE_STEP_BLIND) != 0) {
+        one_less(m->whole);
+        trace_count_untimed(c, w.thread, m->whole, failed);
+        if (failed)
+            trace_exceptions_count_class(c, m->whole, w.event.class_id);
+    } else if ((f->step & TRACE_STEP_FIRST) != 0)
         finish(&w, f->start, now, failed, NULL);
     else if (f->task != 0)
         end_whole(&w, c->async, f->task, now, failed);
@@ -410,47 +431,61 @@ void trace_leave_step(const trace_method *m, int64_t builder)
 
 typedef struct {
     const clr_info *info;
-    uint32_t offset; /* 0 = not found */
+    uint32_t number, builder; /* offsets; 0 = not found */
 } learning;
 
-static int look_at_module(void *context, uintptr_t module)
+/* Where a field lies in objects, or in values, of a type of this module; 0 = not known. */
+static uint32_t find_offset(const clr_info *info, uintptr_t module, IMetaDataImport2 *import,
+                            const char *type_name, const char *name)
 {
-    learning *l = context;
     COR_FIELD_OFFSET fields[MOST_FIELDS];
-    IMetaDataImport2 *import = NULL;
     mdTypeDef type = 0;
     mdFieldDef field = 0;
     ClassID class_id = 0;
     uint32_t count = 0;
     uint32_t size = 0;
 
-    if (!CLR_OK(clr_open_import(l->info, module, &import)))
-        return 1;
-    if (clr_find_type(import, "System.Threading.Tasks.Task", 0, &type) == S_OK &&
-        clr_find_field(import, type, "m_taskId", &field) == S_OK &&
-        CLR_OK(clr_info_get_class_from_token_and_type_args(l->info, module, type, 0, NULL,
-                                                           &class_id)) &&
-        CLR_OK(clr_info_get_class_layout(l->info, class_id, fields, MOST_FIELDS, &count, &size)))
+    if (clr_find_type(import, type_name, 0, &type) == S_OK &&
+        clr_find_field(import, type, name, &field) == S_OK &&
+        CLR_OK(
+            clr_info_get_class_from_token_and_type_args(info, module, type, 0, NULL, &class_id)) &&
+        CLR_OK(clr_info_get_class_layout(info, class_id, fields, MOST_FIELDS, &count, &size)))
         for (uint32_t n = 0; n < count && n < MOST_FIELDS; n++)
             if (fields[n].ridOfField == field)
-                l->offset = fields[n].ulOffset;
+                return fields[n].ulOffset;
+    return 0;
+}
+
+static int look_at_module(void *context, uintptr_t module)
+{
+    learning *l = context;
+    IMetaDataImport2 *import = NULL;
+
+    if (!CLR_OK(clr_open_import(l->info, module, &import)))
+        return 1;
+    l->number = find_offset(l->info, module, import, "System.Threading.Tasks.Task", "m_taskId");
+    if (l->number != 0)
+        l->builder =
+            find_offset(l->info, module, import,
+                        "System.Runtime.CompilerServices.AsyncVoidMethodBuilder", "_builder");
     clr_release(import);
-    return l->offset == 0;
+    return l->number == 0;
 }
 
 trace_async *trace_async_create(const clr_info *info)
 {
-    learning l = {info, 0};
+    learning l = {info, 0, 0};
     trace_async *a;
 
     clr_each_module(info, look_at_module, &l);
-    if (l.offset == 0)
+    if (l.number == 0)
         return NULL;
     a = mmap(NULL, sizeof *a, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
              -1, 0);
     if (a == MAP_FAILED)
         return NULL;
-    a->id_offset = l.offset;
+    a->id_offset = l.number;
+    a->inside = l.builder == sizeof(void *) ? l.builder : 0;
     atomic_store(&a->numbers, FIRST_NUMBER);
     return a;
 }

@@ -27,6 +27,7 @@ enum {
     TRACE_ASYNC_KEPT_WINDOW = 8,
     TRACE_ASYNC_VALUES = 480, /* bytes of them */
     TRACE_STATE_NEW = -1,     /* of a state machine that has not run */
+    TRACE_BUILDER_INSIDE = 1, /* added to a builder's address: the one meant is inside of it */
 };
 
 typedef struct {
@@ -45,6 +46,7 @@ typedef struct {
 
 typedef struct trace_async {
     uint32_t id_offset;        /* of the number in a Task object */
+    uint32_t inside;           /* of the builder in that of async void; 0 = not known */
     atomic_int numbers;        /* given out */
     atomic_uint_fast64_t lost; /* calls not timed: their window was full */
     trace_async_place places[TRACE_ASYNC_PLACES];

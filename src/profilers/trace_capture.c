@@ -7,6 +7,7 @@
 #include "profilers/trace_classes.h"
 #include "profilers/trace_exceptions.h"
 #include "profilers/trace_memory.h"
+#include "profilers/trace_text.h"
 
 enum { LOWEST_ADDRESS = 4096, ARRAY_LENGTH = 8, ARRAY_ELEMENTS = 16 };
 /* What the first word of a class says of its objects: strings and arrays have the upper bit. */
@@ -304,6 +305,7 @@ typedef struct {
     const trace_counters *counters;
     const uint8_t *values;
     size_t length;
+    uint8_t text[TRACE_VALUE_TEXT]; /* of a value that is none */
 } call_values;
 
 static uint64_t unsigned_of(const uint8_t *bytes, size_t size)
@@ -312,6 +314,19 @@ static uint64_t unsigned_of(const uint8_t *bytes, size_t size)
 
     memcpy(&value, bytes, size < sizeof value ? size : sizeof value);
     return value;
+}
+
+/* The four words of a decimal: flags (sign and scale), high, low, middle. */
+static double decimal_of(const uint8_t *bytes)
+{
+    uint32_t words[4];
+    double value;
+
+    memcpy(words, bytes, sizeof words);
+    value =
+        condition_scale((double)words[1] * 0x1p64 + (double)((uint64_t)words[3] << 32 | words[2]),
+                        -(int)(words[0] >> 16 & 0xFF));
+    return words[0] >> 31 != 0 ? -value : value;
 }
 
 static void number_of(uint8_t kind, const uint8_t *bytes, condition_value *out)
@@ -339,6 +354,7 @@ static void number_of(uint8_t kind, const uint8_t *bytes, condition_value *out)
         memcpy(&single, bytes, sizeof single);
         out->kind = CONDITION_REAL;
         out->real = (double)single;
+        out->single = true;
         break;
     case CIL_TYPE_R8:
         out->kind = CONDITION_REAL;
@@ -348,6 +364,10 @@ static void number_of(uint8_t kind, const uint8_t *bytes, condition_value *out)
         out->kind = CONDITION_REAL;
         out->real = (double)(int64_t)value / 1e7;
         break;
+    case TRACE_KIND_DECIMAL:
+        out->kind = CONDITION_REAL;
+        out->real = decimal_of(bytes);
+        break;
     default:
         out->whole = (int64_t)value;
         out->above = value > INT64_MAX;
@@ -356,8 +376,9 @@ static void number_of(uint8_t kind, const uint8_t *bytes, condition_value *out)
 
 static void value_of_term(void *context, size_t term, condition_value *out)
 {
-    const call_values *v = context;
+    call_values *v = context;
     uint8_t wanted = v->counters->numbers[term];
+    bool text = v->counters->condition->terms[term].kind == CONDITION_TEXT;
 
     for (size_t at = 0; at + 4 <= v->length;) {
         const uint8_t *p = v->values + at;
@@ -368,12 +389,17 @@ static void value_of_term(void *context, size_t term, condition_value *out)
             continue;
         if (p[1] == TRACE_KIND_NULL) {
             out->kind = CONDITION_NULL;
-        } else if (p[1] == CIL_TYPE_STRING || p[1] == TRACE_KIND_CUT_STRING) {
+        } else if (p[1] == CIL_TYPE_STRING || p[1] == TRACE_KIND_CUT_STRING ||
+                   (text && p[1] == CIL_TYPE_CHAR)) {
             out->kind = CONDITION_TEXT;
             out->text = p + 4;
             out->units = length / 2;
+        } else if (text && (p[1] == TRACE_KIND_GUID || p[1] == TRACE_KIND_DATE_TIME)) {
+            out->kind = CONDITION_TEXT;
+            out->text = v->text;
+            out->units = trace_value_text(p[1], p + 4, v->text);
         } else if (p[1] == CIL_TYPE_OBJECT || p[1] == CIL_TYPE_VALUETYPE ||
-                   p[1] == TRACE_KIND_ITEMS || length > 8) {
+                   p[1] == TRACE_KIND_ITEMS || p[1] == TRACE_KIND_GUID) {
             out->kind = CONDITION_OBJECT;
         } else {
             number_of(p[1], p + 4, out);
@@ -383,7 +409,7 @@ static void value_of_term(void *context, size_t term, condition_value *out)
 
 static void offer(trace_counters *c, const trace_event *event, const uint8_t *bytes, size_t length)
 {
-    call_values values = {c, bytes, length};
+    call_values values = {.counters = c, .values = bytes, .length = length};
 
     if (c->condition != NULL && !condition_holds(c->condition, &values, value_of_term))
         return;

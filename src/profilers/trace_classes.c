@@ -151,6 +151,23 @@ void trace_classes_answer(trace_classes *k, const clr_info *info, const char *re
     }
 }
 
+bool trace_classes_lack(trace_classes *k, const trace_capture *capture)
+{
+    uint32_t epoch = atomic_load(&k->epoch);
+    bool asked = false;
+
+    for (unsigned n = 0; n < TRACE_CLASSES; n++) {
+        const trace_class *c = &k->items[n];
+
+        if (atomic_load(&c->capture) != (uintptr_t)capture || c->epoch != epoch)
+            continue;
+        if (c->shape->leaf.kind != 0)
+            return false;
+        asked |= c->shape->onward == TRACE_ENDS;
+    }
+    return asked;
+}
+
 trace_classes *trace_classes_create(void)
 {
     return memory_allocate_array(1, sizeof(trace_classes));

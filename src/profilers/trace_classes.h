@@ -52,6 +52,8 @@ int64_t trace_await_class(const trace_method *method);
 trace_classes *trace_classes_create(void);
 /* Answers all that was asked. */
 void trace_classes_answer(trace_classes *k, const clr_info *info, const char *redact);
+/* Were objects asked for what the capture means, and had none of them it? */
+bool trace_classes_lack(trace_classes *k, const struct trace_capture *capture);
 /* ---- any thread ---- */
 void trace_classes_forget(trace_classes *k);
 

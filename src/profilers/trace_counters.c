@@ -103,13 +103,10 @@ static inline void count(trace_counters *c, trace_thread *t, const trace_method 
                      __ATOMIC_RELEASE); /* last: whoever sees it sees all */
 }
 
-/* A call that has no frame: it counts, its time is not known. */
-static void count_untimed(trace_counters *c, trace_thread *t, const trace_method *m,
-                          uint64_t failed)
+void trace_count_untimed(trace_counters *c, trace_thread *t, const trace_method *m, uint64_t failed)
 {
     trace_block *b = trace_memory_block(c, t, m->index);
 
-    atomic_fetch_add_explicit(&c->lost_depth, 1, memory_order_relaxed);
     if (b == NULL) {
         b = trace_memory_shared(c, m->index);
         __atomic_fetch_add(&b->failures, failed, __ATOMIC_RELAXED);
@@ -118,6 +115,14 @@ static void count_untimed(trace_counters *c, trace_thread *t, const trace_method
     }
     b->calls++;
     b->failures += failed;
+}
+
+/* A call that has no frame: it counts, its time is not known. */
+static void count_untimed(trace_counters *c, trace_thread *t, const trace_method *m,
+                          uint64_t failed)
+{
+    atomic_fetch_add_explicit(&c->lost_depth, 1, memory_order_relaxed);
+    trace_count_untimed(c, t, m, failed);
 }
 
 static void leave_untimed(trace_counters *c, trace_thread *t, const trace_method *m,

@@ -129,7 +129,7 @@ typedef struct {
     uint8_t step;    /* of a step: TRACE_STEP_… */
 } trace_frame;
 
-enum { TRACE_STEP_FIRST = 1, TRACE_STEP_DONE = 2 };
+enum { TRACE_STEP_FIRST = 1, TRACE_STEP_DONE = 2, TRACE_STEP_BLIND = 4 /* has no task to read */ };
 
 typedef struct trace_thread {
     struct trace_thread *next;
@@ -218,6 +218,9 @@ trace_frame *trace_running_frame(trace_thread *t, const trace_method *m);
 void trace_count(trace_counters *c, trace_thread *t, const trace_method *m, uint64_t time,
                  uint64_t inside, uint64_t failed);
 /* One more of a method's completions (or calls begun, see trace_async). */
+/* A call whose time is not known. */
+void trace_count_untimed(trace_counters *c, trace_thread *t, const trace_method *m,
+                         uint64_t failed);
 void trace_count_completion(trace_counters *c, trace_thread *t, const trace_method *m);
 void trace_count_failure(trace_counters *c, trace_thread *t, const trace_method *m);
 uint64_t trace_now(const trace_counters *c);

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/os.h"
+#include "profilers/trace_classes.h"
 #include "profilers/trace_values.h"
 
 enum {
@@ -292,7 +293,9 @@ static void write_counts(agent *a, state *s, bool last)
         entry = trace_registry_at(&s->registry, list.items[n].method);
         if (atomic_load(&entry->wanted) || !entry->whole)
             write_method(a, entry, sum, tick_ns, last);
-        s->unkept += last ? without_times(sum) : 0;
+        if (last &&
+            (!entry->whole || sum->total != 0)) /* a builder may not tell which call it is */
+            s->unkept += without_times(sum);
         n = end;
     }
     memory_free(list.items);
@@ -408,9 +411,11 @@ static void write_tree(agent *a, state *s, double tick_ns)
     }
 }
 
-/* The paths that were asked for, and that none of the methods with probes has. */
+/* The paths that were asked for, and that none of the methods with probes has, nor any object that
+ * came to them. */
 static void write_missing(agent *a, state *s)
 {
+    trace_classes *classes = s->registry.counters.classes;
     const trace_wanted *w = atomic_load(&s->wanted);
     uint32_t found = 0;
     bool any = false;
@@ -426,7 +431,8 @@ static void write_missing(agent *a, state *s)
         for (uint32_t k = 0; k < plan->count; k++) {
             unsigned path = plan->captures[k].number - (unsigned)TRACE_FIRST_PATH;
 
-            if (path < TRACE_PATHS)
+            if (path < TRACE_PATHS &&
+                (classes == NULL || !trace_classes_lack(classes, &plan->captures[k])))
                 found |= 1u << path;
         }
     }

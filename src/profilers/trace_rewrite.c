@@ -94,7 +94,8 @@ static int read_method(trace_rewriting *w, mdMethodDef token, cil_check_method *
         return error_set(e, ERROR_UNSUPPORTED, "the method has no CIL");
     m->signature = w->method.signature;
     m->signature_length = w->method.signature_size;
-    code = cil_signature_read(&w->signature, w->method.signature, w->method.signature_size, e);
+    code =
+        cil_signature_read_method(&w->signature, w->method.signature, w->method.signature_size, e);
     if (code == 0 && (w->signature.convention & CIL_CONVENTION_MASK) == CIL_CONVENTION_VARARG)
         return error_set(e, ERROR_UNSUPPORTED, "the method has variable arguments");
     if (code == 0)
@@ -262,7 +263,7 @@ int trace_rewrite(const clr_info *info, const trace_module *module, mdMethodDef 
     if (code == 0 && request->step)
         state = trace_find_state(&w);
     if (code == 0 && request->whole)
-        *request->has_task = trace_returns_task(&w, &result);
+        *request->has_task = trace_makes_task(&w, &result);
     if (code == 0 && request->wish != NULL)
         plan = trace_plan_make(info, module->module, w.import, token, &w.signature, result,
                                request->wish, request->plans);

@@ -37,7 +37,7 @@ typedef struct {
     const trace_wish *wish;  /* its values; NULL = none */
     trace_plan **plans;      /* all that were made for it */
     const trace_plan **plan; /* gets the one that its new body uses; NULL = none */
-    bool *has_task;          /* gets whether its result is a task, when `whole` was asked for */
+    bool *has_task;          /* gets whether its task can be read, when `whole` was asked for */
 } trace_request;
 
 /* Wraps the method, checks the result and gives it to the runtime, with the map of offsets. The

@@ -49,10 +49,16 @@ void trace_insert_values(trace_rewriting *w, const cil_wrap *wrap, const cil_wra
 /* ---- trace_rewrite_steps.c ---- */
 
 /* What the builder of an async method is. */
-typedef enum { TRACE_BUILDER_NONE, TRACE_BUILDER_OTHER, TRACE_BUILDER_WITH_TASK } trace_builder;
+typedef enum {
+    TRACE_BUILDER_NONE,
+    TRACE_BUILDER_OTHER, /* one whose calls cannot be told apart */
+    TRACE_BUILDER_WITH_TASK,
+    TRACE_BUILDER_VOID, /* it has one with a task inside */
+} trace_builder;
 
-/* Is the method's result a task? *result gets the node of what the task will have. */
-bool trace_returns_task(trace_rewriting *w, uint32_t *result);
+/* Does the method make a task that can be read? *result gets the node of what the task will have.
+ */
+bool trace_makes_task(trace_rewriting *w, uint32_t *result);
 /* The token by which the state machine reads its state; 0 = it is none. */
 mdToken trace_find_state(trace_rewriting *w);
 /* Before every hand-over of a result or an exception to the builder. Returns what builder it is.

@@ -58,7 +58,11 @@ static void append_owner(trace_rewriting *w, mdToken method, buffer *out)
     const uint8_t *bytes = NULL;
     uint32_t size = 0;
     cil_signature signature;
+    clr_method own;
 
+    if (CLR_TOKEN_TYPE(method) == mdtMethodDef &&
+        CLR_OK(clr_get_method(w->import, method, NULL, &own)))
+        clr_append_type_path(w->import, own.type, out);
     if (CLR_TOKEN_TYPE(method) != mdtMemberRef ||
         !CLR_OK(
             clr_import_get_member_ref_props(w->import, method, &type, NULL, 0, NULL, NULL, NULL)))
@@ -75,47 +79,41 @@ static void append_owner(trace_rewriting *w, mdToken method, buffer *out)
     cil_signature_free(&signature);
 }
 
-bool trace_returns_task(trace_rewriting *w, uint32_t *result)
-{
-    static const char *const tasks[] = {
-        "System.Threading.Tasks.Task", "System.Threading.Tasks.Task`1",
-        "System.Threading.Tasks.ValueTask", "System.Threading.Tasks.ValueTask`1"};
-    uint32_t at = cil_type_skip_modifiers(&w->signature, 0);
-    bool generic = w->signature.types[at].element == CIL_TYPE_GENERIC;
-    buffer name = BUFFER_EMPTY;
-    bool is_task = false;
-
-    if (generic)
-        at++;
-    if (w->signature.types[at].element == CIL_TYPE_CLASS ||
-        w->signature.types[at].element == CIL_TYPE_VALUETYPE)
-        clr_append_type_path(w->import, w->signature.types[at].token, &name);
-    for (size_t n = 0; n < sizeof tasks / sizeof tasks[0]; n++)
-        is_task |= strcmp(buffer_text(&name), tasks[n]) == 0;
-    buffer_free(&name);
-    if (is_task)
-        *result = generic ? at + 1 : TRACE_NO_RESULT;
-    return is_task;
-}
-
 static trace_builder builder_of(trace_rewriting *w, mdToken method)
 {
-    static const char *const with_task[] = {
-        "System.Runtime.CompilerServices.AsyncTaskMethodBuilder",
-        "System.Runtime.CompilerServices.AsyncTaskMethodBuilder`1",
-        "System.Runtime.CompilerServices.AsyncValueTaskMethodBuilder",
-        "System.Runtime.CompilerServices.AsyncValueTaskMethodBuilder`1"};
+    static const char system[] = "System.Runtime.CompilerServices.Async";
+    static const char kinds[][24] = {"VoidMethodBuilder", "TaskMethodBuilder",
+                                     "ValueTaskMethodBuilder"};
     buffer name = BUFFER_EMPTY;
     trace_builder kind = TRACE_BUILDER_NONE;
+    const char *rest;
 
     append_owner(w, method, &name);
-    if (strstr(buffer_text(&name), "MethodBuilder") != NULL)
+    rest = buffer_text(&name);
+    if (strstr(rest, "MethodBuilder") != NULL)
         kind = TRACE_BUILDER_OTHER;
-    for (size_t n = 0; n < 4; n++)
-        if (strcmp(buffer_text(&name), with_task[n]) == 0)
-            kind = TRACE_BUILDER_WITH_TASK;
+    if (text_starts_with(rest, system)) {
+        rest += sizeof system - 1;
+        for (size_t n = 0; n < 3; n++)
+            if (strcspn(rest, "`") == strlen(kinds[n]) && text_starts_with(rest, kinds[n]))
+                kind = n == 0 ? TRACE_BUILDER_VOID : TRACE_BUILDER_WITH_TASK;
+    }
     buffer_free(&name);
     return kind;
+}
+
+bool trace_makes_task(trace_rewriting *w, uint32_t *result)
+{
+    uint32_t at = cil_type_skip_modifiers(&w->signature, 0);
+    trace_builder kind = TRACE_BUILDER_NONE;
+
+    for (cil_at i = cil_first(&w->body); i != CIL_END && kind == TRACE_BUILDER_NONE;
+         i = cil_get(&w->body, i)->next)
+        if (cil_get(&w->body, i)->opcode == CIL_CALL)
+            kind = builder_of(w, cil_get(&w->body, i)->operand.token);
+    if (kind == TRACE_BUILDER_WITH_TASK)
+        *result = w->signature.types[at].element == CIL_TYPE_GENERIC ? at + 2 : TRACE_NO_RESULT;
+    return kind >= TRACE_BUILDER_WITH_TASK;
 }
 
 /* What the builder of this call makes tasks of, when that is a type parameter. */
@@ -194,10 +192,11 @@ trace_builder trace_insert_completions(trace_rewriting *w, int64_t argument, boo
     return kind;
 }
 
-/* The address of the state machine's builder; 0 when its task cannot be read. */
-static void insert_builder(trace_rewriting *w, cil_at at, mdToken builder)
+/* The address of the state machine's builder (plus 1: of one that has the builder inside); 0 when
+ * its task cannot be read. */
+static void insert_builder(trace_rewriting *w, cil_at at, mdToken builder, trace_builder kind)
 {
-    if (builder == 0) {
+    if (builder == 0 || kind < TRACE_BUILDER_WITH_TASK) {
         cil_insert_number(&w->body, at, CIL_LDC_I8, 0);
         return;
     }
@@ -205,15 +204,18 @@ static void insert_builder(trace_rewriting *w, cil_at at, mdToken builder)
     cil_insert_token(&w->body, at, CIL_LDFLDA, builder);
     cil_insert(&w->body, at, CIL_CONV_U);
     cil_insert(&w->body, at, CIL_CONV_U8);
+    if (kind == TRACE_BUILDER_VOID) {
+        cil_insert_number(&w->body, at, CIL_LDC_I8, TRACE_BUILDER_INSIDE);
+        cil_insert(&w->body, at, CIL_ADD);
+    }
 }
 
 void trace_insert_step(trace_rewriting *w, const cil_wrap *wrap, int64_t argument, mdToken state,
                        bool results)
 {
     mdToken builder = find_own_field(w, CIL_LDFLDA, "<>t__builder");
+    trace_builder kind = trace_insert_completions(w, argument, results, NULL);
 
-    if (trace_insert_completions(w, argument, results, NULL) != TRACE_BUILDER_WITH_TASK)
-        builder = 0;
     cil_insert_number(&w->body, wrap->enter, CIL_LDC_I8, argument);
     if (state == 0) { /* it awaits nothing: each of its steps is a first one */
         cil_insert_number(&w->body, wrap->enter, CIL_LDC_I8, TRACE_STATE_NEW);
@@ -222,9 +224,9 @@ void trace_insert_step(trace_rewriting *w, const cil_wrap *wrap, int64_t argumen
         cil_insert_token(&w->body, wrap->enter, CIL_LDFLD, state);
         cil_insert(&w->body, wrap->enter, CIL_CONV_I8);
     }
-    insert_builder(w, wrap->enter, builder);
+    insert_builder(w, wrap->enter, builder, kind);
     trace_insert_call(w, wrap->enter, (intptr_t)trace_enter_step, w->module->value_signature);
     cil_insert_number(&w->body, wrap->leave, CIL_LDC_I8, argument);
-    insert_builder(w, wrap->leave, builder);
+    insert_builder(w, wrap->leave, builder, kind);
     trace_insert_call(w, wrap->leave, (intptr_t)trace_leave_step, w->module->step_signature);
 }

@@ -365,7 +365,7 @@ uint32_t trace_spans_locals(buffer *types)
     return WITHIN + 1;
 }
 
-int trace_spans_insert(cil_body *body, const trace_spans_code *code, error *e)
+__attribute__((cold)) int trace_spans_insert(cil_body *body, const trace_spans_code *code, error *e)
 {
     inserting i = {.body = body, .code = code};
 
@@ -379,7 +379,8 @@ int trace_spans_insert(cil_body *body, const trace_spans_code *code, error *e)
     return 0;
 }
 
-void trace_spans_insert_end(cil_body *body, const trace_spans_code *code, cil_at at, bool failed)
+__attribute__((cold)) void trace_spans_insert_end(cil_body *body, const trace_spans_code *code,
+                                                  cil_at at, bool failed)
 {
     inserting i = {.body = body, .code = code};
 

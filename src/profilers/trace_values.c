@@ -9,6 +9,7 @@
 #include "cil/signature.h"
 #include "clarinet/lookup.h"
 #include "profilers/trace_counters.h"
+#include "profilers/trace_text.h"
 
 enum { FIELD_LITERAL = 0x40 };
 
@@ -27,37 +28,23 @@ static void append_string(buffer *out, reader *r, bool cut, const char *quote)
     buffer_free(&text);
 }
 
-static void append_guid(buffer *out, reader *r)
+static void append_text(buffer *out, reader *r, uint8_t kind)
 {
-    uint32_t first = reader_u32(r);
-    unsigned second = reader_u16(r);
-    unsigned third = reader_u16(r);
+    uint8_t text[TRACE_VALUE_TEXT];
+    const uint8_t *bytes = reader_bytes(r, kind == TRACE_KIND_GUID ? 16 : 8);
 
-    buffer_format(out, "%08x-%04x-%04x-", (unsigned)first, second, third);
-    for (int n = 0; n < 8; n++)
-        buffer_format(out, n == 1 ? "%02x-" : "%02x", reader_u8(r));
+    if (bytes != NULL)
+        text_append_utf16_bytes(out, text, trace_value_text(kind, bytes, text));
 }
 
-/* Ticks of 100 ns since the year 1; the upper two bits tell the time zone's kind. */
-static void append_date(buffer *out, uint64_t ticks)
+static void append_real(buffer *out, double value, const char *format)
 {
-    uint64_t seconds = (ticks & 0x3FFFFFFFFFFFFFFFu) / 10000000;
-    uint64_t days = seconds / 86400;
-    uint64_t era, day_of_era, year_of_era, day_of_year, month, day;
-
-    seconds %= 86400;
-    days += 306; /* years that begin in March make the leap day the last one */
-    era = days / 146097;
-    day_of_era = days % 146097;
-    year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-    day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    month = (5 * day_of_year + 2) / 153;
-    day = day_of_year - (153 * month + 2) / 5 + 1;
-    month = month < 10 ? month + 3 : month - 9;
-    buffer_format(out, "%04u-%02u-%02u %02u:%02u:%02u",
-                  (unsigned)(year_of_era + era * 400 + (month <= 2)), (unsigned)month,
-                  (unsigned)day, (unsigned)(seconds / 3600), (unsigned)(seconds / 60 % 60),
-                  (unsigned)(seconds % 60));
+    if (value != value)
+        buffer_append_text(out, "NaN");
+    else if (value - value != 0)
+        buffer_append_text(out, value > 0 ? "Infinity" : "-Infinity");
+    else
+        buffer_format(out, format, value);
 }
 
 static void append_number(buffer *out, reader *r, uint8_t kind)
@@ -107,10 +94,10 @@ static void append_number(buffer *out, reader *r, uint8_t kind)
     case CIL_TYPE_R4:
         bits = reader_u32(r);
         memcpy(&single, &bits, sizeof single);
-        buffer_format(out, "%g", (double)single);
+        append_real(out, (double)single, "%g");
         break;
     default:
-        buffer_format(out, "%.15g", reader_f64(r));
+        append_real(out, reader_f64(r), "%.15g");
     }
 }
 
@@ -225,10 +212,8 @@ static void append_value(buffer *out, reader *r, uint8_t kind, const char *quote
         append_items(out, r);
         break;
     case TRACE_KIND_GUID:
-        append_guid(out, r);
-        break;
     case TRACE_KIND_DATE_TIME:
-        append_date(out, reader_u64(r));
+        append_text(out, r, kind);
         break;
     case TRACE_KIND_DECIMAL:
         append_decimal(out, r);

@@ -413,6 +413,36 @@ def test_chosen_fields_and_condition(sample, clarinet, runtime):
     assert answer["methods"][0]["calls"] == 6, answer  # all are counted
 
 
+@pytest.mark.parametrize(
+    "method, condition",
+    [
+        (PLACE, "price == 12.50 && price > 12.4 && price < 12.6 && customer.Discount == 0.1 && "
+                "customer.Grade == 'é' && customer.Grade > 200 && id < 18446744073709551615"),
+        ("Traceable.Shapes::Values", "when > '2024-02-29' && when < '2024-03' && when == '2024-02-29 13:05:09' "
+                                     "&& guid == '00000000-0000-0000-0000-000000000000' && day == 5"),
+    ],
+)
+def test_conditions_on_every_kind_of_value(sample, clarinet, runtime, method, condition):
+    """They hold: a term that cannot hold would just show nothing."""
+    with sample("Traceable") as patient:
+        answer = single_calls(patient, clarinet, "--when", condition, patient.pid, method, rounds_done=2)
+    assert patient.process.returncode == 0, patient
+    assert len(answer["calls"]) == 2, answer
+
+
+def test_a_field_that_no_object_has_is_named(sample, clarinet, newest_runtime):
+    with sample("Traceable") as patient:
+        process = clarinet.start("trace", "--args=named.Name,named.Nmae,thing.Nowhere,named.Tag", patient.pid,
+                                 "Traceable.Wide::Mixed")
+        wait_until_probed(process)
+        rounds(patient, 2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0 and 'named.Name="pet 0"' in out, (out, err)
+    # a name that some of the objects have is none of them
+    assert re.findall(r"no traced method that was called has '(.*)'", err) == ["named.Nmae", "thing.Nowhere"], err
+
+
 WIDE = "Traceable.Wide::Mixed"
 
 

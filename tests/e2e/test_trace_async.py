@@ -99,3 +99,27 @@ def test_call_that_awaits_nothing_is_complete_and_shown_though_it_is_the_first(s
         ("PassAsync", "number=4 → 9", True)], answer
     assert {row["kind"]: row["calls"] for row in answer["methods"]} == {"method": 1, "steps": 1, "async": 1}, answer
     assert next(row for row in answer["methods"] if row["kind"] == "async")["completions"] == 1, answer
+
+
+def test_builders_of_other_kinds(sample_command, clarinet, runtime, tmp_path):
+    """async void has times like others; pooled calls cannot be told apart, but are counted and shown;
+    the framework's own methods name their builders in another way."""
+    out = tmp_path / "odd.json"
+    process = clarinet.start("trace", f"--json={out}", "--args", "Traceable.Crowd::VoidAsync",
+                             "Traceable.Crowd::PooledAsync", "System.IO.File::*Async", "--",
+                             *sample_command("Traceable"), stdin=subprocess.PIPE)
+    answer, err = process.communicate("odd\n", timeout=PATIENCE)
+    assert process.returncode == 0 and "odd 10" in answer, (answer, err)
+    assert "no memory" not in err, err
+    answer = json.loads(out.read_text())
+    wholes = {name_of(row).partition("(")[0]: row for row in answer["methods"] if row["kind"] == "async"}
+    for name in ("VoidAsync", "PooledAsync"):
+        row = wholes.pop(name)
+        assert (row["calls"], row["completions"], row["active"], row["peak"]) == (3, 3, 0, 1), row
+        assert (row["max_ns"] > 0) == (name == "VoidAsync"), row
+    assert sum(row["calls"] for row in wholes.values()) > 0, wholes
+    assert all(row["calls"] == row["completions"] for row in wholes.values()), wholes
+    shown = [(name_of(call), call["values"].partition(" ")[0].rstrip(","), call.get("async", False))
+             for call in answer["calls"] if "Traceable" in call["method"]]
+    assert shown == [call for n in range(3) for call in (("PooledAsync", f"number={n}", False),
+                                                         ("VoidAsync", f"number={n}", True))], shown

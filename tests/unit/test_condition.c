@@ -8,7 +8,8 @@
 
 #include "catalogue/condition.h"
 
-/* a = 5, u = 2^64 - 1, r = 2.5, s = "Ann", n = null, o = an object; others are not there. */
+/* a = 5, u = 2^64 - 1, r = 2.5, d = 0.123, f = 0.1 as a float, s = "Ann", n = null, o = an object;
+ * others are not there. */
 static void value_of(void *context, size_t term, condition_value *out)
 {
     static const uint8_t ANN[] = {'A', 0, 'n', 0, 'n', 0};
@@ -21,6 +22,10 @@ static void value_of(void *context, size_t term, condition_value *out)
         *out = (condition_value){.kind = CONDITION_WHOLE, .whole = -1, .above = true};
     else if (strcmp(path, "r") == 0)
         *out = (condition_value){.kind = CONDITION_REAL, .real = 2.5};
+    else if (strcmp(path, "d") == 0)
+        *out = (condition_value){.kind = CONDITION_REAL, .real = 0.123};
+    else if (strcmp(path, "f") == 0)
+        *out = (condition_value){.kind = CONDITION_REAL, .real = (double)0.1f, .single = true};
     else if (strcmp(path, "s") == 0)
         *out = (condition_value){.kind = CONDITION_TEXT, .text = ANN, .units = 3};
     else if (strcmp(path, "n") == 0)
@@ -61,6 +66,15 @@ static void conditions_mean_what_they_say(void **state)
                                       "a > 9 || r",
                                       "x.y.a == 5",
                                       "u > 100",
+                                      "u == 18446744073709551615",
+                                      "u > 18446744073709551614",
+                                      "u < 99999999999999999999999",
+                                      "a < 18446744073709551615",
+                                      "a > -99999999999999999999999",
+                                      "d == 0.123",
+                                      "d == 0.1230000",
+                                      "d < 0.1230000000000000000000000000000000000000001e9",
+                                      "f == 0.1",
                                       "a > -7",
                                       "r > 2.4e0",
                                       "a < 1e3",
@@ -70,11 +84,29 @@ static void conditions_mean_what_they_say(void **state)
                                       "a == 5 || a == 6 && n",
                                       "n != 'x'",
                                       "a == 1 && n || s == 'Ann' && o"};
-    static const char *const no[] = {"a > 5",      "a < 5",        "a == 6",       "n",
-                                     "missing",    "missing == 1", "missing != 1", "n == 'x'",
-                                     "s == 'An'",  "s ~ 'x'",      "s == 5",       "a == 'x'",
-                                     "o == 5",     "o == null",    "a && n",       "n || missing",
-                                     "a > 9 && a", "u < 100",      "s == 'Anna'",  "r == 2",
+    static const char *const no[] = {"a > 5",
+                                     "a < 5",
+                                     "a == 6",
+                                     "n",
+                                     "missing",
+                                     "missing == 1",
+                                     "missing != 1",
+                                     "n == 'x'",
+                                     "s == 'An'",
+                                     "s ~ 'x'",
+                                     "s == 5",
+                                     "a == 'x'",
+                                     "o == 5",
+                                     "o == null",
+                                     "a && n",
+                                     "n || missing",
+                                     "a > 9 && a",
+                                     "u < 100",
+                                     "u == 9223372036854775807",
+                                     "a > 18446744073709551615",
+                                     "f == 0.2",
+                                     "s == 'Anna'",
+                                     "r == 2",
                                      "n > 0"};
 
     (void)state;
