@@ -235,17 +235,19 @@ def test_attach_and_leave_again_and_again(runtime, sample, clarinet, tmp_path, r
     assert patient.process.returncode == 0
 
 
-def test_short_lived_threads_wake_a_sampler_that_has_nothing_to_do(newest_runtime, sample_command,
-                                                                   clarinet, tmp_path):
-    # Nobody else runs: without being told of new threads, wall would look too late for most.
-    threads, burn = 40, 40
+def test_new_threads_wake_a_sampler_that_has_nothing_to_do(newest_runtime, sample_command, clarinet,
+                                                            tmp_path):
+    # All is quiet before each burst, and wall looks every 400 ms: too late for half of the threads
+    # that live for 200, were it not told of them.
+    bursts, threads = 6, 4
     path = tmp_path / "births.clarinet"
-    done = clarinet("record", "-p", "wall", "-o", path, "--", *sample_command(
-        "Rough", "--parts", "churn", "--threads", threads, "--burn", burn, "--seconds", 50))
-    assert done.code == 0 and "all well" in done.out, done
-    recording = Recording.load(path)
-    seen = {s.thread for s in recording.samples("wall") if any(f.name.endswith(".Burn") for f in s.stack)}
-    assert len(seen) > 0.7 * threads, f"{len(seen)} of {threads} threads"
+    done = clarinet("record", "-p", "wall", "--set", "wall.interval=50ms", "-o", path, "--",
+                    *sample_command("Bursty", "--bursts", bursts, "--burst", 200, "--threads",
+                                    threads, "--period", 900, "--seconds", 50))
+    assert done.code == 0 and "done" in done.out, done
+    seen = {s.thread for s in Recording.load(path).samples("wall")
+            if any(f.name.endswith(".Compute") for f in s.stack)}
+    assert len(seen) > 0.85 * bursts * threads, f"{len(seen)} of {bursts * threads} threads"
 
 
 def test_each_recording_counts_what_it_costs_itself(newest_runtime, sample, clarinet, tmp_path):
