@@ -28,6 +28,7 @@ enum {
 typedef struct {
     const clr_info *info;
     COR_FIELD_OFFSET *fields;
+    uint8_t element; /* of the field found last */
 } search;
 
 /* A class with what it is made of. */
@@ -65,7 +66,7 @@ static bool is_value_type(const clr_info *info, ClassID class_id)
 }
 
 /* The class of a field that is a struct; 0 when it is none, or not to be had without loading. */
-static ClassID struct_of(const clr_info *info, const description *d, IMetaDataImport2 *import,
+static ClassID struct_of(search *s, const description *d, IMetaDataImport2 *import,
                          mdFieldDef field)
 {
     const uint8_t *signature;
@@ -74,6 +75,7 @@ static ClassID struct_of(const clr_info *info, const description *d, IMetaDataIm
     uint8_t element;
     reader r;
 
+    s->element = 0;
     if (!CLR_OK(clr_get_signature(import, field, &signature, &size)))
         return 0;
     r = reader_of(signature, size);
@@ -81,16 +83,17 @@ static ClassID struct_of(const clr_info *info, const description *d, IMetaDataIm
         return 0;
     while ((element = reader_u8(&r)) == MODIFIER_REQUIRED || element == MODIFIER_OPTIONAL)
         cil_read_compressed_token(&r);
+    s->element = element;
     token = element == IS_VALUE_TYPE ? cil_read_compressed_token(&r) : cil_read_compressed(&r);
     if (reader_failed(&r))
         return 0;
     /* a struct of the same module is loaded with the class that has it */
     if (element == IS_VALUE_TYPE && (token & 0xff000000) == TYPE_DEF &&
-        clr_info_get_class_from_token(info, d->module, token, &found) != S_OK)
+        clr_info_get_class_from_token(s->info, d->module, token, &found) != S_OK)
         return 0;
     if (element == IS_PARAMETER && token < d->count && token < MOST_ARGUMENTS)
         found = d->arguments[token];
-    return is_value_type(info, found) ? found : 0;
+    return is_value_type(s->info, found) ? found : 0;
 }
 
 /* The field at or before the offset, of the class itself. */
@@ -134,7 +137,7 @@ static bool append_place(search *s, ClassID class_id, uint32_t offset, unsigned 
     buffer_fix(&name, memory, sizeof memory);
     if (CLR_OK(clr_get_field(import, best.ridOfField, &name, NULL, NULL)))
         heap_fields_append_name(out, buffer_text(&name));
-    inside = struct_of(s->info, &owner, import, best.ridOfField);
+    inside = struct_of(s, &owner, import, best.ridOfField);
     clr_release(import);
     if (inside != 0 && depth < DEEPEST) {
         size_t before = out->length;
@@ -188,7 +191,8 @@ static void name_elements(search *s, names *n, const heap_record_type *type, uin
 
 void heap_fields_name(names *n, const heap_record *r, heap_fields_found *found, void *context)
 {
-    search s = {r->info, memory_allocate_array(MOST_FIELDS, sizeof(COR_FIELD_OFFSET))};
+    search s = {.info = r->info,
+                .fields = memory_allocate_array(MOST_FIELDS, sizeof(COR_FIELD_OFFSET))};
     table_u64 done;
 
     table_u64_init(&done);
@@ -221,7 +225,7 @@ void heap_fields_name(names *n, const heap_record *r, heap_fields_found *found, 
 
 /* The first place of each field. */
 static void name_values(search *s, names *n, const heap_record *r, uint32_t number, uint32_t step,
-                        heap_fields_found *found, void *context)
+                        heap_fields_value_found *found, void *context)
 {
     const heap_record_type *type = &r->types[number];
     uint32_t end = type->base < 16 ? 8 : type->base - 8, before = 0;
@@ -232,15 +236,16 @@ static void name_values(search *s, names *n, const heap_record *r, uint32_t numb
         uint32_t name = name_of(s, n, type->class_id, place);
 
         if (name != 0 && name != before)
-            found(context, number, place, name);
+            found(context, number, place, name, s->element);
         before = name;
     }
 }
 
-void heap_fields_name_values(names *n, const heap_record *r, heap_fields_found *found,
+void heap_fields_name_values(names *n, const heap_record *r, heap_fields_value_found *found,
                              void *context)
 {
-    search s = {r->info, memory_allocate_array(MOST_FIELDS, sizeof(COR_FIELD_OFFSET))};
+    search s = {.info = r->info,
+                .fields = memory_allocate_array(MOST_FIELDS, sizeof(COR_FIELD_OFFSET))};
 
     for (size_t i = 0; s.fields != NULL && i < r->type_count; i++) {
         const heap_record_type *type = &r->types[i];
@@ -249,8 +254,12 @@ void heap_fields_name_values(names *n, const heap_record *r, heap_fields_found *
         if (!heap_fields_may_ask(n, type))
             continue;
         /* boxes have no small fields that matter; the thread pool has */
-        if (type->has_values)
-            name_values(&s, n, r, (uint32_t)i, type->machine != 0 ? 4 : 2, found, context);
+        if (type->has_values || type->is_named)
+            name_values(&s, n, r, (uint32_t)i,
+                        type->is_named       ? 1
+                        : type->machine != 0 ? 4
+                                             : 2,
+                        found, context);
         if (type->machine_is_apart && table_u64_get(&r->type_numbers, type->machine, &number))
             name_values(&s, n, r, (uint32_t)number, 4, found, context);
     }

@@ -35,15 +35,14 @@ enum {
 /* Small rather than fast: once a type or shape, or for few objects. */
 #define SELDOM __attribute__((cold, noinline))
 
-SELDOM bool heap_record_open(heap_record *r, const clr_info *info, bool strings, bool values)
+SELDOM bool heap_record_open(heap_record *r, const clr_info *info, const heap_record_wishes *wishes)
 {
     memset(r, 0, sizeof *r);
     r->info = info;
     table_u64_init(&r->type_numbers);
     table_u64_init(&r->shape_numbers);
-    heap_strings_open(&r->strings, strings);
-    if (values)
-        heap_values_open(&r->values, info);
+    heap_strings_open(&r->strings, wishes->strings);
+    heap_values_open(&r->values, info, wishes->values, wishes->fields);
     return heap_stream_open(&r->stream);
 }
 
@@ -70,6 +69,7 @@ SELDOM void heap_record_begin(heap_record *r)
     r->previous = r->range_size = 0;
     r->generation_said = UINT32_MAX;
     r->objects = r->references = r->bad_references = 0;
+    r->values_left = HEAP_VALUES_ROOM;
     r->shape_count = r->place_count = 0;
     table_u64_free(&r->shape_numbers);
     table_u64_init(&r->shape_numbers);
@@ -146,6 +146,7 @@ SELDOM static heap_record_type *add_type(heap_record *r, ClassID class_id)
         type->has_values =
             type->element == 0 &&
             heap_values_wants(&r->values, class_id, &type->machine, &type->machine_is_apart);
+        type->is_named = type->element == 0 && heap_values_names(&r->values, class_id);
     }
     return type;
 }
@@ -646,12 +647,25 @@ SELDOM static uint8_t *put_values(heap_record *r, uint8_t *at)
     return put_words(at, apart, r->failed ? 0 : type->base, nothing);
 }
 
+/* Whether there is room for the values of an object that a person wants to see. */
+SELDOM static bool takes_values(heap_record *r, const heap_record_type *type)
+{
+    uint32_t words = type->base / 4;
+
+    if (words > r->values_left)
+        return false;
+    r->values_left -= words;
+    return true;
+}
+
 /* The references are kept: all of the record at once. */
 static bool put_whole(heap_record *r)
 {
     const heap_record_type *type = &r->types[r->number];
-    uint32_t flags = flags_of(r) | (type->size != r->size ? RECORDING_SHAPE_SIZED : 0) |
-                     (type->has_values ? RECORDING_SHAPE_VALUES : 0);
+    uint32_t flags =
+        flags_of(r) | (type->size != r->size ? RECORDING_SHAPE_SIZED : 0) |
+        (type->has_values || (type->is_named && takes_values(r, type)) ? RECORDING_SHAPE_VALUES
+                                                                       : 0);
     size_t known = r->shape_count;
     uint32_t shape = shape_of(r, flags);
     uint8_t *at;

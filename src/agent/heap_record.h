@@ -41,6 +41,7 @@ typedef struct {
     uint32_t layout_count; /* of them, from `layout` on in `layouts` */
     size_t layout;
     bool has_values;       /* its objects have their values written */
+    bool is_named;         /* as a person wishes, as long as there is room */
     bool machine_is_apart; /* as an object of its own */
     ClassID machine;       /* of an async method's box: the state machine's class; 0 = none */
 } heap_record_type;
@@ -87,6 +88,7 @@ typedef struct {
     uint64_t range_start, range_size; /* of the addresses whose generation is known */
     uint32_t generation, generation_said;
     uint64_t objects, references, bad_references;
+    uint32_t values_left; /* words of the types that a person named */
     /* the object in hand */
     uint64_t object, size;
     uint32_t number; /* of its type */
@@ -97,8 +99,13 @@ typedef struct {
     uint64_t targets[HEAP_RECORD_SLOTS];
 } heap_record;
 
-/* `strings`: their texts are compared; `values`: those of heap_values.h are written. */
-bool heap_record_open(heap_record *r, const clr_info *info, bool strings, bool values);
+typedef struct {
+    bool strings;     /* their texts are compared */
+    bool values;      /* those of heap_values.h are written, */
+    char fields[512]; /* and of the types with these names */
+} heap_record_wishes;
+
+bool heap_record_open(heap_record *r, const clr_info *info, const heap_record_wishes *wishes);
 void heap_record_close(heap_record *r);
 /* A walk begins anew. */
 void heap_record_begin(heap_record *r);

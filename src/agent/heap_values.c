@@ -22,6 +22,62 @@ static const struct {
     {"System.Collections.Concurrent.ConcurrentQueueSegment`1", NULL},
 };
 
+/* Of a name with dots the last ones may stand before nested types. */
+static mdTypeDef find_named(IMetaDataImport2 *import, const char *name, size_t length)
+{
+    char path[256];
+    mdTypeDef token = 0;
+
+    if (length == 0 || length >= sizeof path)
+        return 0;
+    memcpy(path, name, length);
+    path[length] = '\0';
+    while (clr_find_type_path(import, path, &token) != S_OK) {
+        char *dot = strrchr(path, '.');
+
+        if (dot == NULL)
+            return 0;
+        *dot = '+';
+    }
+    return token;
+}
+
+static int take_named(void *context, uintptr_t module)
+{
+    heap_values *v = context;
+    IMetaDataImport2 *import = NULL;
+
+    if (clr_open_import(v->info, module, &import) != S_OK)
+        return 1;
+    for (const char *name = v->fields; *name != '\0';) {
+        size_t length = strcspn(name, ",");
+        mdTypeDef token = find_named(import, name, length);
+
+        if (token != 0 && v->named_count < HEAP_VALUES_NAMED) {
+            v->named[v->named_count].module = module;
+            v->named[v->named_count++].token = token;
+        }
+        name += length + (name[length] == ',');
+    }
+    clr_release(import);
+    return 1;
+}
+
+bool heap_values_names(const heap_values *v, ClassID class_id)
+{
+    ClassID parent = 0;
+    ModuleID module = 0;
+    mdTypeDef token = 0;
+
+    if (v->named_count == 0 || !CLR_OK(clr_info_get_class_id_info2(v->info, class_id, &module,
+                                                                   &token, &parent, 0, NULL, NULL)))
+        return false;
+    for (size_t i = 0; i < v->named_count; i++)
+        if (v->named[i].module == module && v->named[i].token == token)
+            return true;
+    return false;
+}
+
 static int take_module(void *context, uintptr_t module)
 {
     heap_values *v = context;
@@ -48,11 +104,15 @@ static int take_module(void *context, uintptr_t module)
     return v->core == 0;
 }
 
-void heap_values_open(heap_values *v, const clr_info *info)
+void heap_values_open(heap_values *v, const clr_info *info, bool tasks, const char *fields)
 {
     memset(v, 0, sizeof *v);
     v->info = info;
-    clr_each_module(info, take_module, v);
+    v->fields = fields;
+    if (tasks)
+        clr_each_module(info, take_module, v);
+    if (fields[0] != '\0')
+        clr_each_module(info, take_named, v);
 }
 
 bool heap_values_wants(const heap_values *v, ClassID class_id, ClassID *machine, bool *is_apart)

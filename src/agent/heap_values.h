@@ -1,7 +1,8 @@
 /*
  * heap_values: which objects of a snapshot have the values of their fields written and not only
  * their references: tasks, the boxes of async methods, timers, semaphores, threads and the parts
- * of the thread pool. What the values mean is worked out by the tool.
+ * of the thread pool; and objects of the types that the person names. What the values mean is
+ * worked out by the tool.
  *
  * Types are looked up by name before the walk; within it the runtime is asked for tokens and
  * parents only, which takes no lock.
@@ -20,17 +21,29 @@
 
 enum {
     HEAP_VALUES_TYPES = 8,
-    HEAP_VALUES_WORDS = 256, /* of 4 bytes, of one object; what lies behind is not written */
-    HEAP_VALUES_AWAITS = 24, /* of one async method, whose lines are asked for */
+    HEAP_VALUES_NAMED = 16,     /* types that a person may name */
+    HEAP_VALUES_ROOM = 1 << 20, /* words that are written of these in all */
+    HEAP_VALUES_WORDS = 256,    /* of 4 bytes, of one object; what lies behind is not written */
+    HEAP_VALUES_AWAITS = 24,    /* of one async method, whose lines are asked for */
 };
 
 typedef struct {
     const clr_info *info;
     ModuleID core; /* 0 = not wanted, or not found: nothing is written */
     mdTypeDef tokens[HEAP_VALUES_TYPES];
+    const char *fields; /* names of types, by commas */
+    struct {
+        ModuleID module;
+        mdTypeDef token;
+    } named[HEAP_VALUES_NAMED];
+    size_t named_count;
 } heap_values;
 
-void heap_values_open(heap_values *v, const clr_info *info);
+/* `tasks`: those of tasks and what belongs to them; `fields`: names of types, by commas; "" = none.
+ */
+void heap_values_open(heap_values *v, const clr_info *info, bool tasks, const char *fields);
+/* Whether a person named the class. */
+bool heap_values_names(const heap_values *v, ClassID class_id);
 /* Whether the values of objects of this class are written. *machine: the class of the state
  * machine in such a box, 0 = none. *is_apart: it is an object of its own. */
 bool heap_values_wants(const heap_values *v, ClassID class_id, ClassID *machine, bool *is_apart);

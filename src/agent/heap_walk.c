@@ -25,13 +25,13 @@ enum {
 #define KEYWORD_GC        UINT64_C(0x1)
 #define HAS_REFERENCES    UINT64_C(1) /* beside an object's address */
 
-bool heap_walk_open(heap_walk *w, const clr_info *info, bool strings, bool values)
+bool heap_walk_open(heap_walk *w, const clr_info *info, const heap_record_wishes *wishes)
 {
     memset((uint8_t *)w + offsetof(heap_walk, info), 0, sizeof *w - offsetof(heap_walk, info));
     w->info = info;
     table_u64_init(&w->functions);
     table_u64_init(&w->slots);
-    return heap_relay_open(&w->relay) && heap_record_open(&w->record, info, strings, values);
+    return heap_relay_open(&w->relay) && heap_record_open(&w->record, info, wishes);
 }
 
 void heap_walk_close(heap_walk *w)

@@ -41,9 +41,8 @@ typedef struct {
     uint64_t first_ns, last_ns; /* of the walk's events */
 } heap_walk;
 
-/* `strings`, `values`: as heap_record_open has them. What is opened for the first time is zero. To
- * be closed, without memory too. */
-bool heap_walk_open(heap_walk *w, const clr_info *info, bool strings, bool values);
+/* What is opened for the first time is zero. To be closed, without memory too. */
+bool heap_walk_open(heap_walk *w, const clr_info *info, const heap_record_wishes *wishes);
 void heap_walk_close(heap_walk *w);
 /* Whether the event is one of a heap dump. */
 bool heap_walk_wants(uint32_t id, const uint8_t *metadata, uint32_t metadata_length);

@@ -121,6 +121,9 @@ static const catalogue_parameter HEAP[] = {
     {"values", CATALOGUE_BOOLEAN, "false", 0, 1, NULL,
      FOR_PEOPLE("also keep the values in tasks, timers and the thread pool, which `clarinet tasks` "
                 "reads")},
+    {"fields", CATALOGUE_TEXT, "", 0, 0, NULL,
+     FOR_PEOPLE("types whose objects keep the values of their fields, by commas; of all of them "
+                "together 4 MB")},
     END_OF_PARAMETERS,
 };
 

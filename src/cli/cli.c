@@ -86,6 +86,7 @@ const cli_verb CLI_VERBS[] = {
      "      --least-objects N, --least-bytes N\n"
      "                     of --paths: steps that lead to fewer are left out\n"
      "      --object ADDR  one object of a snapshot: who holds it, what it holds\n"
+     "      --fields TYPES keep the values of numbers in objects of these types, by commas\n"
      "      --threads      look at the threads too, to say whose stack keeps what\n"
      "      --quick        no collection, no roots, dead objects included; .NET 9 and later\n"
      "      --strings N    equal strings that are shown (10); off: a snapshot takes no texts\n"

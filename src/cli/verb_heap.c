@@ -38,6 +38,8 @@ typedef struct {
     char kept[LONGEST_NAME]; /* -o; "" = snapshots are not kept */
     char file[LONGEST_NAME]; /* the recording that is made */
     bool strings_off, strings_said, quick;
+    const char *fields_said; /* --fields: types whose values are kept; NULL = none */
+    char fields[CATALOGUE_MAX_TEXT];
     bool threads; /* a look at the threads, too: whose stack keeps what */
     catalogue_selection selection;
     session_options session;
@@ -88,6 +90,30 @@ static int take_strings(request *q, const char *value, error *e)
                          value);
     q->report.texts = (size_t)count;
     q->strings_said = true;
+    return 0;
+}
+
+/* --fields 'Shop.Order,Shop.Cache<T>': as metadata has the names, Shop.Order,Shop.Cache`1. */
+static int take_fields(request *q, const char *value, error *e)
+{
+    unsigned depth = 0, arguments = 0;
+    buffer out;
+
+    buffer_fix(&out, q->fields, sizeof q->fields);
+    for (const char *at = value; *at != '\0'; at++) {
+        if (*at == '<' && depth++ == 0)
+            arguments = 1;
+        else if (*at == ',' && depth == 1)
+            arguments++;
+        else if (*at == '>' && depth != 0 && --depth == 0)
+            buffer_format(&out, "`%u", arguments);
+        else if (depth == 0 && *at != ' ')
+            buffer_append_char(&out, *at);
+    }
+    if (out.length == 0 || depth != 0 || buffer_failed(&out))
+        return error_set(e, ERROR_USAGE, "--fields wants names of types, by commas, not '%s'",
+                         value);
+    q->fields_said = value;
     return 0;
 }
 
@@ -145,6 +171,8 @@ static int take_option(request *q, int option, const char *name, error *e)
     case 'p':
         q->report.paths = true;
         return 0;
+    case 'f':
+        return take_fields(q, optarg, e);
     case 'i':
         q->report.objects = true;
         return 0;
@@ -201,6 +229,8 @@ static int take_names(request *q, int count, char **names, error *e)
         return error_set(e, ERROR_USAGE, "--paths needs --type NAME: the paths to these objects");
     if (q->report.objects && q->report.type == NULL)
         return error_set(e, ERROR_USAGE, "--objects needs --type NAME: these objects are shown");
+    if (q->fields_said != NULL && (q->diff || is_file(names[0])))
+        return error_set(e, ERROR_USAGE, "--fields belongs to taking a snapshot");
     if (q->threads && (q->quick || q->diff || is_file(names[0])))
         return error_set(e, ERROR_USAGE,
                          "--threads belongs to taking a snapshot with what keeps objects alive");
@@ -217,6 +247,7 @@ static int parse(int argc, char **argv, request *q, error *e)
                                             {"type", required_argument, NULL, 'y'},
                                             {"paths", no_argument, NULL, 'p'},
                                             {"objects", no_argument, NULL, 'i'},
+                                            {"fields", required_argument, NULL, 'f'},
                                             {"threads", no_argument, NULL, 'h'},
                                             {"object", required_argument, NULL, 'a'},
                                             {"quick", no_argument, NULL, 'q'},
@@ -345,6 +376,48 @@ static int show_diff(const request *q, error *e)
     return code;
 }
 
+/* Whether an object of the type at `name` is on the heap; type arguments may be any. */
+static bool has_type(const heap *h, const char *name, size_t length)
+{
+    buffer pattern = BUFFER_EMPTY;
+    unsigned depth = 0;
+    bool found = false;
+
+    for (size_t i = 0; i < length; i++) {
+        if (name[i] == '<' && depth++ == 0)
+            buffer_append_text(&pattern, "<*>");
+        else if (name[i] == '>' && depth != 0)
+            depth--;
+        else if (depth == 0 && name[i] != ' ')
+            buffer_append_char(&pattern, name[i] == '+' ? '.' : name[i]);
+    }
+    for (uint32_t i = 0; i < h->type_count && !found; i++)
+        found = h->types[i].count != 0 && text_matches(heap_type_name(h, i), buffer_text(&pattern));
+    buffer_free(&pattern);
+    return found;
+}
+
+/* Names of --fields that led to nothing. */
+static void tell_missing(const request *q, const heap *h)
+{
+    unsigned depth = 0;
+    const char *begin = q->fields_said;
+
+    for (const char *at = begin; begin != NULL; at++) {
+        depth += *at == '<';
+        depth -= *at == '>' && depth != 0;
+        if (*at != '\0' && (*at != ',' || depth != 0))
+            continue;
+        if (!has_type(h, begin, (size_t)(at - begin)))
+            fprintf(stderr, "--fields: no object of the type %.*s is on the heap\n",
+                    (int)(at - begin), begin);
+        if (*at == '\0')
+            break;
+        begin = at + 1 + strspn(at + 1, " ");
+        at = begin - 1;
+    }
+}
+
 static int show(const request *q, const char *file, error *e)
 {
     sink out;
@@ -354,6 +427,7 @@ static int show(const request *q, const char *file, error *e)
 
     if (code != 0)
         return code;
+    tell_missing(q, h);
     sink_init(&out, 1);
     code = write_one(q, h, &out, e);
     if (code == 0)
@@ -459,6 +533,10 @@ static int prepare(request *q, int argc, char **argv, error *e)
         q->session.way = SESSION_BY_AGENT;
     if (code == 0)
         code = catalogue_add(&q->selection, "heap", e);
+    if (code == 0 && q->fields_said != NULL && q->session.way == SESSION_BY_PORT)
+        code = error_set(e, ERROR_USAGE, "--fields needs the agent in the process");
+    if (code == 0 && q->fields_said != NULL)
+        code = catalogue_set(&q->selection, "heap", "fields", q->fields, e);
     if (code == 0 && q->threads)
         code = catalogue_add(&q->selection, "threads", e);
     if (code == 0 && q->strings_off)

@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -49,7 +50,7 @@ typedef struct {
     heap_walk walk;
     agent *agent;
     bool wanted; /* the session waits for its snapshot */
-    bool strings, values;
+    heap_record_wishes wishes;
     bool quick, may_collect;
     bool collected; /* for a quick one, to be sure */
     uint64_t keywords;
@@ -69,6 +70,12 @@ static const recording_column FIELD_COLUMNS[] = {
     {RECORDING_U64, "place", "bytes"},
     {RECORDING_STRING_ID, "name", ""},
 };
+static const recording_column VALUE_COLUMNS[] = {
+    {RECORDING_U64, "type", ""},
+    {RECORDING_U64, "place", "bytes"},
+    {RECORDING_STRING_ID, "name", ""},
+    {RECORDING_U64, "kind", ""},
+};
 static const recording_column AWAIT_COLUMNS[] = {
     {RECORDING_U64, "type", ""},
     {RECORDING_U64, "number", ""},
@@ -77,7 +84,7 @@ static const recording_column AWAIT_COLUMNS[] = {
 static const recording_table TABLES[] = {
     {"heap_types", "heap", TYPE_COLUMNS, 8},     {"heap_functions", "heap", FUNCTION_COLUMNS, 2},
     {"heap_statics", "heap", STATIC_COLUMNS, 6}, {"heap_fields", "heap", FIELD_COLUMNS, 3},
-    {"heap_values", "heap", FIELD_COLUMNS, 3},   {"heap_awaits", "heap", AWAIT_COLUMNS, 3},
+    {"heap_values", "heap", VALUE_COLUMNS, 4},   {"heap_awaits", "heap", AWAIT_COLUMNS, 3},
 };
 static const events_wish WISHES[] = {HEAP_QUICK_WISH};
 static const char *const LOSSES[] = {
@@ -280,9 +287,9 @@ static void put_field(void *context, uint32_t type, uint32_t place, uint32_t nam
     agent_row(context, SELF, TABLE_FIELDS, cells);
 }
 
-static void put_value(void *context, uint32_t type, uint32_t place, uint32_t name)
+static void put_value(void *context, uint32_t type, uint32_t place, uint32_t name, uint32_t kind)
 {
-    uint64_t cells[3] = {type, place, name};
+    uint64_t cells[4] = {type, place, name, kind};
 
     agent_row(context, SELF, TABLE_VALUES, cells);
 }
@@ -308,7 +315,7 @@ static void put_end(client *c, const heap *h, const char *trouble)
     buffer_append_varint(out, h->walk.last_ns - h->walk.first_ns);
     buffer_append_varint(out, h->session_ns);
     buffer_append_blob(out, trouble, strlen(trouble));
-    buffer_append_varint(out, (h->strings ? RECORDING_HEAP_STRINGS : 0u) |
+    buffer_append_varint(out, (h->wishes.strings ? RECORDING_HEAP_STRINGS : 0u) |
                                   (h->quick ? RECORDING_HEAP_QUICK : 0u) |
                                   (h->collected ? RECORDING_HEAP_COLLECTED : 0u));
     buffer_append_varint(out, h->walk.record.strings.forgotten);
@@ -323,10 +330,10 @@ static void name_all(agent *a, heap *h)
     heap_fields_name(&a->names, &h->walk.record, put_field, a);
     if (!h->quick)
         heap_statics_name(&a->names, &h->walk, put_static, a);
-    if (h->values) {
+    if (h->wishes.values || h->wishes.fields[0] != '\0')
         heap_fields_name_values(&a->names, &h->walk.record, put_value, a);
+    if (h->wishes.values)
         heap_fields_name_awaits(&a->names, &h->walk.record, put_await, a);
-    }
     a->names.is_lasting = false;
 }
 
@@ -399,7 +406,7 @@ static void take_snapshot(agent *a, heap *h, client *c)
     h->session_ns = 0;
     h->collected = h->has_threads = false;
     h->keywords = choose_keywords(a);
-    if (!heap_walk_open(&h->walk, &a->info, h->strings, h->values)) {
+    if (!heap_walk_open(&h->walk, &a->info, &h->wishes)) {
         put_end(c, h, "the agent has no memory left");
         heap_walk_close(&h->walk);
         return;
@@ -423,8 +430,10 @@ static void configure(agent *a)
     size_t position = 0;
     const catalogue_selected *user = agent_user(a, SELF, &position);
 
-    h->strings = user == NULL || catalogue_number(user, "strings") != 0;
-    h->values = user != NULL && catalogue_number(user, "values") != 0;
+    h->wishes.strings = user == NULL || catalogue_number(user, "strings") != 0;
+    h->wishes.values = user != NULL && catalogue_number(user, "values") != 0;
+    snprintf(h->wishes.fields, sizeof h->wishes.fields, "%s",
+             user == NULL ? "" : catalogue_text(user, "fields"));
     h->quick = user != NULL && catalogue_number(user, "quick") != 0;
     h->may_collect = user == NULL || catalogue_number(user, "collect") != 0;
 }

@@ -438,6 +438,32 @@ def test_the_objects_of_a_type(sample, clarinet, newest_runtime, tmp_path):
     assert clarinet("heap", file, "--threads").code == 2
 
 
+def test_values_of_fields(sample, clarinet, runtime, tmp_path):
+    file = tmp_path / "leak.clarinet"
+    with sample("LeakyCache", "--entries", 300) as patient:
+        done = clarinet("heap", "--fields", "LeakyCache.Entry, LeakyCache.Nothing<T>", "-o", file, patient.pid)
+    assert done.code == 0 and "no object of the type LeakyCache.Nothing<T> is" in done.err, done
+    rows = clarinet("heap", file, "--json", "--type", "LeakyCache.Entry", "--objects").json["instances"]
+    assert sorted(row["values"]["Number"] for row in rows) == list(range(300)), rows
+    one = clarinet("heap", file, "--json", "--object", rows[7]["address"]).json
+    assert one["values"] == rows[7]["values"], one
+    text = clarinet("heap", file, "--object", rows[7]["address"]).out
+    assert f"values Number = {rows[7]['values']['Number']}\n" in text, text
+    # no other type has any, and a snapshot that was not asked has none
+    others = clarinet("heap", file, "--json", "--type", "LeakyCache.Label", "--objects").json["instances"]
+    assert others and not any("values" in row for row in others), others
+    assert clarinet("heap", file, "--fields", "X").code == 2
+
+
+def test_values_have_a_limit(sample, clarinet, newest_runtime):
+    with sample("LeakyCache", "--entries", 200000) as patient:
+        done = clarinet("heap", "--fields", "LeakyCache.Entry", "--type", "LeakyCache.Entry", "--objects", "--json",
+                        patient.pid)
+    rows = done.json["instances"]
+    # 32 bytes each, 4 MB in all
+    assert len(rows) == 200000 and sum("values" in row for row in rows) == 4 * 1024 * 1024 // 32
+
+
 def test_equal_strings(sample, clarinet, runtime, tmp_path):
     file = tmp_path / "hoard.clarinet"
     with sample("Hoarder", "--items", ITEMS) as patient:
