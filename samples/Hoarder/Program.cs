@@ -158,6 +158,7 @@ namespace Hoarder
             new ConditionalWeakTable<object, TableItem>();
         public static readonly List<object> Keys = new List<object>();
         public static readonly List<List<SparseItem>> Sparse = new List<List<SparseItem>>();
+        public static Pair Twin = new Pair { First = new PairItem() };
         public static readonly SparseItem?[] SparseArray = new SparseItem?[10000];
         public static readonly List<byte[]> Equal = new List<byte[]>();
         public static readonly CancellationTokenSource Source = new CancellationTokenSource();

@@ -127,6 +127,19 @@ static uint32_t name_of_field(search *s, const buffer *field)
     return name;
 }
 
+/* A struct is kept in a box, which a collection since the snapshot may have moved: told by its
+ * class instead of its place. */
+static void tell_box(search *s, uint64_t address, const buffer *field)
+{
+    ClassID box = read_self_word(address - 8) & ~(ClassID)7;
+    uint64_t number;
+    uint32_t offset;
+
+    if (table_u64_get(&s->walk->record.type_numbers, box, &number) &&
+        clr_info_get_box_class_layout(s->walk->info, box, &offset) == S_OK)
+        s->found(s->context, &(heap_static){.class_id = box, .name = name_of_field(s, field)});
+}
+
 static int visit_field(void *context, mdToken token)
 {
     search *s = context;
@@ -146,6 +159,8 @@ static int visit_field(void *context, mdToken token)
                                               &address) == S_OK) {
         if (table_u64_get(&s->walk->slots, (uintptr_t)address, &slot))
             s->found(s->context, &(heap_static){.slot = slot, .name = name_of_field(s, &name)});
+        else
+            tell_box(s, (uintptr_t)address, &name);
     } else if (s->thread_fields != NULL && s->thread_field_count < MOST_THREAD_FIELDS &&
                clr_info_get_static_field_info(s->walk->info, s->class_id, token, &kind) == S_OK &&
                kind == COR_PRF_FIELD_THREAD_STATIC) {

@@ -19,7 +19,8 @@ typedef struct {
     uint32_t name; /* string */
     /* the slot as the root record has it, or in an array that does not move (a generic class's) */
     uint64_t slot;
-    /* a thread's: no slot, but the place in an array of that length, and what is kept there */
+    /* a struct's whose box has moved: no slot, but the class of the box; a thread's: no slot, but
+     * the place in an array of that length, and what is kept there */
     uint32_t length, index;
     ClassID class_id;
     uint64_t array; /* where it was; it moves */

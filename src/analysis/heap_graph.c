@@ -424,6 +424,37 @@ static bool add_of_threads(heap *h, places *p, const static_rows *rows)
     return good;
 }
 
+/* Whether the whole name of a static field ends in the bare one. */
+static bool is_name_of(const char *whole, const char *bare)
+{
+    size_t length = strlen(bare), all = strlen(whole);
+
+    return length != 0 && all > length && whole[all - length - 1] == '.' &&
+           strcmp(whole + all - length, bare) == 0;
+}
+
+/* The class of a struct's static field whose box has moved since the snapshot: by the field's name
+ * and the class of the box, where only one field has both. */
+static bool name_box(heap *h, places *p, const static_rows *rows, const model_heap_root *root)
+{
+    uint32_t node = node_at(p, root->object);
+    uint64_t name = 0;
+
+    if (node == 0 || table_u64_get(&h->statics, root->id, &name))
+        return true;
+    for (size_t i = 0; i < rows->rows; i++) {
+        if (model_cell(rows->slot, i) != 0 || model_cell(rows->length, i) != 0 ||
+            model_cell(rows->class, i) != heap_class_of(h, node)->id ||
+            !is_name_of(model_text(h->m, (uint32_t)model_cell(rows->name, i)),
+                        model_text(h->m, root->name)))
+            continue;
+        if (name != 0)
+            return true;
+        name = model_cell(rows->name, i);
+    }
+    return name == 0 || table_u64_put(&h->statics, root->id, name);
+}
+
 static bool add_static_roots(heap *h, places *p)
 {
     const model_heap *s = h->snapshot;
@@ -434,8 +465,8 @@ static bool add_static_roots(heap *h, places *p)
     table_u64_init(&known);
     for (size_t i = 0; good && i < s->root_count; i++) {
         h->roots[h->root_count++] = s->roots[i];
-        good =
-            s->roots[i].kind != RECORDING_ROOT_STATIC || table_u64_put(&known, s->roots[i].id, 1);
+        if (s->roots[i].kind == RECORDING_ROOT_STATIC)
+            good = table_u64_put(&known, s->roots[i].id, 1) && name_box(h, p, &rows, &s->roots[i]);
     }
     for (size_t i = 0; good && i < rows.rows; i++)
         good = model_cell(rows.slot, i) == 0 || add_generic(h, p, &rows, &known, i);

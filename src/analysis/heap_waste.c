@@ -125,6 +125,31 @@ static uint64_t used_of(const heap *h, uint32_t node, const heap_class *class)
     return used;
 }
 
+/* The static field that holds an object: index into roots + 1, 0 = none does. */
+static uint32_t static_field_of(const heap *h, uint32_t node)
+{
+    uint64_t root;
+
+    if (!table_u64_get(&h->root_of, node, &root) || h->roots[root].kind != RECORDING_ROOT_STATIC)
+        return 0;
+    return (uint32_t)root + 1;
+}
+
+/* By the static field `root`, or else by the field that holds it. */
+static heap_waste_row *row_of_holder(work *w, heap_waste_kind kind, uint32_t type, uint32_t from,
+                                     uint32_t place, uint32_t root)
+{
+    const heap *h = w->h;
+    heap_waste_row *row;
+
+    if (root == 0)
+        return row_of(w, kind, type, h->type[from], heap_field_at(h, from, place));
+    /* no type has so high a number: each static field has rows of its own */
+    row = row_of(w, kind, type, UINT32_MAX - root, 0);
+    row->root = root;
+    return row;
+}
+
 static void look_at_array(work *w, uint32_t from, uint32_t place, uint32_t node)
 {
     const heap *h = w->h;
@@ -145,37 +170,12 @@ static void look_at_array(work *w, uint32_t from, uint32_t place, uint32_t node)
     if (is_collection)
         row = row_of(w, HEAP_WASTE_COLLECTIONS, h->type[from], UINT32_MAX, 0);
     else
-        row = row_of(w, HEAP_WASTE_ARRAYS, h->type[node], h->type[from],
-                     heap_field_at(h, from, place));
+        row = row_of_holder(w, HEAP_WASTE_ARRAYS, h->type[node], from, place,
+                            static_field_of(h, node));
     row->count++;
     row->bytes += (room - used) * class->element;
     row->used += used;
     row->room += room;
-}
-
-/* The static field that holds an object: index into roots + 1, 0 = none does. */
-static uint32_t static_field_of(const heap *h, uint32_t node)
-{
-    uint64_t root;
-
-    if (!table_u64_get(&h->root_of, node, &root) || h->roots[root].kind != RECORDING_ROOT_STATIC)
-        return 0;
-    return (uint32_t)root + 1;
-}
-
-static heap_waste_row *row_of_event(work *w, uint32_t subscriber, uint32_t from, uint32_t place,
-                                    uint32_t root)
-{
-    const heap *h = w->h;
-    heap_waste_row *row;
-
-    if (root == 0)
-        return row_of(w, HEAP_WASTE_HANDLERS, h->type[subscriber], h->type[from],
-                      heap_field_at(h, from, place));
-    /* no type has so high a number: each static field has rows of its own */
-    row = row_of(w, HEAP_WASTE_HANDLERS, h->type[subscriber], UINT32_MAX - root, 0);
-    row->root = root;
-    return row;
 }
 
 /* An event is a delegate with a list of delegates. Such a one is its own target, too. */
@@ -201,7 +201,7 @@ static void look_at_delegate(work *w, uint32_t from, uint32_t place, uint32_t no
     }
     if (count < LEAST_HANDLERS || subscriber == 0)
         return;
-    row = row_of_event(w, subscriber, from, place, root);
+    row = row_of_holder(w, HEAP_WASTE_HANDLERS, h->type[subscriber], from, place, root);
     row->count += count;
     row->bytes += h->retained[node];
 }

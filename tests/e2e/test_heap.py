@@ -301,6 +301,7 @@ def check_waste(rows):
     assert lists["bytes"] == 20 * 998 * 8, lists
     array = found["sparse_arrays", "Hoarder.SparseItem[]"]
     assert (array["count"], array["used"], array["room"]) == (1, 20, 10000), array
+    assert array["holder"] == "Hoarder.Store.SparseArray", array
     boxes = found["boxed_values", "int"]
     assert (boxes["count"], boxes["bytes"], boxes["holder"]) == (ITEMS, ITEMS * 24, "object[]"), boxes
     assert found["equal_arrays", "byte[]"]["count"] >= ITEMS - 1, found
@@ -339,6 +340,8 @@ def test_ways_have_field_names(sample, clarinet, runtime, tmp_path):
         "static field Hoarder.Pool<System.Collections.Generic.Dictionary<int, string>>.Items": 3 * ITEMS,
     }, pooled
     held = {(row["root"], row["type"]) for row in clarinet("heap", file, "--json").json["holders"]}
+    # of a struct in a static field, in the first snapshot of a process
+    assert ("static field Hoarder.Store.Twin", "Hoarder.Pair") in held, held
     for field, type_ in ("Spare", "Hoarder.Pair"), ("Since", "System.DateTime"), ("Name", "string"):
         assert (f"static field Hoarder.Pool<string>.{field}", type_) in held, (field, held)
     chain = clarinet("heap", file, "--json", "--type", "Hoarder.Node", "--paths").json["paths"][0]
