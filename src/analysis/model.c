@@ -52,6 +52,7 @@ static void free_process(model_process *p)
     free_ids(&p->stack_ids);
     free_ids(&p->thread_ids);
     free_ids(&p->table_ids);
+    table_text_free(&p->known);
 }
 
 void model_free(model *m)

@@ -163,6 +163,7 @@ typedef struct {
     size_t place_count, place_capacity;
     /* private: only while loading */
     model_ids string_ids, module_ids, method_ids, frame_ids, stack_ids, thread_ids, table_ids;
+    table_text known; /* what modules and methods are, to their indexes */
 } model_process;
 
 typedef struct {

@@ -95,12 +95,42 @@ static bool add_identity(model *m, const recording_module *record, uint32_t *ind
     return strings_add_text(&m->strings, hex, index);
 }
 
+/* After an assembly was unloaded the agent forgets its names, and defines what it meets again under
+ * new ids. What is the same in every respect becomes one here, so that it is counted together. The
+ * place of the index of the one that was first, 0 when this is it; NULL when there is no memory. */
+static uint64_t *known_place(model *m, model_process *p, const uint64_t *key, size_t bytes)
+{
+    return model_charge(m, 96) ? table_text_at(&p->known, (const char *)key, bytes, 0) : NULL;
+}
+
+static uint64_t *known_module(model *m, model_process *p, const model_module *module)
+{
+    bool native = module->kind == RECORDING_MODULE_NATIVE; /* its frames count from its base */
+    const uint64_t key[] = {RECORDING_MODULE,
+                            module->kind,
+                            (uint64_t)module->name << 32 | module->path,
+                            module->identity,
+                            native ? module->base : 0,
+                            native ? module->size : 0};
+
+    return known_place(m, p, key, sizeof key);
+}
+
+static uint64_t *known_method(model *m, model_process *p, const model_method *method)
+{
+    const uint64_t key[] = {RECORDING_METHOD, (uint64_t)method->module << 32 | method->token,
+                            (uint64_t)method->name << 32 | method->parameters, method->flags};
+
+    return known_place(m, p, key, sizeof key);
+}
+
 static bool load_modules(model *m, model_process *p, reader *r)
 {
     recording_module record;
 
     while (recording_next_module(r, &record)) {
         model_module *module;
+        uint64_t *known;
 
         if (!MODEL_GROW(m, p->modules, p->module_count, p->module_capacity))
             return false;
@@ -111,9 +141,12 @@ static bool load_modules(model *m, model_process *p, reader *r)
         module->base = record.base;
         module->size = record.size;
         if (!add_identity(m, &record, &module->identity) ||
-            !model_ids_put(m, &p->module_ids, record.id, (uint32_t)p->module_count))
+            (known = known_module(m, p, module)) == NULL)
             return false;
-        p->module_count++;
+        if (*known == 0)
+            *known = p->module_count++;
+        if (!model_ids_put(m, &p->module_ids, record.id, (uint32_t)*known))
+            return false;
     }
     return true;
 }
@@ -123,6 +156,8 @@ static bool load_methods(model *m, model_process *p, reader *r)
     recording_method record;
 
     while (recording_next_method(r, &record)) {
+        uint64_t *known;
+
         if (!MODEL_GROW(m, p->methods, p->method_count, p->method_capacity))
             return false;
         p->methods[p->method_count] = (model_method){
@@ -132,9 +167,13 @@ static bool load_methods(model *m, model_process *p, reader *r)
             .parameters = string_of(m, p, record.parameters),
             .flags = record.flags,
         };
-        if (!model_ids_put(m, &p->method_ids, record.id, (uint32_t)p->method_count))
+        known = known_method(m, p, &p->methods[p->method_count]);
+        if (known == NULL)
             return false;
-        p->method_count++;
+        if (*known == 0)
+            *known = p->method_count++;
+        if (!model_ids_put(m, &p->method_ids, record.id, (uint32_t)*known))
+            return false;
     }
     return true;
 }

@@ -376,6 +376,75 @@ static void a_row_with_a_known_number_takes_the_place_of_the_other(void **state)
     buffer_free(&b);
 }
 
+/* One round of names, as an agent defines them: a method of a managed and a frame of a native
+ * module, and a stack of both. Ids begin after `first`; the modules were loaded at `base`. */
+static void put_names(buffer *b, uint64_t first, uint64_t base)
+{
+    static const char *const TEXTS[] = {"Plugin.dll", "Plugin.Run", "native.so"};
+    recording_module managed = {
+        first + 1, RECORDING_MODULE_MANAGED, first + 1, 0, (const uint8_t *)"mvid", 4, base, 0};
+    recording_module native = {
+        first + 2, RECORDING_MODULE_NATIVE, first + 3, 0, (const uint8_t *)"build", 5, base, 4096};
+    recording_method method = {first + 1, first + 1, 0x06000001, first + 2, 0, 0};
+    size_t chunk = recording_begin_chunk(b, RECORDING_STRING, 0);
+
+    for (size_t i = 0; i < 3; i++)
+        recording_put_string(b, first + 1 + i, TEXTS[i], strlen(TEXTS[i]));
+    recording_end_chunk(b, chunk);
+    chunk = recording_begin_chunk(b, RECORDING_MODULE, 0);
+    recording_put_module(b, &managed);
+    recording_put_module(b, &native);
+    recording_end_chunk(b, chunk);
+    chunk = recording_begin_chunk(b, RECORDING_METHOD, 0);
+    recording_put_method(b, &method);
+    recording_end_chunk(b, chunk);
+    chunk = recording_begin_chunk(b, RECORDING_FRAME, 0);
+    recording_put_frame(b, first + 1, RECORDING_FRAME_MANAGED, first + 1, 7);
+    recording_put_frame(b, first + 2, RECORDING_FRAME_NATIVE, first + 2, 7);
+    recording_end_chunk(b, chunk);
+    chunk = recording_begin_chunk(b, RECORDING_STACK, 0);
+    recording_put_stack(b, first + 1, 0, first + 1);
+    recording_put_stack(b, first + 2, first + 1, first + 2);
+    recording_end_chunk(b, chunk);
+}
+
+static void what_was_defined_again_is_the_same(void **state)
+{
+    static const recording_column COLUMNS[] = {{RECORDING_STACK_ID, "stack", ""},
+                                               {RECORDING_METHOD_ID, "caught_in", ""}};
+    static const recording_table TABLE = {"table", "test", COLUMNS, 2};
+    recording_rows rows;
+    buffer b = BUFFER_EMPTY;
+    size_t chunk;
+    error e = {0};
+    model m;
+
+    (void)state;
+    recording_put_file_header(&b);
+    put_names(&b, 0, 0x10000);
+    put_names(&b, 100, 0x10000);
+    put_names(&b, 200, 0x20000);
+    chunk = recording_begin_chunk(&b, RECORDING_TABLE, 0);
+    recording_put_table(&b, 1, &TABLE);
+    recording_end_chunk(&b, chunk);
+    recording_rows_begin(&rows, &b, 0, 1, &TABLE);
+    for (size_t i = 0; i < 3; i++) {
+        recording_rows_put(&rows, 100 * i + 1);
+        recording_rows_put(&rows, 100 * i + 1);
+    }
+    assert_true(recording_rows_end(&rows));
+    assert_int_equal(load_bytes(b.data, b.length, &m, &e), 0);
+    assert_int_equal(m.unknown_references, 0);
+    assert_int_equal(m.processes[0].module_count, 1 + 3); /* the native one lay at two addresses */
+    assert_int_equal(m.processes[0].method_count, 1 + 1);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(model_cell(&m.processes[0].tables[0].columns[0], i), 1);
+        assert_int_equal(model_cell(&m.processes[0].tables[0].columns[1], i), 1);
+    }
+    model_free(&m);
+    buffer_free(&b);
+}
+
 /* The disk is full in the middle of a chunk: the file keeps its whole chunks. */
 static void a_full_disk_leaves_a_good_recording(void **state)
 {
@@ -500,6 +569,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_leaves_a_good_recording),
         cmocka_unit_test(files_that_are_no_recordings_get_a_clear_message),
         cmocka_unit_test(a_row_with_a_known_number_takes_the_place_of_the_other),
+        cmocka_unit_test(what_was_defined_again_is_the_same),
         cmocka_unit_test(every_failing_allocation_is_survived),
     };
 
