@@ -1,12 +1,13 @@
-# ./dev lint [layers|agent|docs|format|shell|tidy…]: what can be checked without running the programs.
+# ./dev lint [layers|agent|docs|format|shell|python|tidy…]: what can be checked without running the programs.
 #   layers  who may include whom (tools/check-layers.py)
 #   agent   what the in-target libraries import, export and weigh (tools/check-agent.py)
 #   docs    links, the README's verbs (tools/check-docs.py)
 #   format  clang-format
 #   shell   the shell scripts parse
+#   python  the Python scripts parse and use no name that nobody defines (tools/check-python.py)
 #   tidy    clang-tidy with .clang-tidy; the slow one
 checks=("$@")
-[ ${#checks[@]} -gt 0 ] || checks=(layers agent docs format shell tidy)
+[ ${#checks[@]} -gt 0 ] || checks=(layers agent docs format shell python tidy)
 
 lint_layers() {
     "$PYTHON" tools/check-layers.py
@@ -32,6 +33,10 @@ lint_shell() {
         bash -n "$file" || status=1
     done
     return $status
+}
+
+lint_python() {
+    "$PYTHON" tools/check-python.py
 }
 
 lint_tidy() {
