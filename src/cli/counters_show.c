@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/screen.h"
 #include "report/json.h"
 
 /* ---- CSV ---- */
@@ -46,8 +47,12 @@ void counters_show_csv(FILE *out, const counters_series *s, const counters_value
 /* Names come from the program: what a terminal would obey is not shown. */
 static void put_plain(FILE *out, const char *text)
 {
-    for (; *text != '\0'; text++)
-        fputc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
+    for (; *text != '\0'; text++) {
+        size_t control = screen_control_length(text);
+
+        fputc(control != 0 ? '?' : *text, out);
+        text += control == 0 ? 0 : control - 1;
+    }
 }
 
 static void put_value(FILE *out, const counters_series *s, const counters_value *v)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "base/screen.h"
 
 #define ENTER_SCREEN "\033[?1049h\033[?25l\033[?7l\033[2J"
 #define LEAVE_SCREEN "\033[?7h\033[?25h\033[?1049l"
@@ -111,11 +112,12 @@ void top_terminal_line(const top_terminal *t, buffer *picture, const char *style
     if (style[0] != '\0')
         buffer_format(picture, "\033[%sm", style);
     for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
+        size_t control = screen_control_length(text);
 
-        if ((c & 0xc0) != 0x80 && ++width > t->columns)
+        if (((unsigned char)*text & 0xc0) != 0x80 && ++width > t->columns)
             break;
-        buffer_append_char(picture, c < ' ' || c == TOP_KEY_DELETE ? '?' : *text);
+        buffer_append_char(picture, control != 0 ? '?' : *text);
+        text += control == 0 ? 0 : control - 1;
     }
     if (style[0] != '\0') {
         for (; width < t->columns; width++)

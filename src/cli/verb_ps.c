@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/os.h"
+#include "base/screen.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "diagnostics/processes.h"
@@ -215,12 +216,14 @@ static void print_cut(const char *text, size_t room, FILE *out)
 
     for (; *text != '\0' && room > 0; text++) {
         bool begins = ((unsigned char)*text & 0xc0) != 0x80;
+        size_t control = screen_control_length(text);
 
         if (begins && room == 1 && width > 1) {
             fputs("…", out);
             return;
         }
-        putc((unsigned char)*text < ' ' ? '?' : *text, out);
+        putc(control != 0 ? '?' : *text, out);
+        text += control == 0 ? 0 : control - 1;
         if (((unsigned char)text[1] & 0xc0) != 0x80) {
             room--;
             width--;

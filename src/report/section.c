@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/screen.h"
 #include "base/text.h"
 
 static bool has_stacks(const section *s)
@@ -75,12 +76,13 @@ static void put_code(sink *out, const char *text, bool in_cell)
         sink_char(out, '`');
     sink_text(out, pad ? " " : "");
     for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
+        size_t control = screen_control_length(text + i);
 
-        if (c == '|' && in_cell)
+        if (text[i] == '|' && in_cell)
             sink_text(out, "\\|");
         else
-            sink_char(out, c < 0x20 || c == 0x7f ? ' ' : (char)c);
+            sink_char(out, control != 0 ? ' ' : text[i]);
+        i += control == 0 ? 0 : control - 1;
     }
     sink_text(out, pad ? " " : "");
     for (size_t i = 0; i <= longest; i++)
@@ -101,6 +103,7 @@ void markdown_text(sink *out, const char *text)
 {
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
+        size_t control = screen_control_length(text);
 
         if (c == '<')
             sink_text(out, "&lt;");
@@ -111,7 +114,8 @@ void markdown_text(sink *out, const char *text)
         else if (strchr("\\`*_[]|#~!", c) != NULL)
             sink_format(out, "\\%c", c);
         else
-            sink_char(out, c < 0x20 || c == 0x7f ? ' ' : (char)c);
+            sink_char(out, control != 0 ? ' ' : (char)c);
+        text += control == 0 ? 0 : control - 1;
     }
 }
 
@@ -129,8 +133,12 @@ static const char *file_name(const char *path)
 /* Indented code: nothing inside is read as markdown, but a line break would end the line. */
 static void put_code_line(sink *out, const char *text)
 {
-    for (; *text != '\0'; text++)
-        sink_char(out, (unsigned char)*text < 0x20 ? ' ' : *text);
+    for (; *text != '\0'; text++) {
+        size_t control = screen_control_length(text);
+
+        sink_char(out, control != 0 ? ' ' : *text);
+        text += control == 0 ? 0 : control - 1;
+    }
 }
 
 void markdown_stack(sink *out, const model *m, const model_process *p, uint32_t stack, size_t limit)

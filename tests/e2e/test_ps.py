@@ -320,6 +320,16 @@ def test_shared_folder_but_another_pid_namespace(sample, clarinet):
 # ---- the verb ---------------------------------------------------------------------------------------
 
 
+def test_a_name_does_not_steer_the_terminal(newest_runtime, sample_command, start_program, clarinet):
+    """ESC, DEL and the one-character form of ESC [ in the command line."""
+    name = "a\x1b[31m\x7fb\u009b31mc"
+    patient = start_program(["bash", "-c", 'exec -a "$0" "$@"', name, *sample_command("Idle")])
+    table = clarinet("ps").out
+    assert "a [31m?b?31mc" in table, table
+    assert not [c for c in table if c != "\n" and (c < " " or "\x7f" <= c <= "\x9f")], table
+    assert listed(clarinet("ps", "--json"))[patient.pid]["command_line"].startswith("a")
+
+
 def test_watch_goes_on_until_interrupted(sample, clarinet):
     with sample("Idle") as patient:
         watching = clarinet.start("ps", "--watch", "--json")
