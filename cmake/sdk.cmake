@@ -11,7 +11,7 @@ list(TRANSFORM sdk_base APPEND .c)
 set(sdk_cil ${cil_sources})
 list(FILTER sdk_cil EXCLUDE REGEX "/pattern[.]c$")
 set(sdk_clr ${clr_sources})
-list(FILTER sdk_clr EXCLUDE REGEX "/[a-z]+_events[.]c$")
+list(FILTER sdk_clr EXCLUDE REGEX "/([a-z]+_events|gc_collections)[.]c$")
 add_library(clarinet_sdk_objects OBJECT ${sdk_clr} ${sdk_cil} ${sdk_base})
 target_link_libraries(clarinet_sdk_objects PRIVATE clarinet_warnings)
 target_compile_options(clarinet_sdk_objects PRIVATE -fPIC -fvisibility=hidden -ffunction-sections
@@ -41,7 +41,11 @@ foreach(name hello exceptions allocations calls rewrite)
   target_link_libraries(example_${name} PRIVATE clarinet_sdk)
   target_compile_options(example_${name} PRIVATE -Wall -Wextra -fvisibility=hidden
                          $<$<BOOL:${CLARINET_WERROR}>:-Werror>)
-  target_link_options(example_${name} PRIVATE -Wl,--gc-sections -Wl,-z,defs)
+  target_link_options(example_${name} PRIVATE -Wl,-z,defs)
+  # One keeps all of the SDK, as plain cc does: what the SDK itself lacks is told here.
+  if(NOT name STREQUAL "rewrite")
+    target_link_options(example_${name} PRIVATE -Wl,--gc-sections)
+  endif()
   set_target_properties(example_${name} PROPERTIES OUTPUT_NAME clarinet_${name} PREFIX lib
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
 endforeach()
