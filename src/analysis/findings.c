@@ -174,6 +174,66 @@ static bool look_at(const model *m, const model_process *process, const findings
     return !result->failed;
 }
 
+static bool has_line(const finding *f, const char *line)
+{
+    for (size_t i = 0; i < f->evidence_count; i++)
+        if (text_equal(f->evidence[i], line))
+            return true;
+    return false;
+}
+
+/* What another process of the recording says of the same setting comes to the first. */
+static bool take_over(const model *m, finding *first, const finding *other)
+{
+    buffer line = BUFFER_EMPTY;
+    bool good = true;
+
+    for (size_t i = 0; i < other->evidence_count && good; i++) {
+        if (has_line(first, other->evidence[i]))
+            continue;
+        buffer_clear(&line);
+        buffer_format(&line, "pid %d: %s", (int)m->processes[other->process].pid,
+                      other->evidence[i]);
+        good = !buffer_failed(&line) && findings_add_evidence(first, buffer_text(&line));
+    }
+    buffer_free(&line);
+    return good;
+}
+
+/* Processes that one command starts have their settings from one another: told once. */
+static bool join_settings(const model *m, findings *list)
+{
+    bool good = true;
+
+    for (size_t i = 0; i < list->count && good; i++) {
+        finding *first = &list->items[i];
+        size_t kept = i + 1, others = 0;
+        buffer text = BUFFER_EMPTY;
+
+        if (!text_equal(first->id, "runtime-settings"))
+            continue;
+        for (size_t k = i + 1; k < list->count; k++) {
+            finding *other = &list->items[k];
+
+            if (!text_equal(other->id, first->id) || !text_equal(other->place, first->place)) {
+                list->items[kept++] = *other;
+                continue;
+            }
+            good = take_over(m, first, other) && good;
+            free_finding(other);
+            others++;
+        }
+        list->count = kept;
+        if (others == 0)
+            continue;
+        buffer_format(&text, "%s (in this process and %zu other%s)", first->statement, others,
+                      others == 1 ? "" : "s");
+        findings_set_statement(first, &text);
+        buffer_free(&text);
+    }
+    return good;
+}
+
 int findings_look(const model *m, const findings_limits *limits, findings *result, error *e)
 {
     findings_limits defaults;
@@ -183,6 +243,7 @@ int findings_look(const model *m, const findings_limits *limits, findings *resul
     memset(result, 0, sizeof *result);
     for (size_t i = 0; i < m->process_count && done; i++)
         done = look_at(m, &m->processes[i], limits == NULL ? &defaults : limits, result);
+    done = done && join_settings(m, result);
     if (!done) {
         findings_free(result);
         return error_set(e, ERROR_MEMORY, "no memory to look for problems");

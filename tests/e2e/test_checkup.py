@@ -352,6 +352,33 @@ def test_facts_of_the_process_are_kept(newest_runtime, sample_command, start_pro
     assert "hush" not in json.dumps(info)
 
 
+def test_a_debug_build_is_told_apart_from_a_release_build(runtime, sample_command, clarinet,
+                                                          tmp_path):
+    found = {}
+    for name in ("DebugBuild", "Shapes"):
+        done = clarinet("checkup", "-o", f"{name}.html", f"--json={name}.json", "--",
+                        *sample_command(name, "--work", "alloc,regex,json,linq,async", "--seconds", 1))
+        assert done.code == 0, done
+        findings = json.loads((tmp_path / f"{name}.json").read_text())["findings"]
+        found[name] = [f for f in findings if f["id"] == "runtime-settings"]
+    assert found["Shapes"] == [], found
+    (debug,) = found["DebugBuild"]
+    assert debug["severity"] == "warning" and debug["place"] == "debug", debug
+    assert "compiled without optimization: it is a debug build" in debug["statement"], debug
+
+
+def test_a_setting_of_several_processes_is_told_once(newest_runtime, sample_command, clarinet,
+                                                     tmp_path):
+    command = " ".join(map(str, sample_command("Healthy", "--rounds", 20)))
+    done = clarinet("checkup", "-o", "out.html", "--json=out.json", "--", "sh", "-c",
+                    f"{command} & {command} & wait", env={"DOTNET_TieredPGO": "0"})
+    assert done.code == 0, done
+    result = json.loads((tmp_path / "out.json").read_text())
+    assert result["target"]["processes"] == 2, result
+    (found,) = [f for f in result["findings"] if f["id"] == "runtime-settings"]
+    assert found["place"] == "TieredPGO" and "and 1 other)" in found["statement"], found
+
+
 def test_wrong_usage_is_told(clarinet):
     for arguments in ((), ("--fail-on", "bad", "1"), ("-f", "html", "1"), ("--what", "1"),
                       ("1", "2"), ("-d", "0", "1")):

@@ -615,6 +615,19 @@ def test_processor_time_triggers_a_checkup(sample, serve, newest_runtime):
     assert server.end() == (0, "")
 
 
+def test_memory_that_grows_triggers_a_checkup(sample, serve, newest_runtime):
+    """Only the trigger begins sessions here. 12 MB a second are kept, and 32 MB are asked for."""
+    with sample("LeakyCache", "--leak", 4000) as patient:
+        server = serve("--watch", str(patient.pid), "--every", "0", "--for", "1s", "--trigger",
+                       "memory=10/10m")
+        first = wait_for_tags(server, ["trigger", "memory"])[0]
+        assert first["processId"] == patient.pid
+        assert server.wait_for(first["id"], "done")["recording"]
+        assert {tuple(s["tags"]) for s in server.ask("GET", "/api/sessions").json} == {
+            ("trigger", "memory")}
+    assert server.end() == (0, "")
+
+
 def test_watching_wants_sense(clarinet):
     for options, words in [(("--every", "1m"), "nobody is watched"),
                            (("--watch", "x", "--every", "10s", "--for", "10s"), "--every must be"),
