@@ -4,7 +4,7 @@
 #include "cil/compressed.h"
 #include "rules/shim.h"
 
-enum { AGENT_ARGUMENTS = 11, SHIM_STACK = 10, CACHED_STACK = 16 };
+enum { CONVENTION_C = 1, AGENT_ARGUMENTS = 11, SHIM_STACK = 10, CACHED_STACK = 16 };
 
 /* ---- tokens ---- */
 
@@ -225,12 +225,80 @@ static void tell(builder *b, bool after_exception, cil_at end)
     builder_swallow(b, begin, end);
 }
 
+/* On the stack is the exception; leaves 1 to catch it, 0 to let it pass. What is no Exception (code
+ * of other languages may throw anything) passes, and is not told. */
+static void write_filter(builder *b)
+{
+    static const uint8_t SIGNATURE[] = {CONVENTION_C, 1, CIL_TYPE_I4, CIL_TYPE_INT_PTR};
+
+    builder_op_token(b, CIL_ISINST, b->exception_type);
+    builder_store_local(b, b->exception);
+    builder_op_number(b, b->handle <= 255 ? CIL_LDLOCA_S : CIL_LDLOCA, b->handle);
+    builder_op(b, CIL_CONV_U);
+    builder_op_number(b, CIL_LDC_I8, (int64_t)b->facts->is_shallow);
+    builder_op(b, CIL_CONV_I);
+    builder_op_token(
+        b, CIL_CALLI,
+        builder_checked(b, b->tokens->signature(b->tokens->context, SIGNATURE, sizeof SIGNATURE)));
+    builder_load_local(b, b->exception);
+    builder_op(b, CIL_LDNULL);
+    builder_op(b, CIL_CGT_UN);
+    builder_op(b, CIL_AND);
+    builder_op(b, CIL_ENDFILTER);
+}
+
+/* Tells of the exception in the local, `perhaps` none; the code goes before `end`. */
+static void tell_exception(builder *b, bool perhaps, cil_at end)
+{
+    cil_at told = cil_insert_label(b->body, end);
+
+    b->at = told;
+    if (perhaps) {
+        builder_load_local(b, b->exception);
+        builder_op_branch(b, CIL_BRFALSE, told);
+    }
+    tell(b, true, told);
+    b->at = end;
+}
+
+/* The handler of the reference's form, before `end`. */
+static void write_catch(builder *b, cil_at user_try, cil_at end)
+{
+    cil_at handler = builder_label(b);
+
+    builder_store_local(b, b->exception);
+    tell_exception(b, false, end);
+    builder_op(b, CIL_RETHROW);
+    builder_op_branch(b, CIL_LEAVE, end);
+    builder_add_catch(b, user_try, handler, end);
+}
+
+/* Those of the cached form. */
+static void write_filtered(builder *b, cil_at user_try, cil_at end)
+{
+    cil_clause filtered = {.kind = CIL_FILTER, .try_begin = user_try};
+    cil_clause passed = {.kind = CIL_FAULT, .try_begin = user_try, .handler_end = end};
+
+    filtered.filter_begin = filtered.try_end = builder_label(b);
+    write_filter(b);
+    filtered.handler_begin = builder_label(b);
+    builder_op(b, CIL_POP);
+    tell_exception(b, false, end);
+    builder_op(b, CIL_LDNULL);
+    builder_store_local(b, b->tracer); /* it is told; the rethrow goes through the fault clause */
+    builder_op(b, CIL_RETHROW);
+    builder_op_branch(b, CIL_LEAVE, end);
+    passed.handler_begin = passed.try_end = filtered.handler_end = builder_label(b);
+    cil_insert_clause(b->body, &filtered);
+    tell_exception(b, true, end);
+    builder_op(b, CIL_ENDFINALLY);
+    cil_insert_clause(b->body, &passed);
+}
+
 /* Behind the method: handler, normal way out, ret. The end of the code moves, so every label is
  * put at the end first and the code before it. */
 static void write_exit(builder *b, cil_at user_try)
 {
-    cil_at handler;
-    cil_at failed;
     cil_at normal;
     cil_at out;
 
@@ -240,15 +308,10 @@ static void write_exit(builder *b, cil_at user_try)
     normal = cil_insert_label(b->body, CIL_END);
     b->at = normal;
     builder_op_branch(b, CIL_LEAVE, normal);
-    handler = builder_label(b);
-    builder_store_local(b, b->exception);
-    failed = cil_insert_label(b->body, normal);
-    b->at = failed;
-    tell(b, true, failed);
-    b->at = normal;
-    builder_op(b, CIL_RETHROW);
-    builder_op_branch(b, CIL_LEAVE, normal);
-    builder_add_catch(b, user_try, handler, normal);
+    if (b->facts->reference_form)
+        write_catch(b, user_try, normal);
+    else
+        write_filtered(b, user_try, normal);
 
     out = cil_insert_label(b->body, CIL_END);
     b->at = out;

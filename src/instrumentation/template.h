@@ -7,6 +7,15 @@
  *   tell t the result, swallowing what it throws
  *   return
  *
+ * That is the reference's form. The cached one catches only while there is little on the stack
+ * above the method (`is_shallow` is asked, in a filter): a handler keeps its part of the stack
+ * until the last one around it is done, so that an exception which leaves a thousand instrumented
+ * calls would overflow it. Beyond that the exception goes its way, and the agent is told in
+ * passing:
+ *
+ *   try { try { the method } catch when (e = …; shallow) { tell; t = null; rethrow } }
+ *   fault { if e and t: tell t, swallowing what it throws }
+ *
  * Two forms of the first try, with the same calls seen by the agent: `reference` finds the agent by
  * reflection at every call; `cached` does that once per process and keeps a delegate behind a
  * GCHandle whose number stands in memory of ours.
@@ -54,7 +63,9 @@ typedef struct {
     bool can_box_result;
     const bool *can_box; /* per parameter */
     bool reference_form;
-    uint64_t slot; /* cached form: address of the word that holds the delegate's handle */
+    /* cached form */
+    uint64_t slot;       /* address of the word that holds the delegate's handle */
+    uint64_t is_shallow; /* of a C function: gets an address in the method's frame; 1 = catch */
 } template_facts;
 
 /* Rewrites the decoded body in place; cil_encode with CIL_ENCODE_FAT makes the bytes.

@@ -143,6 +143,36 @@ def test_every_shape_of_fsharp_runs_as_before_and_is_reported(instrument_home, r
     assert reported(home) == calls_of("ShapesFs")
 
 
+@pytest.mark.parametrize("mode", ["record", "finish-throw"])
+@pytest.mark.parametrize("calls, method, thrown", [
+    ("1500", "Fall", "System.InvalidOperationException: at the bottom"),
+    ("1000 mixed", "Mixed", None),
+])
+def test_an_exception_that_leaves_many_calls_does_not_overflow_the_stack(
+        instrument_home, runtime, calls, method, thrown, mode):
+    """Each of the calls is told once; the program sees what it sees without us, at this depth and at a small one."""
+    home = instrument_home
+    home.extension("deep.xml", extension(("Deep", "Deep.Calls", method)))
+    bare = home.run_bare(runtime, "Deep", *calls.split())
+    done = home.run(runtime, "Deep", *calls.split(), CLARINET_TEST_AGENT_MODE=mode)
+    same(done, bare)
+    assert bare.returncode == 5
+    told = [line.split()[0] for line in home.reported()]
+    depth = int(calls.split()[0])
+    assert told == ["enter"] * (depth + 1) + ["throw"] * (depth + 1) + ["enter"] * 31 + ["throw"] * 31
+    if thrown is not None:
+        assert {line.split(" | ")[1] for line in home.reported() if line.startswith("throw")} == {thrown}
+
+
+def test_an_exception_that_ends_the_program_is_told_by_each_call(instrument_home, runtime):
+    home = instrument_home
+    home.extension("deep.xml", extension(("Deep", "Deep.Calls", "Fall")))
+    done = home.run(runtime, "Deep", "30", "unhandled")
+    same(done, home.run_bare(runtime, "Deep", "30", "unhandled"))
+    assert done.returncode == -6 and "at the bottom" in done.stderr
+    assert [line.split()[0] for line in home.reported()] == ["enter"] * 31 + ["throw"] * 31
+
+
 def test_deep_tail_calls_keep_their_stack(instrument_home, runtime, clarinet):
     """Every method is named. Those that come back to themselves by `tail.` calls, a million deep, are left alone."""
     home = instrument_home

@@ -225,9 +225,13 @@ static void show(const module *m, const buffer *bytes, buffer *out)
     assert_int_equal(bytes->data[at], 0x41);
     end = at + (word(bytes, at) >> 8);
     assert_int_equal(end, bytes->length);
-    for (at += 4; at < end; at += 24)
-        buffer_format(out, " (%u,%X,%u,%X,%u)", word(bytes, at), word(bytes, at + 4),
+    for (at += 4; at < end; at += 24) {
+        buffer_format(out, " (%u,%X,%u,%X,%u", word(bytes, at), word(bytes, at + 4),
                       word(bytes, at + 8), word(bytes, at + 12), word(bytes, at + 16));
+        if (word(bytes, at) == CIL_FILTER)
+            buffer_format(out, ",%X", word(bytes, at + 20));
+        buffer_append_text(out, ")");
+    }
 }
 
 static void check_body(module *m, cil_body *body, const given *g)
@@ -273,7 +277,8 @@ static void run_case(const given *g, buffer *shown)
                         .parameters = "",
                         .function_id = 0x1234,
                         .can_box_result = true,
-                        .slot = 0x5678};
+                        .slot = 0x5678,
+                        .is_shallow = 0x9ABC};
     static const uint8_t NO_LOCALS[] = {0x07, 0x00};
     bool can_box[32];
     cil_signature signature;
