@@ -453,8 +453,10 @@ int heap_report_check_type(const heap *h, const heap_report_options *o, error *e
     buffer advice = BUFFER_EMPTY;
     size_t count;
 
+    if (o->type == NULL)
+        return 0;
     for (uint32_t i = 0; i < h->type_count; i++)
-        if (o->type == NULL || (h->types[i].count != 0 && heap_report_wants(h, i, o)))
+        if (h->types[i].count != 0 && heap_report_wants(h, i, o))
             return 0;
     error_set(e, ERROR_NOT_FOUND, "no type of the name '%s' is on the heap", o->type);
     count = find_near(h, o->type, near);

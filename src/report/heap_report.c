@@ -517,6 +517,10 @@ int heap_report_json(const heap *h, const heap_report_options *o, json *j, error
 
     if (sorted == NULL)
         return no_memory(e);
+    if (heap_report_check_type(h, o, e) != 0) {
+        memory_free(sorted);
+        return e->code;
+    }
     json_put_u64(j, "objects", h->objects);
     json_put_u64(j, "bytes", h->bytes);
     json_put_u64(j, "references", h->references);

@@ -83,6 +83,8 @@ static void choose(port *p, session_result *result)
             if (text_equal(name, AGENT_ONLY[k].profiler) &&
                 catalogue_number(&s->items[i], AGENT_ONLY[k].parameter) != 0)
                 note_missing(result, name, AGENT_ONLY[k].parameter);
+        if (text_equal(name, "heap") && catalogue_text(&s->items[i], "fields")[0] != '\0')
+            note_missing(result, name, "fields (values of fields)");
     }
 }
 

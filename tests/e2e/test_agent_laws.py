@@ -459,8 +459,9 @@ def test_law_9_a_noexec_folder_is_passed_over(newest_runtime, sample_command, st
     assert process["info"]["attach"] == "port" and "noexec" in process["info"]["port_reason"], done
     states = {row["name"]: row["state"] for row in process["profilers"]}
     assert states["gc"] == "stopped" and states["cpu"] == "failed", states
-    done = clarinet("heap", "--json", patient.pid)
+    done = clarinet("heap", "--json", "--fields", "System.String", patient.pid)
     assert done.code == 0 and "through the diagnostics port" in done.err, done
+    assert "need the agent: heap.fields (values of fields)\n" in done.err, done
     assert done.json["objects"] > 100 and done.json["unknown_references"] == 0, done
 
 

@@ -437,6 +437,8 @@ def test_the_objects_of_a_type(sample, clarinet, newest_runtime, tmp_path):
     missing = clarinet("heap", file, "--type", "LeakyCache.Enrty")
     assert missing.code == 1 and "no type of the name 'LeakyCache.Enrty'" in missing.err, missing
     assert "near it are: LeakyCache.Entry" in missing.err, missing
+    as_json = clarinet("heap", file, "--json", "--type", "LeakyCache.Enrty", "--objects")
+    assert (as_json.code, as_json.out, as_json.err) == (1, "", missing.err), as_json
     assert clarinet("heap", file, "--objects").code == 2
     assert clarinet("heap", file, "--threads").code == 2
 
