@@ -2,10 +2,11 @@
 // (that is Stuck), each knot by threads of its own. All are tied for good before "ready" is said.
 // Options: --pool yes fills the thread pool with work that waits for the pool (no), --loose yes ties
 // knots that look like others: with a time limit, and through code that runs on the pool (no),
-// --seconds S.
+// --helpers yes: threads that wait, with a lock, for work of the pool that needs it (no), --seconds S.
 using System;
 using System.Collections.Concurrent;
 using System.Collections.Generic;
+using System.Linq;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Threading;
@@ -26,6 +27,8 @@ namespace Knots
                 Pool.Fill();
             else if (patient.Text("loose", "no") == "yes")
                 Loose.Tie();
+            else if (patient.Text("helpers", "no") == "yes")
+                Helpers.Tie();
             else
                 TieAll();
             patient.Ready();
@@ -412,6 +415,54 @@ namespace Knots
         {
             await Task.Delay(50);
             Console.WriteLine("never said");
+        }
+    }
+
+    // Owns a monitor and waits for work on the pool that wants it.
+    public static class Helpers
+    {
+        private static readonly object Ledger = new object(), Stock = new object();
+        private static readonly ManualResetEventSlim HasHelp = new ManualResetEventSlim();
+
+        public static void Tie()
+        {
+            ThreadPool.SetMinThreads(8, 1);
+            Program.Start("runner", Run);
+            Program.Start("asker", Ask);
+            Patient.WaitUntilStill();
+        }
+
+        private static void Run()
+        {
+            lock (Ledger)
+            {
+                Task.Run(async () =>
+                {
+                    await Task.Delay(20);
+                    lock (Ledger)
+                        Console.WriteLine("never said");
+                }).Wait();
+            }
+        }
+
+        private static void Ask()
+        {
+            Thread asker = Thread.CurrentThread;
+
+            lock (Stock)
+                Console.WriteLine(Enumerable.Range(0, 100).AsParallel().WithDegreeOfParallelism(4)
+                    .Select(i => Count(asker, i)).Sum());
+        }
+
+        // The asker helps too: not before somebody else does.
+        private static int Count(Thread asker, int i)
+        {
+            if (Thread.CurrentThread == asker)
+                HasHelp.Wait();
+            else
+                HasHelp.Set();
+            lock (Stock)
+                return i;
         }
     }
 

@@ -21,6 +21,9 @@ namespace Posted
             bool healthy = patient.Text("healthy", "no") == "yes";
 
             Work.Long = healthy;
+            Exclusive("exclusive", () => Work.PlainAsync().Wait());
+            // here a yield alone is deadly
+            Exclusive("exclusive-yield", () => (healthy ? Work.PlainAsync() : Work.YieldAsync()).Wait());
             Window("yield", () => Work.YieldAsync().Wait());
             Window("stream", () => Console.WriteLine(Work.SumAsync().Result));
             Window("item", () => Work.TakeItemAsync().Wait());
@@ -31,9 +34,9 @@ namespace Posted
                 .ContinueWith(Work.Show, TaskScheduler.FromCurrentSynchronizationContext()).Result));
             Window("continued", () => Work.PauseAsync().ContinueWith(
                 Work.Show, TaskScheduler.FromCurrentSynchronizationContext()).Wait());
-            Exclusive("exclusive", () => Work.PlainAsync().Wait());
-            // here a yield alone is deadly
-            Exclusive("exclusive-yield", () => (healthy ? Work.PlainAsync() : Work.YieldAsync()).Wait());
+            Window("lambda", () => ((Func<Task>)(async () => await Work.PauseAsync()))().Wait());
+            while (!healthy && Loop.Empty != 0)
+                Thread.Sleep(1);
             Patient.WaitUntilStill();
             patient.Ready();
             patient.WaitForEnd();
@@ -42,9 +45,11 @@ namespace Posted
 
         private static void Window(string name, Action work)
         {
+            Loop loop = new Loop();
+
             Start(name, () =>
             {
-                SynchronizationContext.SetSynchronizationContext(new Loop());
+                SynchronizationContext.SetSynchronizationContext(loop);
                 work();
             });
         }
@@ -70,12 +75,22 @@ namespace Posted
         private readonly BlockingCollection<KeyValuePair<SendOrPostCallback, object?>> steps =
             new BlockingCollection<KeyValuePair<SendOrPostCallback, object?>>();
 
+        private int posts;
+        public static int Empty; // how many have not been given a step yet
+
+        public Loop()
+        {
+            Interlocked.Increment(ref Empty);
+        }
+
         public override void Post(SendOrPostCallback step, object? state)
         {
             if (Work.Long)
                 ThreadPool.QueueUserWorkItem(_ => step(state));
             else
                 steps.Add(new KeyValuePair<SendOrPostCallback, object?>(step, state));
+            if (Interlocked.Increment(ref posts) == 1)
+                Interlocked.Decrement(ref Empty);
         }
     }
 

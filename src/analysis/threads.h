@@ -89,9 +89,9 @@ typedef struct {
 /* A task that a thread blocks on, or that such a one awaits. */
 typedef struct {
     uint64_t object;
-    uint32_t type;   /* string */
-    bool is_done;    /* what awaits it could go on */
-    char method[96]; /* the async method; "" = none */
+    uint32_t type;    /* string */
+    bool is_done;     /* what awaits it could go on */
+    char method[320]; /* the async method; "" = none */
 } threads_step;
 
 enum { THREADS_STEPS = 24 };
@@ -196,8 +196,6 @@ const char *threads_method_of(const threads_view *v, uint32_t stack);
 /* threads_doubt.c: cycles that may open again are only suspected. */
 void threads_doubt_cycles(threads_view *v, uint64_t look);
 bool threads_add_edge(threads_view *v, size_t from, size_t to, bool inferred);
-/* threads_async.c: the async method of a task by its class, "" = none. */
-void threads_name_async(const char *type, char *name, size_t size);
 /* threads_waits.c: what the look copied of the objects that threads wait for. */
 int threads_read_waits(threads_view *v, uint64_t look, error *e);
 /* threads_gates.c: how long the call waits where a method stands, by its code. */

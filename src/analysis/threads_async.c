@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "analysis/async_name.h"
 #include "analysis/threads_waited.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -24,7 +25,8 @@ static bool is_part_of_task(const waited *w, uint64_t object)
     const char *type = waited_type(w, object);
 
     return text_ends_with(type, "[]") ||
-           ((strstr(type, ">d__") != NULL || text_ends_with(type, ">d")) &&
+           ((strstr(type, ">d__") != NULL || strstr(type, ">d<") != NULL ||
+             text_ends_with(type, ">d")) &&
             strstr(type, "StateMachineBox<") == NULL);
 }
 
@@ -59,28 +61,6 @@ uint64_t waited_awaited_by(const waited *w, uint64_t task)
     return awaited_in(w, task, task, true);
 }
 
-/* `…Box<Shop.Orders.<PlaceAsync>d__3>` is Shop.Orders.PlaceAsync. */
-void threads_name_async(const char *type, char *name, size_t size)
-{
-    const char *end = strstr(type, ">d__");
-    const char *open = end;
-    const char *start;
-    size_t length = 0;
-
-    name[0] = '\0';
-    if (end == NULL || strstr(type, "StateMachineBox<") == NULL)
-        return;
-    while (open > type && *open != '<')
-        open--;
-    start = open;
-    while (start > type && start[-1] != '<' && start[-1] != ' ' && start[-1] != ',')
-        start--;
-    for (const char *p = start; p < end && length + 1 < size; p++)
-        if (p != open)
-            name[length++] = *p;
-    name[length] = '\0';
-}
-
 static void add_step(const waited *w, threads_chain *c, uint64_t task)
 {
     threads_step *step = &c->steps[c->count++];
@@ -89,7 +69,7 @@ static void add_step(const waited *w, threads_chain *c, uint64_t task)
     step->object = task;
     step->type = table_u64_get(&w->types, task, &type) ? (uint32_t)type - 1 : 0;
     step->is_done = waited_is_done(w, task);
-    threads_name_async(waited_type(w, task), step->method, sizeof step->method);
+    async_name(waited_type(w, task), step->method, sizeof step->method);
 }
 
 static bool keep_chain(threads_view *v, const threads_chain *c)
@@ -246,6 +226,62 @@ void waited_explain_task(waited *w, size_t entry)
     chain.by_pool = !needs_context(w, &chain, context) && !is_posted(v, &chain, context);
     if (!chain.by_pool || is_worker(v, &v->entries[entry]))
         w->failed = !keep_chain(v, &chain) || w->failed;
+}
+
+/* The innermost method of the program's own; "" = none. */
+static const char *own_method(const threads_view *v, uint32_t stack)
+{
+    for (; stack != 0; stack = v->process->stack_parents[stack])
+        if (threads_is_managed(v, stack) && !threads_is_framework(threads_method_of(v, stack)))
+            return threads_method_of(v, stack);
+    return "";
+}
+
+/* Does the second method stand in the class of the first? `Shop.Till.Count.lambda` and
+ * `Shop.Till.Close` do. */
+static bool is_of_class(const char *method, const char *other)
+{
+    size_t length = strcspn(method, "<(");
+
+    if (length > 7 && strncmp(method + length - 7, ".lambda", 7) == 0)
+        length -= 7;
+    while (length > 0 && method[length - 1] != '.')
+        length--;
+    return length > 1 && strncmp(method, other, length) == 0;
+}
+
+/* Work that a thread has handed to the pool and waits for, with a lock that it has: of Task.Run
+ * with an async method, by the class that both are of; of a parallel query, by its stack. */
+static bool may_work_for(const threads_view *v, const threads_entry *t, const char *task,
+                         const threads_entry *worker)
+{
+    static const char QUERY[] = "System.Linq.Parallel.*";
+    const char *mine = own_method(v, t->stack), *its = own_method(v, worker->stack);
+
+    if (worker->owner != t->os_id || worker->owner_inferred || !is_worker(v, worker) ||
+        (worker->state != THREADS_MONITOR && worker->state != THREADS_LOCK))
+        return false;
+    if (threads_stack_has(v, t->stack, QUERY))
+        return threads_stack_has(v, worker->stack, QUERY);
+    return strstr(task, "UnwrapPromise") != NULL &&
+           (is_of_class(mine, its) || is_of_class(its, mine)) &&
+           (threads_stack_has(v, worker->stack, "*.AsyncStateMachineBox<*") ||
+            threads_stack_has(v, worker->stack, "*.AsyncMethodBuilderCore.Start<*"));
+}
+
+void waited_explain_helpers(waited *w)
+{
+    threads_view *v = w->view;
+
+    for (size_t i = 0; i < v->count; i++) {
+        const char *task = waited_type(w, v->entries[i].object);
+
+        if (v->entries[i].state != THREADS_TASK || v->entries[i].owner != 0)
+            continue;
+        for (size_t k = 0; k < v->count; k++)
+            if (may_work_for(v, &v->entries[i], task, &v->entries[k]))
+                waited_add_owner(w, i, k, true);
+    }
 }
 
 void waited_judge_pool(threads_view *v)

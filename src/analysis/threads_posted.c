@@ -49,7 +49,8 @@ static bool is_state(const waited *w, uint64_t object)
 {
     const char *type = waited_type(w, object);
 
-    return !is_box(w, object) && (strstr(type, ">d__") != NULL || text_ends_with(type, ">d"));
+    return !is_box(w, object) && (strstr(type, ">d__") != NULL || strstr(type, ">d<") != NULL ||
+                                  text_ends_with(type, ">d"));
 }
 
 static bool is_step(const waited *w, uint64_t object)

@@ -88,6 +88,9 @@ uint64_t waited_awaited_by(const waited *w, uint64_t task);
  * queue; at most THREADS_STEPS of them. */
 bool waited_find_posted(const waited *w, size_t entry, uint64_t task, uint64_t *steps,
                         size_t *count);
+/* Who works on the pool for a thread that waits for it, where only its stack tells; after all
+ * others: who has the locks is known then. */
+void waited_explain_helpers(waited *w);
 /* Chains that need the pool are stuck only when no worker is left. */
 void waited_judge_pool(threads_view *v);
 

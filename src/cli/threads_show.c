@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/async_name.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/json.h"
@@ -382,7 +383,7 @@ static void put_queues(json *j, const threads_view *v, const char *key, bool aba
 void threads_show_pool(json *j, const threads_view *v)
 {
     threads_pool pool;
-    char waited[96];
+    char waited[320];
 
     threads_find_pool(v, &pool);
     json_put_u64(j, "workers", pool.workers);
@@ -403,7 +404,7 @@ void threads_show_pool(json *j, const threads_view *v)
                           : model_text(v->model, v->process->functions[frame->function].name));
         json_put_text(j, "file", model_text(v->model, frame->file));
         json_put_u64(j, "line", frame->line);
-        threads_name_async(model_text(v->model, site->type), waited, sizeof waited);
+        async_name(model_text(v->model, site->type), waited, sizeof waited);
         json_put_text(j, "waits_for", waited);
         json_end_object(j);
     }
@@ -513,12 +514,12 @@ static void print_queues(FILE *out, const threads_view *v)
 const char *threads_show_site(const threads_view *v, const threads_site *site, char *text,
                               size_t size)
 {
-    char method[96];
+    char method[320];
 
     if (site->frame != 0)
         return model_text(v->model,
                           v->process->functions[v->process->frames[site->frame].function].name);
-    threads_name_async(model_text(v->model, site->type), method, sizeof method);
+    async_name(model_text(v->model, site->type), method, sizeof method);
     snprintf(text, size, method[0] == '\0' ? "the framework%s" : "the framework, for %s", method);
     return text;
 }

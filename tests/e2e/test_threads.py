@@ -152,6 +152,7 @@ def test_a_step_in_the_queue_of_the_blocked_thread_is_an_async_deadlock(clarinet
             "channel": ["ReadAsync"],
             "channel-task": [""],
             "continued": [""],
+            "lambda": ["lambda", pause],
             "exclusive": ["PlainAsync", pause],
             "exclusive-yield": ["YieldAsync"],
         }, done
@@ -166,9 +167,19 @@ def test_work_that_waits_for_a_timer_is_no_async_deadlock(clarinet, sample, runt
         for _ in range(3):
             answer = clarinet("threads", patient.pid, "--json").json
             blocked = [thread for thread in answer["threads"] if thread["state"] == "waiting for a task"]
-            assert len(blocked) == 10, answer
+            assert len(blocked) == 11, answer
             for key in ("deadlocks", "suspected_deadlocks", "async_deadlocks"):
                 assert answer[key] == [], answer
+        assert patient.finish() == 0
+
+
+def test_work_on_the_pool_that_needs_the_lock_of_who_waits_for_it_is_suspected(clarinet, sample, runtime):
+    with sample("Knots", "--helpers", "yes") as patient:
+        done = clarinet("threads", patient.pid, "--json")
+        assert done.code == 0, done
+        found = cycles(done.json, "suspected_deadlocks")
+        assert sorted({name for cycle in found for name in cycle}) == [".NET TP Worker", "asker", "runner"], done
+        assert len(found) == 2 and cycles(done.json) == [] and done.json["async_deadlocks"] == [], done
         assert patient.finish() == 0
 
 
