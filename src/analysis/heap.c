@@ -169,6 +169,22 @@ const char *heap_generation_name(uint32_t generation)
     return generation < MODEL_HEAP_GENERATIONS ? NAMES[generation] : "";
 }
 
+const model_heap_valued *heap_values_of(const heap *h, uint32_t node)
+{
+    const model_heap *s = h->snapshot;
+    size_t low = 0, high = s->valued_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (s->valued[middle].object < node - 1)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->valued_count && s->valued[low].object == node - 1 ? &s->valued[low] : NULL;
+}
+
 heap_field heap_field_at(const heap *h, uint32_t node, uint32_t place)
 {
     uint64_t number = h->snapshot->shapes[h->snapshot->shape_of[node - 1]].type;

@@ -117,6 +117,8 @@ static inline const heap_class *heap_class_of(const heap *h, uint32_t node)
 {
     return &h->classes[h->snapshot->shapes[h->snapshot->shape_of[node - 1]].type];
 }
+/* The values that were kept of an object; NULL = none. */
+const model_heap_valued *heap_values_of(const heap *h, uint32_t node);
 heap_field heap_field_at(const heap *h, uint32_t node, uint32_t place);
 /* "items", "[]", "[].value", or nothing. */
 void heap_field_text(const heap *h, heap_field field, buffer *out);

@@ -23,22 +23,6 @@ uint32_t tasks_target(const heap *h, uint32_t node, const char *field)
     return 0;
 }
 
-const model_heap_valued *tasks_valued(const heap *h, uint32_t node)
-{
-    const model_heap *s = h->snapshot;
-    size_t low = 0, high = s->valued_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (s->valued[middle].object < node - 1)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < s->valued_count && s->valued[low].object == node - 1 ? &s->valued[low] : NULL;
-}
-
 /* A column whose cells are indexes of the model: only its type makes them so. */
 static const model_column *find_typed(const heap *h, const model_table *t, const char *name,
                                       recording_column_type type)
@@ -54,7 +38,7 @@ bool tasks_value(const heap *h, uint32_t node, const char *field, uint32_t *valu
     const model_column *type = t == NULL ? NULL : model_find_column(h->m, t, "type");
     const model_column *place = t == NULL ? NULL : model_find_column(h->m, t, "place");
     const model_column *name = t == NULL ? NULL : find_typed(h, t, "name", RECORDING_STRING_ID);
-    const model_heap_valued *valued = tasks_valued(h, node);
+    const model_heap_valued *valued = heap_values_of(h, node);
     uint32_t number = tasks_class_number(h, node);
 
     for (size_t i = 0;

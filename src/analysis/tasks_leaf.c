@@ -273,7 +273,7 @@ static void read_timer(const tasks_work *w, uint32_t promise, tasks_leaf *leaf)
     uint32_t timer = tasks_target(w->h, promise, "_timer");
     const tasks_class *c = timer == 0 ? NULL : &w->classes[tasks_class_number(w->h, timer)];
     const model_heap_valued *valued =
-        c == NULL || c->due_at == 0 ? NULL : tasks_valued(w->h, timer);
+        c == NULL || c->due_at == 0 ? NULL : heap_values_of(w->h, timer);
     uint32_t due = valued == NULL ? UINT32_MAX : model_heap_value(s, valued, c->due_at);
     uint64_t begun;
 

@@ -88,8 +88,6 @@ static inline uint32_t tasks_class_number(const heap *h, uint32_t node)
 const char *tasks_field_name(const heap *h, uint32_t node, uint32_t place);
 /* What a field refers to; 0 = nothing. */
 uint32_t tasks_target(const heap *h, uint32_t node, const char *field);
-/* The words of a node whose values are kept; NULL = none. */
-const model_heap_valued *tasks_valued(const heap *h, uint32_t node);
 /* The value of a field by its name's end; false when there is none. */
 bool tasks_value(const heap *h, uint32_t node, const char *field, uint32_t *value);
 

@@ -59,22 +59,6 @@ static void choose_class(value_rows *r, uint32_t number)
         r->count++;
 }
 
-static const model_heap_valued *valued_of(const heap *h, uint32_t node)
-{
-    const model_heap *s = h->snapshot;
-    size_t low = 0, high = s->valued_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (s->valued[middle].object < node - 1)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < s->valued_count && s->valued[low].object == node - 1 ? &s->valued[low] : NULL;
-}
-
 /* As C# writes it; false: no primitive. `*quoted`: not a number for machines. */
 static bool append_value(uint64_t kind, uint64_t bits, bool *quoted, buffer *out)
 {
@@ -149,7 +133,7 @@ typedef void visit_value(const char *name, const char *value, bool quoted, void 
 static void each_value(value_rows *r, uint32_t node, visit_value *visit, void *context)
 {
     const heap *h = r->h;
-    const model_heap_valued *valued = r->rows == 0 ? NULL : valued_of(h, node);
+    const model_heap_valued *valued = r->rows == 0 ? NULL : heap_values_of(h, node);
 
     if (valued == NULL)
         return;
@@ -218,7 +202,7 @@ void heap_report_values_json(const heap *h, uint32_t node, json *j)
 {
     value_rows rows = find_value_rows(h);
 
-    if (rows.rows == 0 || valued_of(h, node) == NULL)
+    if (rows.rows == 0 || heap_values_of(h, node) == NULL)
         return;
     json_begin_object_at(j, "values");
     each_value(&rows, node, json_value, j);
@@ -356,7 +340,7 @@ int heap_report_objects_json(const heap *h, const heap_report_options *o, json *
             json_put_u64(j, "retained", h->retained[found[i]]);
         json_put_text(j, "generation",
                       heap_generation_name(h->snapshot->generations[found[i] - 1]));
-        if (rows.rows != 0 && valued_of(h, found[i]) != NULL) {
+        if (rows.rows != 0 && heap_values_of(h, found[i]) != NULL) {
             json_begin_object_at(j, "values");
             each_value(&rows, found[i], json_value, j);
             json_end_object(j);
