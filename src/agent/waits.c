@@ -327,10 +327,12 @@ static unsigned take_object(waits *w, uintptr_t address, unsigned depth, unsigne
     o.at = w->bytes.length;
     if (o.length == 0 || !read_memory(w, address, bytes, o.length))
         return TYPE_NONE;
+    /* an object without its bytes must not be there to be followed */
+    if (!buffer_reserve(&w->bytes, o.length) || !buffer_reserve(&w->objects, sizeof o))
+        return TYPE_NONE;
     buffer_append(&w->bytes, bytes, o.length);
     buffer_append(&w->objects, &o, sizeof o);
-    if (buffer_failed(&w->bytes) || buffer_failed(&w->objects) ||
-        !table_u64_put(&w->known, address, waits_object_count(w)))
+    if (!table_u64_put(&w->known, address, waits_object_count(w)))
         return TYPE_NONE;
     return o.type;
 }
@@ -397,8 +399,11 @@ static void follow(waits *w, size_t from)
             queued = QUEUED;
         if (queued != 0)
             allowed = ~0u;
-        for (size_t k = 0; k < count; k++)
+        for (size_t k = 0; k < count; k++) {
+            if (waits_object_count(w) >= from + MOST_OF_A_THREAD)
+                allowed &= ANY; /* it would lead nowhere, and take the room of other threads */
             take_object(w, words[k], (o.depth + 1u) | queued, allowed);
+        }
     }
 }
 

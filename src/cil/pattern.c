@@ -227,6 +227,8 @@ static char *put_short_name(char *out, const char *name, size_t length)
         name += 3;
         from = length -= 3;
     }
+    if (from > 0 && name[from - 1] == '.')
+        from--; /* "Shop.*" is not every type */
     while (from > 0 && name[from - 1] != '.' && name[from - 1] != '+')
         from--;
     name += from;
@@ -248,7 +250,7 @@ static const char *short_parameters(const char *text, char *out)
     while (*text != '\0' && end - out < NAME_LIMIT / 2) {
         size_t length = strcspn(text, ",<>()[]&?* ");
 
-        length = length < NAME_LIMIT / 2 ? length : NAME_LIMIT / 2;
+        length = length < NAME_LIMIT / 2 ? length : NAME_LIMIT / 2 - 1; /* one more, and the end */
         end = put_short_name(end, text, length);
         text += length;
         if (*text != '\0')

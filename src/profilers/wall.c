@@ -97,6 +97,7 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval, uint64_t 
     int os_thread = atomic_load(&t->thread);
     uint64_t handled = atomic_load(&t->clock_ns), clock, since = t->visited_ns;
     bool moved, unread;
+    unsigned pause;
 
     t->next_ns = due(now, begin, interval, LONGEST_PAUSE);
     if (os_thread == 0 || sampling_is_unwanted(t, SAMPLING_WALL))
@@ -111,8 +112,11 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval, uint64_t 
      * that waits must not be signalled only because we are slow. */
     unread = !moved && !atomic_load(&t->waiting) && atomic_load(&t->unread) > 0;
     moved = (!unread && has_woken(t, clock, now)) || moved;
-    t->pause = moved ? 1 : t->pause < LONGEST_PAUSE ? t->pause * 2 : LONGEST_PAUSE;
-    t->next_ns = due(now, begin, interval, t->pause);
+    /* Read once: a new thread may get the slot meanwhile, which sets it to 0. */
+    pause = *(volatile uint32_t *)&t->pause;
+    pause = moved || pause == 0 ? 1 : pause < LONGEST_PAUSE ? pause * 2 : LONGEST_PAUSE;
+    t->pause = pause;
+    t->next_ns = due(now, begin, interval, pause);
     if (unread)
         return;
     t->visited_ns = now;
@@ -184,12 +188,14 @@ static void *run(void *argument)
 
     prctl(PR_SET_NAME, "clarinet-wall", 0, 0, 0);
     atomic_store(&sampling_state.own_threads[1], os_thread_id());
-    while (!atomic_load(&w->stopping)) {
+    for (;;) {
         uint64_t interval = sampling_state.interval_ns[SAMPLING_WALL], now = os_monotonic_ns();
-        int bell = atomic_load(&sampling_state.bell);
+        int bell = atomic_load(&sampling_state.bell); /* before the look: stop rings after it */
         struct timespec until;
         uint64_t next;
 
+        if (atomic_load(&w->stopping))
+            break;
         if (interval == 0)
             interval = 10000000;
         list_slots(w);

@@ -61,6 +61,7 @@ static void means_what_it_says(void **state)
     assert_true(
         matches("Shop.Orders::Place(System.Int32, String)", "Shop", "Shop.Orders", "Place"));
     assert_true(matches("Shop.Orders::Place(Int32,*)", "Shop", "Shop.Orders", "Place"));
+    assert_false(matches("Shop.Orders::Place(Shop.*)", "Shop", "Shop.Orders", "Place"));
     assert_false(
         matches("Shop.Orders::Place(System.Int64, String)", "Shop", "Shop.Orders", "Place"));
     assert_false(matches("Shop.Orders::Place(Int32)", "Shop", "Shop.Orders", "Place"));
@@ -73,6 +74,33 @@ static void means_what_it_says(void **state)
     assert_false(matches("Shop.* !*::Place", "Shop", "Shop.Orders", "Place"));
     assert_false(matches("!*::Place Shop.*", "Shop", "Shop.Orders", "Place"));
     assert_true(matches("Other::* Shop.Orders::*", "Shop", "Shop.Orders", "Place"));
+}
+
+static const char *long_parameters(void *context)
+{
+    static char text[4096];
+
+    (void)context;
+    memset(text, 'b', sizeof text - 1);
+    memset(text, 'a', 1022);
+    text[1022] = ',';
+    text[1023 + 1024] = ',';
+    return text;
+}
+
+static void takes_names_of_any_length(void **state)
+{
+    cil_pattern_subject subject = {"Shop", "T", "M", NULL, long_parameters, has_attribute};
+    cil_patterns p;
+    error e;
+
+    (void)state;
+    assert_int_equal(cil_patterns_parse(&p, "T::M(int)", &e), 0);
+    assert_false(cil_patterns_match(&p, &subject));
+    cil_patterns_free(&p);
+    assert_int_equal(cil_patterns_parse(&p, "T::M(aa*)", &e), 0);
+    assert_true(cil_patterns_match(&p, &subject));
+    cil_patterns_free(&p);
 }
 
 static const char *by_refs(void *context)
@@ -160,10 +188,10 @@ static void says_what_is_wrong(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(means_what_it_says),
-                                       cmocka_unit_test(takes_generic_names_as_they_are_shown),
-                                       cmocka_unit_test(takes_every_by_ref_for_one),
-                                       cmocka_unit_test(says_what_is_wrong)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(means_what_it_says), cmocka_unit_test(takes_names_of_any_length),
+        cmocka_unit_test(takes_generic_names_as_they_are_shown),
+        cmocka_unit_test(takes_every_by_ref_for_one), cmocka_unit_test(says_what_is_wrong)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
