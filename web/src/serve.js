@@ -78,9 +78,16 @@ async function showProcesses() {
     };
     const refresh = async () => {
         const processes = await ask('/api/processes');
-        const head = ['pid', 'name', 'runtime', 'CPU', 'memory', 'up', 'user', ''].map((text, i) =>
-            el('th', { scope: 'col', class: [2, 4, 5, 6].includes(i) ? 'less' : undefined, text }),
-        );
+        const head = [
+            ['pid', 'number'],
+            ['name'],
+            ['runtime', 'less'],
+            ['CPU', 'number'],
+            ['memory', 'number less'],
+            ['up', 'number less'],
+            ['user', 'less'],
+            [''],
+        ].map(([text, name]) => el('th', { scope: 'col', class: name, text }));
         fill(
             table,
             processes.length === 0

@@ -127,9 +127,15 @@ export function sessionTable(sessions, marked, actions) {
                 }),
             ),
         );
-    const head = ['', 'session', 'status', 'findings', 'begun', 'size', ''].map((text, i) =>
-        el('th', { class: i === 4 || i === 5 ? 'less' : undefined, scope: 'col', text }),
-    );
+    const head = [
+        [''],
+        ['session'],
+        ['status'],
+        ['findings'],
+        ['begun', 'less'],
+        ['size', 'number less'],
+        [''],
+    ].map(([text, name]) => el('th', { class: name, scope: 'col', text }));
     return el(
         'div',
         { class: 'grid-scroll' },
