@@ -225,8 +225,9 @@ static void tell(builder *b, bool after_exception, cil_at end)
     builder_swallow(b, begin, end);
 }
 
-/* On the stack is the exception; leaves 1 to catch it, 0 to let it pass. What is no Exception (code
- * of other languages may throw anything) passes, and is not told. */
+/* On the stack is the exception; leaves 1 to catch it, 0 to let it pass. The runtime is asked too:
+ * only it knows how much is left of the thread's stack, which may be small or nearly used up. What
+ * is no Exception (code of other languages may throw anything) passes, and is not told. */
 static void write_filter(builder *b)
 {
     static const uint8_t SIGNATURE[] = {CONVENTION_C, 1, CIL_TYPE_I4, CIL_TYPE_INT_PTR};
@@ -240,6 +241,11 @@ static void write_filter(builder *b)
     builder_op_token(
         b, CIL_CALLI,
         builder_checked(b, b->tokens->signature(b->tokens->context, SIGNATURE, sizeof SIGNATURE)));
+    builder_op_token(
+        b, CIL_CALL,
+        builder_member(b, builder_type(b, "System.Runtime.CompilerServices.RuntimeHelpers"),
+                       "TryEnsureSufficientExecutionStack", "00 00 02", NULL));
+    builder_op(b, CIL_AND);
     builder_load_local(b, b->exception);
     builder_op(b, CIL_LDNULL);
     builder_op(b, CIL_CGT_UN);

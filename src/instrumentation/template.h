@@ -8,12 +8,12 @@
  *   return
  *
  * That is the reference's form. The cached one catches only while there is little on the stack
- * above the method (`is_shallow` is asked, in a filter): a handler keeps its part of the stack
- * until the last one around it is done, so that an exception which leaves a thousand instrumented
- * calls would overflow it. Beyond that the exception goes its way, and the agent is told in
- * passing:
+ * above the method (`is_shallow` is asked, in a filter) and enough is left of it (the runtime is
+ * asked): a handler keeps its part of the stack until the last one around it is done, so that an
+ * exception which leaves a thousand instrumented calls, or ten on a small stack, would overflow it.
+ * Beyond that the exception goes its way, and the agent is told in passing:
  *
- *   try { try { the method } catch when (e = …; shallow) { tell; t = null; rethrow } }
+ *   try { try { the method } catch when (e = …; shallow && room) { tell; t = null; rethrow } }
  *   fault { if e and t: tell t, swallowing what it throws }
  *
  * Two forms of the first try, with the same calls seen by the agent: `reference` finds the agent by

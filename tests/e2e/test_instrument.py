@@ -173,6 +173,26 @@ def test_an_exception_that_ends_the_program_is_told_by_each_call(instrument_home
     assert [line.split()[0] for line in home.reported()] == ["enter"] * 31 + ["throw"] * 31
 
 
+@pytest.mark.parametrize("corner, calls", [
+    ("small 128 10", 11), ("small 256 50", 51), ("small 512 100", 101), ("dive 256", None), ("finalizer", 12),
+    ("static", 1), ("async", 22), ("filter", 3), ("nested", 4), ("interrupt", 1),
+])
+def test_exceptions_in_corners(instrument_home, runtime, corner, calls):
+    """Small stacks and such that are nearly used up, the finalizer's thread, filters that throw: nothing changes, and
+    each call is told once with its end."""
+    home = instrument_home
+    home.extension("corners.json",
+                   '{"points": [{"assembly": "Corners", "class": "Corners.Calls", "method": "*"}]}')
+    bare = home.run_bare(runtime, "Corners", *corner.split())
+    same(home.run(runtime, "Corners", *corner.split()), bare)
+    assert bare.returncode == 5
+    told = [line.split()[0] for line in home.reported()]
+    entered = told.count("enter")
+    assert entered == calls or calls is None and entered > 100
+    assert told.count("leave") == (21 if corner == "async" else 0)  # those give their tasks
+    assert told.count("throw") == entered - told.count("leave")
+
+
 def test_deep_tail_calls_keep_their_stack(instrument_home, runtime, clarinet):
     """Every method is named. Those that come back to themselves by `tail.` calls, a million deep, are left alone."""
     home = instrument_home
