@@ -468,6 +468,24 @@ static void print_missing(const model *m)
     }
 }
 
+/* Killed, or crashed: then the profiler was never stopped, the last counts were still in the
+ * program, and the times of which quantiles are made, which come last. */
+static bool was_cut_off(const model *m)
+{
+    for (size_t k = 0; k < m->process_count; k++)
+        for (size_t n = 0; n < m->processes[k].profiler_count; n++)
+            if (m->processes[k].profilers[n].state == RECORDING_STARTED)
+                return true;
+    return false;
+}
+
+static void tell_cut_off(void)
+{
+    fputs("clarinet: the program ended before its last counts came: calls of its last half second "
+          "may be missing,\n  and there are no quantiles\n",
+          stderr);
+}
+
 /* Whoever sees no call at all asks why. What a dynamic method has inlined cannot be asked back. */
 static void explain_silence(const model *m, const trace_results *results)
 {
@@ -477,6 +495,8 @@ static void explain_silence(const model *m, const trace_results *results)
             return;
         }
     }
+    if (was_cut_off(m))
+        return; /* there may have been calls; that is told */
     fputs("clarinet: no call was seen: there was none, or code made at run time (compiled "
           "expressions, as around\n  ASP.NET Core's handlers) has inlined the method; then trace "
           "what it calls, or from the start:\n  clarinet trace PATTERN -- CMD\n",
@@ -514,8 +534,11 @@ int trace_show_recording(trace_show *s, const char *file, error *e)
                 "clarinet: no loaded method matches '%s'\n  wildcards are * and ?; `clarinet il "
                 "ASSEMBLY --list` lists the methods of an assembly\n",
                 s->patterns);
-    } else if (code == CLI_DONE && !s->dry_run && !s->started) {
-        explain_silence(&m, &results);
+    } else if (code == CLI_DONE && !s->dry_run) {
+        if (was_cut_off(&m))
+            tell_cut_off();
+        if (!s->started)
+            explain_silence(&m, &results);
     }
     trace_tree_free(&tree);
     trace_results_free(&results);

@@ -332,6 +332,7 @@ int verb_trace(int argc, char **argv)
     for (int i = 0; i < argc; i++)
         buffer_format(&q.typed, "%s%s", i == 0 ? "clarinet " : " ", argv[i]);
     q.session.selection = &q.selection;
+    q.session.no_sdk_option = true;
     q.session.library = buffer_text(&q.library);
     q.session.command = buffer_text(&q.typed);
     q.session.stop = cli_open_stop_descriptor(NULL);

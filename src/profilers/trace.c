@@ -296,6 +296,7 @@ static int start(agent *a, error *e)
         return error_set(e, ERROR_MEMORY, "no memory for the tracer's counters");
     s->asked = false;
     s->empty = wants_empty_probes(a);
+    s->counted = false;
     s->next_write_ns = 0;
     s->allowed_ns = 0;
     atomic_store(&s->registry.counters.allowance, 0);
@@ -526,7 +527,8 @@ static void drain(agent *a, bool last)
         trace_spans_write(a, s, last);
     if (!last && now < s->next_write_ns)
         return;
-    s->next_write_ns = now + WRITE_INTERVAL_NS;
+    /* the first call at once: a program that is killed soon after was seen to make it */
+    s->next_write_ns = now + (s->counted ? (uint64_t)WRITE_INTERVAL_NS : 0);
     trace_output_write(a, s, last);
     trace_memory_sweep(&s->registry.counters, false);
 }

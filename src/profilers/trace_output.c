@@ -213,8 +213,8 @@ static void write_times(agent *a, trace_entry *entry, const trace_sum *sum, doub
 }
 
 /* Of an async method as a whole, `completions` are the calls begun, and `calls` those over. */
-static void write_method(agent *a, trace_entry *entry, const trace_sum *sum, double tick_ns,
-                         bool last)
+static void write_method(agent *a, state *s, trace_entry *entry, const trace_sum *sum,
+                         double tick_ns, bool last)
 {
     uint64_t begun = entry->whole ? sum->completions : sum->calls;
     uint64_t over = entry->whole ? sum->calls : sum->completions;
@@ -234,8 +234,10 @@ static void write_method(agent *a, trace_entry *entry, const trace_sum *sum, dou
                           atomic_load(&entry->probe.peak)};
 
     if (last || begun != entry->written_begun || over != entry->written_calls ||
-        active != entry->written_active)
+        active != entry->written_active) {
         agent_row(a, SELF, TRACE_TABLE_CALLS, cells);
+        s->counted = true;
+    }
     entry->written_begun = begun;
     entry->written_calls = over;
     entry->written_active = active;
@@ -292,7 +294,7 @@ static void write_counts(agent *a, state *s, bool last)
         add_up(&s->registry.counters, list.items + n, end - n, sum);
         entry = trace_registry_at(&s->registry, list.items[n].method);
         if (atomic_load(&entry->wanted) || !entry->whole)
-            write_method(a, entry, sum, tick_ns, last);
+            write_method(a, s, entry, sum, tick_ns, last);
         if (last &&
             (!entry->whole || sum->total != 0)) /* a builder may not tell which call it is */
             s->unkept += without_times(sum);

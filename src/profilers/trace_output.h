@@ -49,8 +49,9 @@ typedef struct {
     atomic_int loading; /* threads of the target that ask for a module's methods */
     trace_tree *tree;   /* kept once it was wanted */
     uint64_t events;
-    bool asked; /* this session's request for what is loaded was made */
-    bool empty; /* probes that do nothing, for the benchmark */
+    bool asked;   /* this session's request for what is loaded was made */
+    bool empty;   /* probes that do nothing, for the benchmark */
+    bool counted; /* calls were written */
     uint64_t next_write_ns;
     uint64_t allowed_ns; /* single calls are allowed for the time until then; 0 = none yet */
     trace_span_clock span_clock;

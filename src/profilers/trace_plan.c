@@ -137,6 +137,7 @@ static void add(planning *p, uint8_t number, int32_t variable, uint32_t type, si
     c->type = p->signature->types[bare];
     if (!trace_shape_declared(&types, &p->signature->types[bare], c->label, rest, &c->shape))
         return;
+    c->secret &= !c->shape.leaf.open;
     /* by reference it may be an `out` parameter, which is nothing yet */
     if (c->by_ref && c->shape.leaf.kind == TRACE_KIND_ITEMS && c->shape.step_count == 1)
         c->shape.leaf.kind = CIL_TYPE_OBJECT;

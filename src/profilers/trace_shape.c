@@ -254,6 +254,7 @@ static bool end_in(making *m, const trace_type *t, trace_leaf *leaf, trace_step 
     if (trace_type_kind_of_name(buffer_text(&name)) != 0)
         leaf->kind = trace_type_kind_of_name(buffer_text(&name));
     nullable = strcmp(buffer_text(&name), "System.Nullable`1") == 0;
+    leaf->open = strcmp(buffer_text(&name), "System.Threading.CancellationToken") == 0;
     items = end_in_items(m, t, buffer_text(&name), leaf);
     buffer_free(&name);
     if (items)
@@ -298,10 +299,10 @@ static void take_fields(making *m, ClassID class_id)
             text = buffer_text(&name);
             append_part(f->name, sizeof f->name, text + (text[0] == '<'),
                         strcspn(text + (text[0] == '<'), ">"));
-            f->secret = trace_is_secret(f->name, m->redact);
             f->step.offset = found.offset;
             if (!end_in(m, &found.type, &f->leaf, &f->step) || f->leaf.kind == CIL_TYPE_VALUETYPE)
                 f->leaf.kind = 0;
+            f->secret = !f->leaf.open && trace_is_secret(f->name, m->redact);
             s->field_count++;
             buffer_free(&name);
         }

@@ -44,6 +44,7 @@ typedef struct {
     uint8_t holder; /* what has them: CIL_TYPE_OBJECT for an array, or TRACE_SPAN, TRACE_MEMORY */
     ModuleID enum_module; /* of an enum, else 0 */
     mdTypeDef enum_type;
+    bool open; /* no secret, whatever its name: a CancellationToken */
 } trace_leaf;
 
 typedef struct {

@@ -317,7 +317,7 @@ static void note_nothing(const session_options *options, char *const *command,
                         "stopped, or the machine too busy? Run it again");
         return;
     }
-    if (options->sdk || means_sdk(command))
+    if (options->sdk || options->no_sdk_option || means_sdk(command))
         error_advise(e, "is it a .NET program (.NET 8 or later), with DOTNET_EnableDiagnostics not "
                         "0?");
     else

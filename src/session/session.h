@@ -45,6 +45,7 @@ typedef struct {
     uint64_t duration_ns; /* 0 = until the target ends, or until stopped */
     session_way way;      /* of a running process */
     bool sdk;             /* a command's: the .NET SDK's own processes too */
+    bool no_sdk_option;   /* the verb has no --sdk to advise */
     bool short_lived;     /* read once and deleted: packing it would be a waste of time */
     /* A descriptor; readable = stop and keep all; -1 = none. Of a command's a signalfd: TERM and
      * HUP are passed on to the command, and the recording ends with it. */

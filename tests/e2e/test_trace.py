@@ -680,3 +680,30 @@ def test_live_table_on_a_terminal(sample, clarinet_program, newest_runtime):
 def test_wrong_wishes(clarinet, arguments, words):
     done = clarinet("trace", *arguments)
     assert done.code == 2 and words in done.err, done
+
+
+def test_cancellation_token_is_no_secret(sample, clarinet, runtime):
+    with sample("Traceable") as patient:
+        process = clarinet.start("trace", "--args", patient.pid, "System.IO.File::WriteAllTextAsync")
+        wait_until_probed(process)
+        tell(patient, "odd")
+        patient.wait_for("^odd ")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert "cancellationToken={_source=" in out and "cancellationToken=***" not in out, (out, err)
+
+
+def test_program_that_is_killed_is_not_said_to_have_called_nothing(sample, clarinet, runtime):
+    with sample("Traceable") as patient:
+        process = clarinet.start("trace", patient.pid, "Traceable.Shapes::Add")
+        wait_until_probed(process)
+        rounds(patient, 3)
+        patient.process.kill()
+        out, err = process.communicate(timeout=PATIENCE)
+    assert "the program ended before its last counts came" in err and "no call was seen" not in err, (out, err)
+
+
+def test_advice_for_a_command_that_is_no_dotnet_program_names_no_option_of_another_verb(clarinet):
+    process = clarinet.start("trace", "Shop.*", "--", "/bin/true")
+    out, err = process.communicate(timeout=PATIENCE)
+    assert "is it a .NET program" in err and "--sdk" not in err, (out, err)
