@@ -118,7 +118,8 @@ static void add_calls(work *w, const model_process *p, const model_table *t, siz
     r->completions += cell(w->m, t, "completions", row);
 }
 
-/* From the end: the first row of a method is its last word. */
+/* From the end: the first row of a method is its last word. An async one and its calls as a whole
+ * are one method with two rows. */
 static void take_calls(work *w, const model_process *p, const model_table *t)
 {
     table_u64 seen;
@@ -126,11 +127,11 @@ static void take_calls(work *w, const model_process *p, const model_table *t)
 
     table_u64_init(&seen);
     for (size_t row = t->rows; row-- > 0 && !w->failed;) {
-        uint64_t method = cell(w->m, t, "method", row);
+        uint64_t key = cell(w->m, t, "method", row) << 2 | cell(w->m, t, "step", row);
 
-        if (table_u64_get(&seen, method, &known))
+        if (table_u64_get(&seen, key, &known))
             continue;
-        w->failed |= !table_u64_put(&seen, method, 1);
+        w->failed |= !table_u64_put(&seen, key, 1);
         add_calls(w, p, t, row);
     }
     table_u64_free(&seen);
