@@ -217,10 +217,10 @@ trace_frame *trace_running_frame(trace_thread *t, const trace_method *m);
 /* A call is complete: counts and, if it is one of those wanted, hands it on. */
 void trace_count(trace_counters *c, trace_thread *t, const trace_method *m, uint64_t time,
                  uint64_t inside, uint64_t failed);
-/* One more of a method's completions (or calls begun, see trace_async). */
 /* A call whose time is not known. */
 void trace_count_untimed(trace_counters *c, trace_thread *t, const trace_method *m,
                          uint64_t failed);
+/* One more of a method's completions (or calls begun, see trace_async). */
 void trace_count_completion(trace_counters *c, trace_thread *t, const trace_method *m);
 void trace_count_failure(trace_counters *c, trace_thread *t, const trace_method *m);
 uint64_t trace_now(const trace_counters *c);
