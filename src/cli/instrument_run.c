@@ -553,6 +553,9 @@ static int deliver(request *q, const session_result *result, error *e)
     m = instrument_spans_model(q->spans);
     tell_delivered(q, &counts, code);
     tell_losses(m, instrument_spans_flow(q->spans), result->signal);
+    if (strcmp(result->reason, "stopped") == 0)
+        fprintf(stderr, "clarinet: it was stopped before the program ended: later calls have no "
+                        "spans\n");
     return code != 0 ? code : tell_of_points(q, m, counts.delivered, e);
 }
 

@@ -8,6 +8,7 @@ import http.server
 import json
 import re
 import shutil
+import signal
 import subprocess
 import threading
 from pathlib import Path
@@ -151,13 +152,13 @@ def test_points_for_everything_leave_out_what_spans_are_made_with(clarinet, newe
     assert "no body" not in done.err, done  # what everything has among it is nothing to tell
 
 
-@pytest.mark.parametrize("how, signal", [("throw", 6), ("kill", 9)])
-def test_a_program_that_dies_is_told_with_what_is_missing(clarinet, newest_runtime, flow_program, points, how, signal):
+@pytest.mark.parametrize("how, number", [("throw", 6), ("kill", 9)])
+def test_a_program_that_dies_is_told_with_what_is_missing(clarinet, newest_runtime, flow_program, points, how, number):
     done = clarinet("instrument", "run", "--otlp", "spans.json", "--points", points, "--",
                     *newest_runtime.command(flow_program), how, timeout=PATIENCE)
-    assert (done.code, done.out) == (128 + signal, "sum 295\n"), done
+    assert (done.code, done.out) == (128 + number, "sum 295\n"), done
     assert ("System.InvalidOperationException: no 1" in done.err) == (how == "throw")
-    assert done.err.count(f"clarinet: the program was ended by signal {signal}: calls of its last 0.1 s may be missing") == 1
+    assert done.err.count(f"clarinet: the program was ended by signal {number}: calls of its last 0.1 s may be missing") == 1
     spans = [span for line in (clarinet.folder / "spans.json").read_text().splitlines() for span in spans_of(json.loads(line))]
     assert f"clarinet: {len(spans)} span" in done.err and len(spans) <= 101  # some, as the moment has it
 
@@ -196,6 +197,19 @@ def test_spans_are_in_the_file_while_the_program_runs_and_it_is_good_after_a_sig
     spans = [span for line in file.read_text().splitlines() for span in spans_of(json.loads(line))]
     assert len({span["spanId"] for span in spans}) == len(spans) != 0
     assert tool.returncode == 128 + 15 and f"clarinet: {len(spans)} spans in {file}" in words, words
+
+
+def test_a_recording_that_is_stopped_before_the_program_ends_is_told(clarinet, newest_runtime, flow_program, tmp_path):
+    points, file = tmp_path / "empty.json", tmp_path / "spans.json"
+    points.write_text(json.dumps({"points": [{"assembly": "Flow", "class": "Flow.Shop", "method": "Empty"}]}))
+    tool = clarinet.start("instrument", "run", "--otlp", file, "--points", points, "--",
+                          *newest_runtime.command(flow_program), "repeat", "1000000", "5")
+    wait_until(lambda: file.exists() and file.read_bytes().count(b"\n") >= 1)
+    tool.send_signal(signal.SIGINT)
+    words = tool.communicate(timeout=PATIENCE)[1]
+    spans = [span for line in file.read_text().splitlines() for span in spans_of(json.loads(line))]
+    assert tool.returncode == 0 and f"clarinet: {len(spans)} spans in {file}" in words, words
+    assert "it was stopped before the program ended: later calls have no spans\n" in words, words
 
 
 class Collector(http.server.BaseHTTPRequestHandler):
