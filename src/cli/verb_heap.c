@@ -281,7 +281,15 @@ static int parse(int argc, char **argv, request *q, error *e)
 
 /* ---- reading ---- */
 
-static int load(const char *path, model *m, const heap **h, error *e)
+/* Whether Ctrl-C came while this command takes a snapshot into `path`. */
+static bool is_stopped(const request *q, const char *path)
+{
+    struct pollfd polled = {q->session.stop, POLLIN, 0};
+
+    return path == q->file && poll(&polled, 1, 0) > 0;
+}
+
+static int load(const request *q, const char *path, model *m, const heap **h, error *e)
 {
     const model_process *p;
     int code = input_load(path, m, e);
@@ -289,7 +297,10 @@ static int load(const char *path, model *m, const heap **h, error *e)
     if (code != 0)
         return code;
     p = heap_find(m);
-    if (p == NULL) {
+    if (p == NULL && is_stopped(q, path)) {
+        code = error_set(e, ERROR_NOT_FOUND,
+                         "stopped before the snapshot was taken; the process goes on");
+    } else if (p == NULL) {
         error_set(e, ERROR_NOT_FOUND, "there is no heap snapshot in %s", path);
         code = error_advise(e, "take one with: clarinet heap PID -o FILE");
     } else {
@@ -353,7 +364,7 @@ static int add_file(const request *q, heap_series *series, const char *file, boo
 {
     const heap *h;
     model m;
-    int code = load(file, &m, &h, e);
+    int code = load(q, file, &m, &h, e);
 
     if (code != 0)
         return code;
@@ -423,7 +434,7 @@ static int show(const request *q, const char *file, error *e)
     sink out;
     const heap *h;
     model m;
-    int code = load(file, &m, &h, e);
+    int code = load(q, file, &m, &h, e);
 
     if (code != 0)
         return code;
