@@ -3,6 +3,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -42,8 +43,19 @@ def look(clarinet, *args):
     return done.json, {thread["name"]: thread for thread in done.json["threads"]}
 
 
+def sleeps(pid):
+    """Whether the main thread has gone to sleep and stays there: it says "ready" before it waits."""
+    def sleep():
+        status = Path(f"/proc/{pid}/status").read_text()
+        return re.findall(r"^(?:State|voluntary_ctxt_switches|nonvoluntary_ctxt_switches):\t(.*)", status, re.M)
+    before = sleep()
+    time.sleep(0.2)
+    return before[0].startswith("S") and sleep() == before
+
+
 def test_a_stopped_process_is_looked_at_and_stays_stopped(clarinet, sample, runtime, tmp_path):
     with sample("Stuck") as patient:
+        wait_until(lambda: sleeps(patient.pid))
         patient.kill(signal.SIGSTOP)
         wait_until(lambda: state_of(patient.pid) == "T")
         file = tmp_path / "outside.clarinet"
