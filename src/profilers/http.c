@@ -348,6 +348,8 @@ static int start(agent *a, error *e)
         a->engines[SELF].state = s = memory_allocate_array(1, sizeof *s);
     if (s == NULL)
         return error_set(e, ERROR_MEMORY, "no memory for the profiler 'http'");
+    table_u64_free(&s->known); /* ids may start anew with the next session */
+    memset(s->recent, 0, sizeof s->recent);
     memset(s->chains, 0, sizeof s->chains);
     memset(s->requests, 0, sizeof s->requests);
     for (uint16_t i = 0; i < OPEN; i++)

@@ -151,3 +151,22 @@ def test_requests_are_counted_from_the_start(runtime, sample_command, clarinet):
     products = by_name(table["served"]["requests"])["GET /products"]
     assert products["duration"]["count"] == 10 and products["failed"] == products["refused"] == 0
     assert table["made"]["duration"]["count"] == 0 and table["under_way"] == []
+
+
+def test_a_second_recording_of_an_agent_that_stays_has_its_own_names(web_service, clarinet):
+    # A process that was traced keeps the agent; its names are forgotten when nobody records.
+    done = clarinet("trace", "-d", "1s", web_service.pid, "System.IO.Stream::Dispose")
+    assert done.code == 0, done
+    for paths in (["/health", "/products"], ["/products/1", "/wait?ms=1", "/products", "/health"]):
+        tool = clarinet.start("record", "-p", "http", "-o", "out.clarinet", web_service.pid)
+        with connection(web_service.url) as get:
+            wait_until(lambda: get(paths[0])[0] == 200 and has_begun(clarinet.folder / "out.clarinet"))
+            for path in paths:
+                assert get(path)[0] == 200
+            assert get(paths[0])[0] == 200  # by now what was asked before is over
+        tool.send_signal(signal.SIGINT)
+        assert tool.wait(180) == 0, tool.stderr.read()
+        served = set(by_name(requests(clarinet)["served"]["requests"]))
+        assert served == {"GET " + path.partition("?")[0].replace("/1", "/{id}") for path in paths}
+        (clarinet.folder / "out.clarinet").unlink()
+    assert web_service.finish() == 0, web_service
