@@ -150,22 +150,34 @@ int heap_series_add(heap_series *s, const heap *h, error *e)
     return heap_sites_add(&s->sites, h->m, h->p, e);
 }
 
+typedef struct {
+    const heap_series *series;
+    heap_order order;
+} sorting;
+
+static int64_t weight(const sorting *by, const heap_series_row *row)
+{
+    return heap_series_growth(by->series, by->order == HEAP_BY_COUNT      ? row->count
+                                          : by->order == HEAP_BY_RETAINED ? row->retained
+                                                                          : row->bytes);
+}
+
 static int compare(const void *a, const void *b, void *context)
 {
-    const heap_series *s = context;
     const heap_series_row *x = a, *y = b;
-    int64_t p = heap_series_growth(s, x->bytes), q = heap_series_growth(s, y->bytes);
+    int64_t p = weight(context, x), q = weight(context, y);
 
     return p != q ? (p > q ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-void heap_series_sort(heap_series *s)
+void heap_series_sort(heap_series *s, heap_order order)
 {
+    sorting by = {s, order};
     heap_series_rows *all[] = {&s->types, &s->holders};
 
     for (size_t i = 0; i < 2 && s->count != 0; i++)
         if (all[i]->count != 0)
-            qsort_r(all[i]->items, all[i]->count, sizeof *all[i]->items, compare, s);
+            qsort_r(all[i]->items, all[i]->count, sizeof *all[i]->items, compare, &by);
     heap_sites_sort(&s->sites);
 }
 

@@ -23,7 +23,7 @@ typedef struct {
 } heap_series_row;
 
 typedef struct {
-    heap_series_row *items; /* after heap_series_sort: by growth of the bytes */
+    heap_series_row *items; /* after heap_series_sort: by growth */
     size_t count, capacity;
     table_text known;
 } heap_series_rows;
@@ -45,7 +45,8 @@ void heap_series_init(heap_series *s);
 void heap_series_free(heap_series *s);
 /* Fails without memory, and beyond HEAP_SERIES_MOST snapshots. */
 int heap_series_add(heap_series *s, const heap *h, error *e);
-void heap_series_sort(heap_series *s);
+/* Largest growth first. */
+void heap_series_sort(heap_series *s, heap_order order);
 
 /* From the first snapshot to the last. */
 static inline int64_t heap_series_growth(const heap_series *s, const uint64_t *values)

@@ -118,7 +118,7 @@ void checkup_growth_tell(checkup_growth *g, const model *second, findings *found
 
     if (f == NULL || h == NULL || add(s, h, NULL) != 0 || heap_series_span(s) == 0)
         return;
-    heap_series_sort(s);
+    heap_series_sort(s, HEAP_BY_BYTES);
     snprintf(line, sizeof line,
              "what grew in the %.1f s between two looks at the heap, each after "
              "a full collection:",

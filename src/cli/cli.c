@@ -87,7 +87,7 @@ const cli_verb CLI_VERBS[] = {
      "                     of --paths: steps that lead to fewer are left out\n"
      "      --object ADDR  one object of a snapshot: who holds it, what it holds\n"
      "      --fields TYPES keep the values of numbers in objects of these types, by commas\n"
-     "      --threads      look at the threads too, to say whose stack keeps what\n"
+     "      --no-threads   no look at the threads before: whose stack keeps what is not said\n"
      "      --quick        no collection, no roots, dead objects included; .NET 9 and later\n"
      "      --strings N    equal strings that are shown (10); off: a snapshot takes no texts\n"
      "      --every TIME   of watch: between two snapshots (60s)\n"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "report/heap_report.h"
 #include "report/report.h"
 
@@ -65,9 +66,25 @@ static const char *name_of(const heap_series_row *row)
     return row->name[0] == '\0' ? "(unknown type)" : row->name;
 }
 
+static bool is_wanted(const heap_report_options *o, const char *type)
+{
+    return o->type == NULL || text_matches(type, o->type);
+}
+
+/* A type that has gone is none of the last snapshot's. */
+static int check_type(const heap_series *s, const heap *last, const heap_report_options *o,
+                      error *e)
+{
+    for (size_t i = 0; i < s->types.count; i++)
+        if (is_wanted(o, name_of(&s->types.items[i])))
+            return 0;
+    return heap_report_check_type(last, o, e);
+}
+
 /* ---- text ---- */
 
-static int put_leaks(const heap_series *s, const heap *last, sink *out, error *e)
+static int put_leaks(const heap_series *s, const heap *last, const heap_report_options *o,
+                     sink *out, error *e)
 {
     size_t found = 0;
     int code = 0;
@@ -77,7 +94,7 @@ static int put_leaks(const heap_series *s, const heap *last, sink *out, error *e
         char text[2][REPORT_AMOUNT_SIZE + 1];
         buffer way = BUFFER_EMPTY;
 
-        if (!heap_series_is_leak(s, row))
+        if (!heap_series_is_leak(s, row) || !is_wanted(o, name_of(row)))
             continue;
         found++;
         code = heap_series_way(last, row->name, &way, e);
@@ -96,13 +113,14 @@ static int put_leaks(const heap_series *s, const heap *last, sink *out, error *e
         buffer_free(&way);
     }
     if (found == 0 && s->count >= 3)
-        sink_text(out, "Nothing of size grows with every snapshot.\n");
+        sink_text(out, o->type == NULL ? "Nothing of size grows with every snapshot.\n"
+                                       : "None of these types grows with every snapshot.\n");
     sink_text(out, s->count >= 3 ? "\n" : "");
     return code;
 }
 
-static void put_rows(const heap_series *s, const heap_series_rows *rows, bool of_types, size_t top,
-                     sink *out)
+static void put_rows(const heap_series *s, const heap_series_rows *rows, bool of_types,
+                     const heap_report_options *o, sink *out)
 {
     char text[2][REPORT_AMOUNT_SIZE + 1];
     size_t shown = 0, left = 0;
@@ -119,9 +137,9 @@ static void put_rows(const heap_series *s, const heap_series_rows *rows, bool of
     for (size_t i = 0; i < rows->count; i++) {
         const heap_series_row *row = &rows->items[i];
 
-        if (is_same(s, row))
+        if (is_same(s, row) || (of_types && !is_wanted(o, name_of(row))))
             continue;
-        if (shown == top) {
+        if (shown == o->top) {
             left++;
             continue;
         }
@@ -147,15 +165,15 @@ static void put_rows(const heap_series *s, const heap_series_rows *rows, bool of
 }
 
 /* Where what has grown is allocated, if the recordings tell. */
-static void put_sites(const heap_series *s, size_t top, sink *out)
+static void put_sites(const heap_series *s, const heap_report_options *o, sink *out)
 {
     size_t shown = 0;
 
-    for (size_t i = 0; i < s->sites.count && shown < top; i++) {
+    for (size_t i = 0; i < s->sites.count && shown < o->top; i++) {
         const heap_site *site = &s->sites.items[i];
         char text[REPORT_AMOUNT_SIZE];
 
-        if (!heap_series_has_grown(s, site->type))
+        if (!heap_series_has_grown(s, site->type) || !is_wanted(o, site->type))
             continue;
         if (shown++ == 0)
             sink_format(out, "\n%12s %12s  %s\n", site->alive ? "alive" : "allocated", "objects",
@@ -169,13 +187,16 @@ static void put_sites(const heap_series *s, size_t top, sink *out)
     }
 }
 
-int heap_report_diff(heap_series *s, const heap *last, size_t top, sink *out, error *e)
+int heap_report_diff(heap_series *s, const heap *last, const heap_report_options *o, sink *out,
+                     error *e)
 {
     const size_t end = s->count - 1;
     char text[REPORT_AMOUNT_SIZE + 1];
-    int code;
+    int code = check_type(s, last, o, e);
 
-    heap_series_sort(s);
+    if (code != 0)
+        return code;
+    heap_series_sort(s, o->order);
     sink_format(out, "%+lld objects, %s",
                 (long long)(s->snapshots[end].objects - s->snapshots[0].objects),
                 signed_bytes((int64_t)(s->snapshots[end].bytes - s->snapshots[0].bytes), text));
@@ -188,19 +209,22 @@ int heap_report_diff(heap_series *s, const heap *last, size_t top, sink *out, er
     if (s->is_matched)
         sink_format(out, "; at least %llu objects survived", (unsigned long long)survivors(s));
     sink_text(out, "\n");
-    code = put_leaks(s, last, out, e);
+    code = put_leaks(s, last, o, out, e);
     if (code != 0)
         return code;
     if (s->count >= 3)
         sink_text(out, "From the first snapshot to the last; ^ grows with every one.\n");
     sink_char(out, '\n');
-    put_rows(s, &s->types, true, top, out);
-    if (has_retained(s)) {
+    put_rows(s, &s->types, true, o, out);
+    if (has_retained(s) && o->type == NULL) {
         sink_char(out, '\n');
-        put_rows(s, &s->holders, false, top, out);
+        put_rows(s, &s->holders, false, o, out);
     }
-    put_sites(s, top, out);
-    return 0;
+    put_sites(s, o, out);
+    if (!o->paths)
+        return 0;
+    sink_text(out, "\nIn the last snapshot:");
+    return heap_report_paths(last, o, out, e);
 }
 
 /* ---- data ---- */
@@ -211,14 +235,14 @@ static void put_i64(json *j, const char *key, int64_t value)
     json_i64(j, value);
 }
 
-static void json_rows(const heap_series *s, const heap_series_rows *rows, bool of_types, size_t top,
-                      json *j)
+static void json_rows(const heap_series *s, const heap_series_rows *rows, bool of_types,
+                      const heap_report_options *o, json *j)
 {
     json_begin_array_at(j, of_types ? "types" : "holders");
-    for (size_t i = 0, shown = 0; i < rows->count && shown < top; i++) {
+    for (size_t i = 0, shown = 0; i < rows->count && shown < o->top; i++) {
         const heap_series_row *row = &rows->items[i];
 
-        if (is_same(s, row))
+        if (is_same(s, row) || (of_types && !is_wanted(o, name_of(row))))
             continue;
         shown++;
         json_begin_object(j);
@@ -242,13 +266,13 @@ static void json_rows(const heap_series *s, const heap_series_rows *rows, bool o
     json_end_array(j);
 }
 
-static void json_sites(const heap_series *s, size_t top, json *j)
+static void json_sites(const heap_series *s, const heap_report_options *o, json *j)
 {
     json_begin_array_at(j, "sites");
-    for (size_t i = 0, shown = 0; i < s->sites.count && shown < top; i++) {
+    for (size_t i = 0, shown = 0; i < s->sites.count && shown < o->top; i++) {
         const heap_site *site = &s->sites.items[i];
 
-        if (!heap_series_has_grown(s, site->type))
+        if (!heap_series_has_grown(s, site->type) || !is_wanted(o, site->type))
             continue;
         shown++;
         json_begin_object(j);
@@ -262,7 +286,8 @@ static void json_sites(const heap_series *s, size_t top, json *j)
     json_end_array(j);
 }
 
-static int json_leaks(const heap_series *s, const heap *last, json *j, error *e)
+static int json_leaks(const heap_series *s, const heap *last, const heap_report_options *o, json *j,
+                      error *e)
 {
     size_t found = 0;
     int code = 0;
@@ -272,7 +297,7 @@ static int json_leaks(const heap_series *s, const heap *last, json *j, error *e)
         const heap_series_row *row = &s->types.items[i];
         buffer way = BUFFER_EMPTY;
 
-        if (!heap_series_is_leak(s, row))
+        if (!heap_series_is_leak(s, row) || !is_wanted(o, name_of(row)))
             continue;
         found++;
         code = heap_series_way(last, row->name, &way, e);
@@ -289,11 +314,15 @@ static int json_leaks(const heap_series *s, const heap *last, json *j, error *e)
     return code;
 }
 
-int heap_report_diff_json(heap_series *s, const heap *last, size_t top, json *j, error *e)
+int heap_report_diff_json(heap_series *s, const heap *last, const heap_report_options *o, json *j,
+                          error *e)
 {
     const size_t end = s->count - 1;
+    int code = check_type(s, last, o, e);
 
-    heap_series_sort(s);
+    if (code != 0)
+        return code;
+    heap_series_sort(s, o->order);
     put_i64(j, "objects", (int64_t)(s->snapshots[end].objects - s->snapshots[0].objects));
     put_i64(j, "bytes", (int64_t)(s->snapshots[end].bytes - s->snapshots[0].bytes));
     json_begin_array_at(j, "snapshots");
@@ -307,9 +336,10 @@ int heap_report_diff_json(heap_series *s, const heap *last, size_t top, json *j,
     json_end_array(j);
     if (s->is_matched)
         json_put_u64(j, "survived", survivors(s));
-    json_rows(s, &s->types, true, top, j);
-    if (has_retained(s))
-        json_rows(s, &s->holders, false, top, j);
-    json_sites(s, top, j);
-    return json_leaks(s, last, j, e);
+    json_rows(s, &s->types, true, o, j);
+    if (has_retained(s) && o->type == NULL)
+        json_rows(s, &s->holders, false, o, j);
+    json_sites(s, o, j);
+    code = json_leaks(s, last, o, j, e);
+    return code == 0 && o->paths ? heap_report_paths_json(last, o, j, e) : code;
 }

@@ -26,7 +26,7 @@ void heap_report_clean(sink *out, const char *text)
         sink_char(out, (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
 }
 
-static const char *name_of(const heap *h, uint32_t type)
+const char *heap_report_name(const heap *h, uint32_t type)
 {
     const char *name = heap_type_name(h, type);
 
@@ -35,7 +35,7 @@ static const char *name_of(const heap *h, uint32_t type)
 
 bool heap_report_wants(const heap *h, uint32_t type, const heap_report_options *o)
 {
-    return o->type == NULL || text_matches(name_of(h, type), o->type);
+    return o->type == NULL || text_matches(heap_report_name(h, type), o->type);
 }
 
 static uint32_t *sorted_types(const heap *h, const heap_report_options *o)
@@ -72,7 +72,7 @@ static void put_verdict(const heap *h, sink *out)
         sink_text(out, ": ");
         if (first->count != 1)
             sink_format(out, "%llu x ", (unsigned long long)first->count);
-        heap_report_clean(out, name_of(h, first->type));
+        heap_report_clean(out, heap_report_name(h, first->type));
         sink_text(out, ".");
     }
     sink_char(out, '\n');
@@ -109,7 +109,7 @@ static void put_types(const heap *h, const heap_report_options *o, const uint32_
             sink_format(out, "%12s ", bytes_text(t->retained, a));
         sink_format(out, "%6.1f %12s %11llu %10s  ", percent_of(h, t), bytes_text(t->bytes, b),
                     (unsigned long long)t->count, bytes_text(t->largest, c));
-        heap_report_clean(out, name_of(h, sorted[i]));
+        heap_report_clean(out, heap_report_name(h, sorted[i]));
         sink_char(out, '\n');
     }
     if (left != 0)
@@ -131,7 +131,7 @@ static void put_holders(const heap *h, const heap_report_options *o, sink *out)
                     report_percent(one->retained, h->bytes), (unsigned long long)one->count);
         heap_report_clean(out, buffer_text(&root));
         sink_text(out, " -> ");
-        heap_report_clean(out, name_of(h, one->type));
+        heap_report_clean(out, heap_report_name(h, one->type));
         sink_char(out, '\n');
         buffer_free(&root);
     }
@@ -140,151 +140,6 @@ static void put_holders(const heap *h, const heap_report_options *o, sink *out)
                     "%llu weak handle%s besides (WeakReference, caches of the runtime): these keep "
                     "nothing alive\n",
                     (unsigned long long)h->weak_roots, h->weak_roots == 1 ? "" : "s");
-}
-
-/* ---- paths ---- */
-
-typedef struct {
-    const heap_paths *paths;
-    const heap_report_options *options;
-    uint32_t *sorted; /* steps, by parent, then by bytes */
-    uint32_t *first;  /* by step: where its children begin in `sorted`; count + 1 entries */
-} path_tree;
-
-static int compare_steps(const void *a, const void *b, void *context)
-{
-    const path_tree *t = context;
-    uint32_t m = *(const uint32_t *)a, n = *(const uint32_t *)b;
-    const heap_step *x = &t->paths->steps[m], *y = &t->paths->steps[n];
-
-    if (x->parent != y->parent)
-        return x->parent < y->parent ? -1 : 1;
-    if (t->options->order == HEAP_BY_BYTES && x->bytes_below != y->bytes_below)
-        return x->bytes_below > y->bytes_below ? -1 : 1;
-    if (x->below != y->below)
-        return x->below > y->below ? -1 : 1;
-    return m < n ? -1 : m > n;
-}
-
-static bool tree_init(path_tree *t, const heap_paths *paths, const heap_report_options *o)
-{
-    t->paths = paths;
-    t->options = o;
-    t->sorted = memory_allocate_array(paths->count + 1, sizeof *t->sorted);
-    t->first = memory_allocate_array(paths->count + 2, sizeof *t->first);
-    if (t->sorted == NULL || t->first == NULL)
-        return false;
-    for (uint32_t i = 1; i < paths->count; i++) {
-        t->sorted[i - 1] = i;
-        t->first[paths->steps[i].parent + 1]++;
-    }
-    qsort_r(t->sorted, paths->count - 1, sizeof *t->sorted, compare_steps, t);
-    for (size_t i = 1; i <= paths->count; i++)
-        t->first[i] += t->first[i - 1];
-    return true;
-}
-
-/* Whether a step is shown at this depth, beside `shown` others. */
-static bool is_shown(const path_tree *t, uint32_t step, size_t depth, size_t shown)
-{
-    const heap_report_options *o = t->options;
-    const heap_step *s = &t->paths->steps[step];
-
-    return shown < o->top && (o->depth == 0 || depth < o->depth) && s->below >= o->least_objects &&
-           s->bytes_below >= o->least_bytes;
-}
-
-static void tree_free(path_tree *t)
-{
-    memory_free(t->sorted);
-    memory_free(t->first);
-}
-
-static void put_field(const heap *h, heap_field field, sink *out)
-{
-    buffer text = BUFFER_EMPTY;
-
-    heap_field_text(h, field, &text);
-    heap_report_clean(out, buffer_text(&text));
-    buffer_free(&text);
-}
-
-/* Depth is bounded by heap_paths (64 steps). */
-static void put_step(const heap *h, const path_tree *t, uint32_t step, size_t depth, sink *out)
-{
-    const heap_step *s = &t->paths->steps[step];
-    buffer root = BUFFER_EMPTY;
-
-    sink_format(out, "%11llu  %*s", (unsigned long long)s->below, (int)(2 * depth), "");
-    if (depth == 0) {
-        heap_root_text_with_thread(h, s->root, &root);
-        heap_report_clean(out, buffer_text(&root));
-        sink_text(out, " -> ");
-    }
-    if (s->field != 0) {
-        if ((s->field & HEAP_ELEMENT) == 0)
-            sink_char(out, '.');
-        put_field(h, s->field, out);
-        sink_text(out, " -> ");
-    }
-    heap_report_clean(out, name_of(h, s->type));
-    if (s->repeated) {
-        sink_text(out, " (several in a row");
-        if (s->repeated_by != 0) {
-            sink_text(out, ", by ");
-            put_field(h, s->repeated_by, out);
-        }
-        sink_char(out, ')');
-    }
-    sink_char(out, '\n');
-    buffer_free(&root);
-    for (uint32_t i = t->first[step]; i < t->first[step + 1]; i++)
-        if (is_shown(t, t->sorted[i], depth + 1, i - t->first[step]))
-            put_step(h, t, t->sorted[i], depth + 1, out);
-}
-
-static int find_paths(const heap *h, const heap_report_options *o, heap_paths *paths,
-                      path_tree *tree, error *e)
-{
-    uint8_t *wanted = memory_allocate_array(h->type_count, 1);
-    int code = 0;
-
-    memset(tree, 0, sizeof *tree);
-    memset(paths, 0, sizeof *paths);
-    if (heap_is_quick(h)) {
-        memory_free(wanted);
-        error_set(e, ERROR_UNSUPPORTED, "a quick snapshot does not know what keeps objects alive");
-        return error_advise(e, "take one without --quick");
-    }
-    if (wanted == NULL)
-        return no_memory(e);
-    for (uint32_t i = 0; i < h->type_count; i++)
-        wanted[i] = heap_report_wants(h, i, o);
-    code = heap_find_paths(h, wanted, paths, e);
-    if (code == 0 && !tree_init(tree, paths, o))
-        code = no_memory(e);
-    memory_free(wanted);
-    return code;
-}
-
-static int put_paths(const heap *h, const heap_report_options *o, sink *out, error *e)
-{
-    heap_paths paths;
-    path_tree tree;
-    int code = find_paths(h, o, &paths, &tree, e);
-
-    if (code == 0) {
-        sink_format(out, "\n%11s  %s\n", "objects", "shortest way from a root");
-        for (uint32_t i = tree.first[0]; i < tree.first[1]; i++)
-            if (is_shown(&tree, tree.sorted[i], 0, i - tree.first[0]))
-                put_step(h, &tree, tree.sorted[i], 0, out);
-        if (paths.without_path != 0)
-            sink_format(out, "%11llu  (no root: literals, or objects that wait to be collected)\n",
-                        (unsigned long long)paths.without_path);
-    }
-    tree_free(&tree);
-    heap_paths_free(&paths);
-    return code;
 }
 
 int heap_report_text(const heap *h, const heap_report_options *o, sink *out, error *e)
@@ -319,7 +174,7 @@ int heap_report_text(const heap *h, const heap_report_options *o, sink *out, err
         if (code != 0)
             return code;
     }
-    return o->paths ? put_paths(h, o, out, e) : 0;
+    return o->paths ? heap_report_paths(h, o, out, e) : 0;
 }
 
 /* ---- markdown ---- */
@@ -350,7 +205,7 @@ int heap_report_markdown(const heap *h, const heap_report_options *o, sink *out,
             sink_format(out, "| %s ", bytes_text(t->retained, a));
         sink_format(out, "| %.1f | %s | %llu | ", percent_of(h, t), bytes_text(t->bytes, b),
                     (unsigned long long)t->count);
-        markdown_cell(out, name_of(h, sorted[i]));
+        markdown_cell(out, heap_report_name(h, sorted[i]));
         sink_text(out, " |\n");
     }
     memory_free(sorted);
@@ -366,7 +221,7 @@ int heap_report_markdown(const heap *h, const heap_report_options *o, sink *out,
                     report_percent(one->retained, h->bytes), (unsigned long long)one->count);
         markdown_cell(out, buffer_text(&root));
         sink_text(out, " | ");
-        markdown_cell(out, name_of(h, one->type));
+        markdown_cell(out, heap_report_name(h, one->type));
         sink_text(out, " |\n");
         buffer_free(&root);
     }
@@ -392,7 +247,7 @@ void heap_report_root_threads(const heap *h, uint32_t root, json *j)
         json_put_text(j, "thread_name", model_text(h->m, thread->name));
 }
 
-static void json_root(const heap *h, uint32_t root, json *j)
+void heap_report_root_json(const heap *h, uint32_t root, json *j)
 {
     buffer text = BUFFER_EMPTY;
 
@@ -421,7 +276,7 @@ static void json_types(const heap *h, const heap_report_options *o, const uint32
             continue;
         shown++;
         json_begin_object(j);
-        json_put_text(j, "type", name_of(h, sorted[i]));
+        json_put_text(j, "type", heap_report_name(h, sorted[i]));
         json_put_u64(j, "count", t->count);
         json_put_u64(j, "bytes", t->bytes);
         if (!heap_is_quick(h))
@@ -450,64 +305,13 @@ static void json_roots(const heap *h, const heap_report_options *o, json *j)
     json_begin_array_at(j, "holders");
     for (size_t i = 0; i < h->holder_count && i < o->top; i++) {
         json_begin_object(j);
-        json_root(h, h->holders[i].root, j);
-        json_put_text(j, "type", name_of(h, h->holders[i].type));
+        heap_report_root_json(h, h->holders[i].root, j);
+        json_put_text(j, "type", heap_report_name(h, h->holders[i].type));
         json_put_u64(j, "count", h->holders[i].count);
         json_put_u64(j, "retained", h->holders[i].retained);
         json_end_object(j);
     }
     json_end_array(j);
-}
-
-static void json_field(const heap *h, const char *key, heap_field field, json *j)
-{
-    buffer text = BUFFER_EMPTY;
-
-    heap_field_text(h, field, &text);
-    if (text.length != 0)
-        json_put_text(j, key, buffer_text(&text));
-    buffer_free(&text);
-}
-
-static void json_step(const heap *h, const path_tree *t, uint32_t step, size_t depth, json *j)
-{
-    const heap_step *s = &t->paths->steps[step];
-
-    json_begin_object(j);
-    if (depth == 0)
-        json_root(h, s->root, j);
-    json_field(h, "field", s->field, j);
-    json_put_text(j, "type", name_of(h, s->type));
-    json_put_bool(j, "repeated", s->repeated);
-    if (s->repeated)
-        json_field(h, "repeated_by", s->repeated_by, j);
-    json_put_u64(j, "objects", s->below);
-    json_put_u64(j, "bytes", s->bytes_below);
-    json_begin_array_at(j, "next");
-    for (uint32_t i = t->first[step]; i < t->first[step + 1]; i++)
-        if (is_shown(t, t->sorted[i], depth + 1, i - t->first[step]))
-            json_step(h, t, t->sorted[i], depth + 1, j);
-    json_end_array(j);
-    json_end_object(j);
-}
-
-int heap_report_paths_json(const heap *h, const heap_report_options *o, json *j, error *e)
-{
-    heap_paths paths;
-    path_tree tree;
-    int code = find_paths(h, o, &paths, &tree, e);
-
-    if (code == 0) {
-        json_begin_array_at(j, "paths");
-        for (uint32_t i = tree.first[0]; i < tree.first[1]; i++)
-            if (is_shown(&tree, tree.sorted[i], 0, i - tree.first[0]))
-                json_step(h, &tree, tree.sorted[i], 0, j);
-        json_end_array(j);
-        json_put_u64(j, "without_path", paths.without_path);
-    }
-    tree_free(&tree);
-    heap_paths_free(&paths);
-    return code;
 }
 
 int heap_report_json(const heap *h, const heap_report_options *o, json *j, error *e)

@@ -29,7 +29,9 @@ int heap_report_markdown(const heap *h, const heap_report_options *o, sink *out,
 /* Members of an object that is open. */
 int heap_report_json(const heap *h, const heap_report_options *o, json *j, error *e);
 
-/* "paths": the ways to the types of the options. */
+/* The shortest ways from roots to the objects of the options' types. */
+int heap_report_paths(const heap *h, const heap_report_options *o, sink *out, error *e);
+/* "paths": the same. */
 int heap_report_paths_json(const heap *h, const heap_report_options *o, json *j, error *e);
 /* "heap": {…} for the page, with a bounded number of rows (docs/report-data.md). */
 int heap_report_page(const model *m, const model_process *p, json *j, error *e);
@@ -48,6 +50,8 @@ int heap_report_waste(const heap *h, const heap_report_options *o, sink *out, er
 int heap_report_waste_markdown(const heap *h, const heap_report_options *o, sink *out, error *e);
 int heap_report_waste_json(const heap *h, const heap_report_options *o, json *j, error *e);
 
+/* "(unknown type)" where a type has none. */
+const char *heap_report_name(const heap *h, uint32_t type);
 /* A name on a terminal: control characters would move the cursor. */
 void heap_report_clean(sink *out, const char *text);
 
@@ -71,11 +75,15 @@ bool heap_report_wants(const heap *h, uint32_t type, const heap_report_options *
 /* Fails when no type on the heap is, with the names that are near. */
 int heap_report_check_type(const heap *h, const heap_report_options *o, error *e);
 
-/* The threads of a stack root, where they are known. */
+/* "root", and the threads of a stack root, where they are known. */
+void heap_report_root_json(const heap *h, uint32_t root, json *j);
 void heap_report_root_threads(const heap *h, uint32_t root, json *j);
 
-/* Growth over several snapshots; `last` is the newest one. */
-int heap_report_diff(heap_series *s, const heap *last, size_t top, sink *out, error *e);
-int heap_report_diff_json(heap_series *s, const heap *last, size_t top, json *j, error *e);
+/* Growth over several snapshots; `last` is the newest one. With a type in the options: only of
+ * these types, and the ways to them in `last`. */
+int heap_report_diff(heap_series *s, const heap *last, const heap_report_options *o, sink *out,
+                     error *e);
+int heap_report_diff_json(heap_series *s, const heap *last, const heap_report_options *o, json *j,
+                          error *e);
 
 #endif

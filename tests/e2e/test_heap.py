@@ -80,59 +80,6 @@ def test_the_path_names_the_static_field(sample, clarinet, runtime, tmp_path):
     assert {row["type"]: row["count"] for row in table["types"]}["LeakyCache.Entry"] == ENTRIES
 
 
-def test_growth(sample, clarinet, newest_runtime, tmp_path):
-    files = []
-    for entries in 1000, 4000:
-        with sample("LeakyCache", "--entries", entries) as patient:
-            files.append(tmp_path / f"{entries}.clarinet")
-            assert clarinet("heap", "-o", files[-1], patient.pid).code == 0
-    rows = types(clarinet("heap", "diff", "--json", *files))
-    assert rows["LeakyCache.Entry"]["count"] == 3000
-    assert rows["LeakyCache.Entry"]["bytes"] == 3000 * 32
-    assert rows["LeakyCache.Entry"]["count_after"] == 4000
-    text = clarinet("heap", "diff", *files)
-    assert text.code == 0 and "LeakyCache.Entry" in text.out, text
-    back = types(clarinet("heap", "diff", "--json", *reversed(files)))
-    assert back["LeakyCache.Entry"]["count"] == -3000
-
-
-def test_what_grows_with_every_snapshot(sample, clarinet, newest_runtime, tmp_path):
-    with sample("LeakyCache", "--entries", 1000, "--grow", 5000) as patient:
-        done = clarinet("heap", "watch", "--every", "1s", "--count", "3", "--json", "-o",
-                        tmp_path / "w.clarinet", patient.pid)
-    assert patient.process.returncode == 0 and patient.stderr == "", patient
-    assert done.code == 0 and len(done.json["snapshots"]) == 3, done
-    leaks = {row["type"]: row for row in done.json["leaks"]}
-    entry = leaks["LeakyCache.Entry"]
-    assert entry["count"] >= 10000 and entry["bytes"] == entry["count"] * 32, entry
-    assert entry["bytes_per_minute"] > 0, entry
-    assert entry["path"].startswith("static field LeakyCache.Store.Entries -> "), entry
-    assert entry["path"].endswith("._items -> LeakyCache.Entry[] -> LeakyCache.Entry"), entry
-    holders = {row["holder"]: row for row in done.json["holders"]}
-    held = holders["static field LeakyCache.Store.Entries -> "
-                   "System.Collections.Generic.List<LeakyCache.Entry>"]
-    assert held["retained"] >= 10000 * (32 + 124) and held["grows_every_time"], held
-    # what is frozen (literals) survives and stays where it is
-    assert 0 < done.json["survived"] <= done.json["snapshots"][0]["objects"], done
-    for row in done.json["types"]:
-        assert row["survived"] + row["new"] == row["count_after"], row
-        assert row["survived"] + row["gone"] == row["count_after"] - row["count"], row
-    # the files that were kept say the same, and two of them claim no leak
-    files = [tmp_path / f"w-{i}.clarinet" for i in (1, 2, 3)]
-    text = clarinet("heap", "diff", *files)
-    assert "LeakyCache.Entry grows with every snapshot" in text.out, text
-    assert "a minute" in text.out and "kept alive by static field" in text.out, text
-    assert f"at least {done.json['survived']} objects survived" in text.out, text
-    assert clarinet("heap", "diff", "--json", *files[:2]).json["leaks"] == []
-    assert clarinet("heap", "watch", "--count", "1", patient.pid).code == 2
-
-
-def test_nothing_grows_in_a_healthy_program(sample, clarinet, newest_runtime):
-    with sample("Healthy", "--threads", 2) as patient:
-        done = clarinet("heap", "watch", "--every", "100ms", "--count", "3", "--json", patient.pid)
-    assert done.code == 0 and done.json["leaks"] == [], done
-
-
 def test_healthy_holds_nothing_of_its_own(sample, clarinet, newest_runtime):
     with sample("Healthy", "--threads", 2) as patient:
         done = clarinet("heap", "--json", patient.pid)
@@ -421,10 +368,12 @@ def test_one_object(sample, clarinet, newest_runtime, tmp_path):
 def test_the_objects_of_a_type(sample, clarinet, newest_runtime, tmp_path):
     file = tmp_path / "leak.clarinet"
     with sample("LeakyCache", "--entries", 100) as patient:
-        done = clarinet("heap", "--threads", "--json", "-o", file, patient.pid)
+        done = clarinet("heap", "--json", "-o", file, patient.pid)
+        without = clarinet("heap", "--no-threads", "--json", patient.pid)
     # whose stack keeps what: the main thread has the number of the process
     stacks = [row for row in done.json["holders"] if row["root"].startswith("stack of LeakyCache.Program.Main")]
     assert stacks and all((row["threads"], row["thread"]) == (1, patient.pid) for row in stacks), done.json["holders"]
+    assert without.code == 0 and not any("threads" in row for row in without.json["holders"]), without
     text = clarinet("heap", file, "--top", 100).out
     assert f"stack of LeakyCache.Program.Main in thread {patient.pid}" in text, text
     assert "weak handles besides" in text and "keep nothing alive" in text, text
@@ -442,6 +391,7 @@ def test_the_objects_of_a_type(sample, clarinet, newest_runtime, tmp_path):
     assert (as_json.code, as_json.out, as_json.err) == (1, "", missing.err), as_json
     assert clarinet("heap", file, "--objects").code == 2
     assert clarinet("heap", file, "--threads").code == 2
+    assert clarinet("heap", file, "--no-threads").code == 2
 
 
 def test_values_of_fields(sample, clarinet, runtime, tmp_path):

@@ -92,7 +92,7 @@ static void sums_the_sites_of_all_recordings(void **state)
     heap_series_init(&s);
     add_snapshot(&s, 10, 3200, 0);
     add_snapshot(&s, 30, 6400, 0);
-    heap_series_sort(&s);
+    heap_series_sort(&s, HEAP_BY_BYTES);
     assert_true(heap_series_has_grown(&s, "Shop.Order"));
     assert_false(heap_series_has_grown(&s, "Shop.Cache"));
     assert_false(heap_series_has_grown(&s, "Shop.Nothing"));
@@ -114,7 +114,7 @@ static void what_is_alive_comes_first(void **state)
     heap_series_init(&s);
     add_snapshot(&s, 10, 3200000, 0);
     add_snapshot(&s, 30, 6400, 640);
-    heap_series_sort(&s);
+    heap_series_sort(&s, HEAP_BY_BYTES);
     assert_int_equal(s.sites.count, 2);
     for (size_t i = 0; i < 2; i++) {
         assert_true(s.sites.items[i].alive);
