@@ -325,7 +325,7 @@ tasks_leaf tasks_find_leaf(tasks_work *w, uint32_t task)
                (text_starts_with(type, "System.Threading.Tasks.Task<") &&
                 text_ends_with(type, ">"))) {
         leaf.wait = TASKS_PROMISE;
-        leaf.lost = is_lost(w, task);
+        leaf.lost = !heap_is_quick(w->h) && is_lost(w, task); /* that has no roots */
     }
     return leaf;
 }

@@ -72,8 +72,8 @@ static int choose(catalogue_selection *selection, checkup_heap_kind kind, error 
 {
     if (catalogue_add(selection, "heap", e) != 0)
         return e->code;
-    if (kind == CHECKUP_HEAP_WHOLE)
-        return catalogue_set(selection, "heap", "values", "on", e);
+    if (catalogue_set(selection, "heap", "values", "on", e) != 0 || kind == CHECKUP_HEAP_WHOLE)
+        return e->code;
     if (catalogue_set(selection, "heap", "strings", "off", e) != 0 || kind == CHECKUP_HEAP_ROOTS)
         return e->code;
     if (catalogue_set(selection, "heap", "quick", "on", e) != 0)

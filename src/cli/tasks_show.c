@@ -8,6 +8,7 @@
 #include "cli/threads_show.h"
 #include "report/json.h"
 #include "report/sink.h"
+#include "report/tasks_json.h"
 
 enum { MOST_STEPS = 60 }; /* of a chain, in words */
 
@@ -246,56 +247,6 @@ static void put_words(const showing *s)
 
 /* ---- for machines ---- */
 
-static void put_step_json(const showing *s, json *j, const tasks_step *step)
-{
-    const model_frame *frame = &s->v->h->p->frames[step->frame];
-    const model *m = s->v->h->m;
-    buffer name = BUFFER_EMPTY;
-
-    json_begin_object(j);
-    json_put_text(j, "method", step_text(s, step, &name));
-    json_put_text(j, "type", model_text(m, step->type));
-    json_put_text(j, "file", step->has_line ? model_text(m, frame->file) : "");
-    json_put_u64(j, "line", step->has_line ? frame->line : 0);
-    if (step->frame != 0 && step->state >= 0)
-        json_put_u64(j, "await", (uint64_t)step->state);
-    if (step->times > 1)
-        json_put_u64(j, "times", step->times);
-    json_end_object(j);
-    buffer_free(&name);
-}
-
-static void put_group_json(const showing *s, json *j, const tasks_group *g)
-{
-    static const char *const ENDS[] = {"nobody", "blocked thread", "callback", "one another"};
-    char address[32];
-
-    json_begin_object(j);
-    json_put_u64(j, "count", g->chains);
-    json_put_u64(j, "tasks", g->tasks);
-    json_begin_object_at(j, "waiting_for");
-    json_put_text(j, "kind", tasks_wait_word(g->wait));
-    json_put_text(j, "type", model_text(s->v->h->m, g->type));
-    if (g->due_ms != 0)
-        json_put_u64(j, "due_ms", g->due_ms);
-    if (g->age_ms != 0)
-        json_put_u64(j, "age_ms", g->age_ms);
-    json_end_object(j);
-    json_put_u64(j, "never_completed", g->lost);
-    if (s->v->was_compared)
-        json_put_u64(j, "stuck", g->stuck);
-    json_put_text(j, "awaited_by", ENDS[g->end]);
-    if (g->ring != 0)
-        json_put_u64(j, "ring", g->ring);
-    snprintf(address, sizeof address, "0x%llx", (unsigned long long)g->example);
-    json_put_text(j, "example", address);
-    json_begin_array_at(j, "frames");
-    for (size_t i = 0; i < g->count; i++)
-        put_step_json(s, j, &s->v->steps[g->first + i]);
-    json_end_array(j);
-    json_end_object(j);
-}
-
 static void put_pool_json(const showing *s, json *j)
 {
     const tasks_pool *p = &s->v->pool;
@@ -336,7 +287,7 @@ static void put_json(const showing *s)
     json_begin_array_at(&j, "chains");
     for (size_t i = 0; i < v->group_count; i++)
         if (is_shown(s, &v->groups[i]) && shown++ < s->o->top)
-            put_group_json(s, &j, &v->groups[i]);
+            tasks_json_group(v, &v->groups[i], &j);
     json_end_array(&j);
     json_put_u64(&j, "chains_left_out", v->chains_left_out);
     json_put_u64(&j, "not_checked", v->not_checked);

@@ -123,6 +123,10 @@ static int parse(int argc, char **argv, arguments *a, error *e)
         error_set(e, ERROR_USAGE, "report needs a recording");
         return error_advise(e, "clarinet report FILE.clarinet -f html -o report.html");
     }
+    if (a->report.to_ns != 0 && a->report.to_ns <= a->report.from_ns) {
+        error_set(e, ERROR_USAGE, "--to is not after --from");
+        return error_advise(e, "both are counted from the recording's start");
+    }
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "report/checkup.h"
 #include "report/heap_report.h"
+#include "report/tasks_json.h"
 
 bool data_strings_init(data_strings *s, const model *m)
 {
@@ -170,16 +171,20 @@ static int put_tables(const model *m, const model_process *p, const calltree *tr
     return code == 0 ? data_put_sources(m, p, options, s, j, e) : code;
 }
 
-/* The one of the recording, else the one that was taken apart of the same process. */
+/* Heap and tasks of the snapshot: the one of the recording, else the one that was taken apart of
+ * the same process. */
 static int put_heap(const model *m, const model_process *p, const model *snapshot, json *j,
                     error *e)
 {
-    if (p->heap != NULL)
-        return heap_report_page(m, p, j, e);
-    for (size_t i = 0; snapshot != NULL && i < snapshot->process_count; i++)
+    int code;
+
+    for (size_t i = 0; p->heap == NULL && snapshot != NULL && i < snapshot->process_count; i++)
         if (snapshot->processes[i].pid == p->pid && snapshot->processes[i].heap != NULL)
-            return heap_report_page(snapshot, &snapshot->processes[i], j, e);
-    return 0;
+            return put_heap(snapshot, &snapshot->processes[i], NULL, j, e);
+    if (p->heap == NULL)
+        return 0;
+    code = heap_report_page(m, p, j, e);
+    return code == 0 ? tasks_json_page(m, p, j, e) : code;
 }
 
 static int put_process(const model *m, const model_process *p, const report_options *options,

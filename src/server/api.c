@@ -260,14 +260,16 @@ static void stop_session(exchange *x)
 {
     json_t *root = x->body.length == 0 ? json_object()
                                        : json_loadb(buffer_text(&x->body), x->body.length, 0, NULL);
-    bool cancel = json_is_true(json_object_get(root, "cancel"));
-    bool understood = json_is_object(root);
+    json_t *wish = json_object_get(root, "cancel");
+    bool cancel = json_is_true(wish);
+    bool understood = json_is_object(root) && (wish == NULL || json_is_boolean(wish));
     error e;
 
     json_decref(root);
     error_clear(&e);
     if (!understood)
-        reply_error(x->out, 400, "the body is not a JSON object", "as in {\"cancel\": true}");
+        reply_error(x->out, 400, "the body is not a JSON object with true or false",
+                    "as in {\"cancel\": true}");
     else if (sessions_stop(x->a->kept, x->id, cancel, &e) != 0)
         fail(x, &e);
     else

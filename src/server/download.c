@@ -84,9 +84,10 @@ static int need_recording(const char *folder, char recording[SESSIONS_PATH], err
     return error_advise(e, "it may not have begun yet, or it failed: see its status");
 }
 
-/* What is passed on as an option of the same name. */
+/* What is passed on as an option of the same name; *asks_help when one would ask for help instead.
+ */
 static size_t add_options(const http_request *r, const char **arguments, size_t count,
-                          char names[][16])
+                          char names[][16], bool *asks_help)
 {
     static const char *const KNOWN[] = {"process", "profiler", "thread", "method",
                                         "from",    "to",       "state",  "top"};
@@ -96,6 +97,7 @@ static size_t add_options(const http_request *r, const char **arguments, size_t 
 
         if (value == NULL)
             continue;
+        *asks_help = *asks_help || text_equal(value, "--help") || text_equal(value, "-h");
         snprintf(names[i], 16, "--%s", KNOWN[i]);
         arguments[count++] = names[i];
         arguments[count++] = value;
@@ -119,6 +121,7 @@ int download_report(const api *a, const char *id, const http_request *r, reply *
     char kept[SESSIONS_PATH];
     char names[8][16];
     size_t count = 4;
+    bool asks_help = false;
     bool ended;
     int code = sessions_find(a->kept, id, folder, sizeof folder, &ended, e);
 
@@ -132,7 +135,9 @@ int download_report(const api *a, const char *id, const http_request *r, reply *
     arguments[1] = recording;
     arguments[2] = "-f";
     arguments[3] = format->name;
-    count = add_options(r, arguments, count, names);
+    count = add_options(r, arguments, count, names, &asks_help);
+    if (asks_help)
+        return error_set(e, ERROR_USAGE, "a value is no name, number or time");
     if (ended && count == 4) {
         snprintf(kept, sizeof kept, "%s/report.%s", folder, format->name);
         if (access(kept, R_OK) != 0)

@@ -129,8 +129,13 @@ static bool may_pass(const api *a, const http_request *r, reply *out)
     if (http_cookie(r, a->cookie, cookie, sizeof cookie) && is_token(a->token, cookie))
         return query != NULL && is_read && text_equal(r->path, "/") ? send_on_with_cookie(a, out)
                                                                     : true;
-    if (query != NULL && is_token(a->token, query))
-        return is_read && text_equal(r->path, "/") ? send_on_with_cookie(a, out) : is_read;
+    if (query != NULL && is_token(a->token, query)) {
+        if (is_read)
+            return text_equal(r->path, "/") ? send_on_with_cookie(a, out) : true;
+        reply_error(out, 401, "?token= is for reading only",
+                    "send it as Authorization: Bearer TOKEN");
+        return false;
+    }
     if (!spend(&guesses)) {
         reply_error(out, 429, "too many wrong tokens", "wait some seconds");
         return false;

@@ -24,6 +24,26 @@ static int wrong(error *e, const char *message, const char *advice)
     return error_advise(e, "%s", advice);
 }
 
+/* A key that is not understood is most often one that is misspelt. */
+static int check_keys(json_t *object, const char *const *known, error *e)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(object, key, value)
+    {
+        size_t i = 0;
+
+        while (known[i] != NULL && !text_equal(known[i], key))
+            i++;
+        if (known[i] == NULL) {
+            error_set(e, ERROR_USAGE, "there is no key '%.60s' here", key);
+            return error_advise(e, "GET /api/openapi.json describes the request");
+        }
+    }
+    return 0;
+}
+
 /* A JSON value as a person would type it. */
 static int spell(const char *key, json_t *value, char *text, size_t room, error *e)
 {
@@ -69,6 +89,7 @@ static int add(session_request *q, const char *name, error *e)
 
 static int take_profiler(session_request *q, json_t *item, error *e)
 {
+    static const char *const KEYS[] = {"name", "parameters", NULL};
     const char *name = json_is_string(item) ? json_string_value(item)
                                             : json_string_value(json_object_get(item, "name"));
     json_t *parameters = json_object_get(item, "parameters");
@@ -78,7 +99,9 @@ static int take_profiler(session_request *q, json_t *item, error *e)
 
     if (name == NULL)
         return wrong(e, "a profiler has no name", "as in {\"name\": \"cpu\"}");
-    code = add(q, name, e);
+    code = check_keys(item, KEYS, e);
+    if (code == 0)
+        code = add(q, name, e);
     if (code != 0)
         return code;
     if (parameters != NULL && !json_is_object(parameters) && !json_is_null(parameters))
@@ -219,17 +242,24 @@ static int take_target(session_request *q, json_t *root, error *e)
 
 static int take(session_request *q, json_t *root, error *e)
 {
+    static const char *const KEYS[] = {"processId", "command", "profilers",
+                                       "duration",  "tags",    NULL};
     json_t *profilers = json_object_get(root, "profilers");
-    const char *guid = json_string_value(json_object_get(root, "profilerGuid"));
+    json_t *guid = json_object_get(root, "profilerGuid");
     size_t index;
     json_t *item;
     int code = take_target(q, root, e);
 
     if (code != 0)
         return code;
-    if (guid != NULL)
-        code = take_guid(q, root, guid, e);
-    else if (profilers != NULL && !json_is_null(profilers) && !json_is_array(profilers))
+    if (guid != NULL && !json_is_string(guid))
+        code = wrong(e, "profilerGuid is not a text", "GET /api/profilers lists them");
+    else if (guid != NULL)
+        code = take_guid(q, root, json_string_value(guid), e); /* others' clients may say more */
+    else
+        code = check_keys(root, KEYS, e);
+    if (code == 0 && guid == NULL && profilers != NULL && !json_is_null(profilers) &&
+        !json_is_array(profilers))
         code = wrong(e, "profilers is not an array", "as in [{\"name\": \"cpu\"}]");
     json_array_foreach(profilers, index, item) if (code == 0 && guid == NULL) code =
         take_profiler(q, item, e);
@@ -250,7 +280,7 @@ static int take(session_request *q, json_t *root, error *e)
 int request_parse(const void *bytes, size_t length, session_request *request, error *e)
 {
     json_error_t where;
-    json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &where);
+    json_t *root = NULL;
     error unheard;
     int code;
 
@@ -258,6 +288,9 @@ int request_parse(const void *bytes, size_t length, session_request *request, er
     error_clear(e);
 
     memset(request, 0, sizeof *request);
+    snprintf(where.text, sizeof where.text, "it is empty");
+    if (length != 0)
+        root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &where);
     if (!json_is_object(root)) {
         json_decref(root);
         error_set(e, ERROR_USAGE, "the body is not a JSON object%s%.80s", root == NULL ? ": " : "",

@@ -346,6 +346,18 @@ int sessions_start_command(sessions *s, json_t *command, catalogue_selection *se
     return start(s, x, selection, duration_ns, tags, id, e);
 }
 
+/* The folder's name says nothing to who sent the file. */
+static int tell_of_upload(const char *recording, const char *name, error *e)
+{
+    char rest[sizeof e->message];
+
+    if (!text_starts_with(e->message, recording))
+        return e->code;
+    snprintf(rest, sizeof rest, "%s", e->message + strlen(recording));
+    error_set(e, e->code, "%.120s%s", name, rest);
+    return error_advise(e, "a recording, a .nettrace, a .gcdump or a pprof profile is taken");
+}
+
 int sessions_add_file(sessions *s, const char *file, const char *name, char id[SESSIONS_ID],
                       error *e)
 {
@@ -375,7 +387,7 @@ int sessions_add_file(sessions *s, const char *file, const char *name, char id[S
     if (code != 0) {
         sessions_remove_folder(s, x->id);
         sessions_free_one(x);
-        return code;
+        return tell_of_upload(recording, name, e);
     }
     memcpy(id, x->id, SESSIONS_ID);
     pthread_mutex_lock(&s->lock);

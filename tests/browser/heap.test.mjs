@@ -131,6 +131,42 @@ describe('the page of a heap snapshot', () => {
         await page.context().close();
     });
 
+    it('shows tasks that are not done, with hostile names as text', async () => {
+        const process = shopProcess({});
+        const frame = (method) => ({ method, type: method, file: `/a/${method}`, line: 7, times: 2 });
+        const chain = (name, more) => ({
+            count: 9, tasks: 9, waiting_for: { kind: 'timer', type: name, due_ms: 3000, age_ms: 2000 },
+            never_completed: 0, awaited_by: 'nobody', frames: [frame(name), frame('Shop.LoadAsync')],
+            ...more,
+        });
+        process.tasks = {
+            quick: true, incomplete: 1234, rings: 1, runtime_async: 0, kinds: 300,
+            pool: { existing: 4, working: 3, minimum: 2, queued: 40 },
+            chains: [
+                chain('Shop.Cat.FeedAsync', { ring: 2, waiting_for: { kind: 'cycle', type: '' } }),
+                chain('x', { frames: [], waiting_for: { kind: 'promise', type: HOSTILE[0] } }),
+                chain('Shop.LostAsync', { awaited_by: 'blocked thread', never_completed: 3 }),
+                ...HOSTILE.map((name) => chain(name)),
+            ],
+        };
+        const url = bench.file('tasks', report([process]));
+        const page = await bench.open(url, { hash: '#view=tasks' });
+        await settled(page);
+        const text = await page.locator('.view-tasks').innerText();
+        for (const words of [/1,234 tasks are not done, in 300 kinds/, /await each other, for ever/,
+            /40 items wait/, /9 × waiting for a timer of 3.* s, the oldest for 2/,
+            /a TaskCompletionSource that nobody awaits/, /3 of them nothing can complete/,
+            /a thread blocks on it/])
+            assert.match(text, words);
+        assert.ok(text.includes(HOSTILE[0]));
+        assert.equal(await page.evaluate(() => window.pwned), undefined);
+        await shot(page, 'tasks');
+        await page.fill('.view-tasks input', 'cat.feed');
+        assert.equal(await page.locator('.task-chain').count(), 1);
+        checkHarmless(page);
+        await page.context().close();
+    });
+
     it('says what is wrong with a snapshot', async () => {
         const process = shopProcess({});
         process.heap = { trouble: 'the heap snapshot was cut off before its end' };

@@ -234,7 +234,11 @@ def test_stop_cancel_and_partial_results(sample, serve, newest_runtime):
             time.sleep(0.1)
         partial = server.ask("GET", f"/api/sessions/{session}/report?format=collapsed")
         assert partial.status == 200 and b"Busy" in partial.body, partial
+        for words in ("method=--help", "from=5s&to=1s", "top=0"):
+            answer = server.ask("GET", f"/api/sessions/{session}/report?format=md&{words}")
+            assert answer.status == 400, (words, answer)
         assert server.ask("GET", f"/api/sessions/{session}/download").status == 409
+        assert server.ask("POST", f"/api/sessions/{session}/stop", {"cancel": 1}).status == 400
         assert server.ask("POST", f"/api/sessions/{session}/stop").status == 202
         assert server.wait_for(session, "done")["records"] > 0
         session = server.start(patient.pid, duration="1h", profilers=[{"name": "cpu"}])
@@ -298,6 +302,7 @@ WRONG = [
     ({"processId": 1, "profilers": [{"name": "cpu", "parameters": {"intervall": "1s"}}]}, 400),
     ({"processId": 1, "duration": "forever"}, 400),
     ({"processId": 1, "profilerGuid": "x"}, 404),
+    ({"processId": 1, "duraton": "5s"}, 400),
     ([], 400),
 ]
 
@@ -313,7 +318,9 @@ def test_wrong_requests_have_their_reason(serve, sample, newest_runtime):
     assert server.ask("PUT", "/api/sessions", b"").status == 405
     assert server.ask("GET", "/api/sessions/..%2f..%2fetc/report").status == 404
     assert server.ask("GET", "/api/sessions/../../etc/passwd").status == 404
-    assert server.ask("POST", "/api/sessions/upload", b"no recording").status == 400
+    answer = server.ask("POST", "/api/sessions/upload?name=notes.txt", b"no recording")
+    assert answer.status == 400, answer
+    assert answer.json["error"]["message"].startswith("notes.txt is not a recording"), answer
     assert server.ask("GET", "/api/compare?before=a").status == 400
     with sample("Busy", env={"DOTNET_EnableDiagnostics": "0"}) as closed:
         answer = server.ask("POST", "/api/sessions", {"processId": closed.pid})
@@ -374,6 +381,9 @@ def test_who_may_ask(serve):
     assert server.ask("GET", "/api/version", headers={"Host": "localhost:1"}).status == 200
     for foreign in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
         assert server.ask("POST", "/api/sessions", {}, headers=foreign).status == 403
+    asked = f"/api/sessions?token={server.token}"  # may stand in a link of another page
+    assert server.ask("GET", asked, token=False).status == 200
+    assert server.ask("POST", asked, {}, token=False).status == 401
     answer = server.ask("GET", "/api/version", headers={"Origin": "http://evil.example"})
     assert "Access-Control-Allow-Origin" not in answer.headers
     # the printed address gives a cookie, and the cookie is enough

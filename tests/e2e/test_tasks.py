@@ -3,6 +3,8 @@ never be completed, what is stuck, and a starved thread pool with the place that
 import pathlib
 import re
 
+from test_report import page_data
+
 SOURCE = pathlib.Path(__file__).parents[2] / "samples" / "Pending" / "Program.cs"
 
 
@@ -120,6 +122,9 @@ def test_a_recording_is_shown_again_and_others_are_refused(clarinet, sample, new
         assert patient.finish() == 0
     again = clarinet("tasks", kept, "--json")
     assert again.json["chains"] == live.json["chains"]
+    page = page_data(clarinet("report", kept, "-f", "html").out)["processes"][0]["tasks"]
+    assert page["chains"] == live.json["chains"] and page["rings"] == live.json["rings"], page
+    assert page["incomplete"] == live.json["incomplete"] and not page["quick"], page
     assert clarinet("heap", kept).code == 0
     refused = clarinet("tasks", plain)
     assert refused.code == 1 and "no values of tasks" in refused.err, refused

@@ -118,10 +118,10 @@ def judge(case, found):
 def run(cases, title):
     """One call of a step: goes on where the last one was, the newest runtime first; the exit code."""
     folder, versions = runtimes()
+    begin = time.monotonic()
     subprocess.run([ROOT / "dev", "samples"], check=True, stdout=subprocess.DEVNULL)
     file = STATE / "state.json"
     state = json.loads(file.read_text()) if file.exists() else {}
-    begin = time.monotonic()
     for version in reversed(versions):
         for case in cases:
             key = " ".join([version, case.rule, case.sample, *map(str, case.args)])

@@ -197,6 +197,10 @@ static void wrong_wishes_are_told_apart(void **state)
         {"{\"processId\": 7, \"tags\": [\"\"]}", ERROR_USAGE},
         {"{\"processId\": 7, \"profilerGuid\": \"{00000000-0000-0000-0000-000000000000}\"}",
          ERROR_NOT_FOUND},
+        {"{\"processId\": 7, \"profilerGuid\": 5}", ERROR_USAGE},
+        {"{\"processId\": 7, \"duraton\": \"5s\"}", ERROR_USAGE},
+        {"{\"processId\": 7, \"profilers\": [{\"name\": \"cpu\", \"parametres\": {}}]}",
+         ERROR_USAGE},
     };
     session_request q;
 

@@ -51,7 +51,6 @@ export class Chart {
     show(axis, panels) {
         this.axis = axis;
         this.panels = panels.filter((panel) => panel.series.some((s) => s.times.length > 0));
-        this.canvas.style.height = `${this.panels.length * (PANEL + TITLE) + AXIS}px`;
         const titles = this.panels.map(
             (panel) => `${panel.title}, at most ${panel.text(highest(panel))}`,
         );
@@ -72,21 +71,36 @@ export class Chart {
         );
     }
 
+    /** Where no room for names is beside a title they stand below it, in as many lines as it takes;
+     *  the canvas is as high as that makes it. */
+    arrange() {
+        const context = this.canvas.getContext('2d');
+        const rows = this.panels.map((p) => namesBelow(context, p, this.canvas.clientWidth));
+        const all = rows.reduce((sum, lines) => sum + PANEL + TITLE * (1 + lines.length), AXIS);
+        if (this.canvas.style.height !== `${all}px`) this.canvas.style.height = `${all}px`;
+        return rows;
+    }
+
     draw() {
         if (!this.axis) return;
+        const rows = this.arrange();
         paint(this.canvas, (context, width) => {
             const theme = themeColours();
             const time = this.cursor >= 0 ? (this.cursor / width) * this.axis.span : -1;
+            let bottom = 0;
             this.panels.forEach((panel, i) => {
-                const top = i * (PANEL + TITLE);
+                const head = TITLE * (1 + rows[i].length);
                 context.save();
-                context.translate(0, top + TITLE);
+                context.translate(0, bottom + head);
                 this.drawPanel(context, theme, panel, width);
                 drawRange(context, theme, 0, width, PANEL, this.axis);
                 context.restore();
-                drawTitle(context, theme, panel, top, width, time);
+                drawTitle(context, theme, panel, bottom, width, time, rows[i].length > 0);
+                rows[i].forEach((line, k) =>
+                    drawNames(context, theme, line, bottom + TITLE * (k + 1) + TITLE / 2),
+                );
+                bottom += PANEL + head;
             });
-            const bottom = this.panels.length * (PANEL + TITLE);
             drawTicks(context, theme, 0, width, bottom, this.axis.span);
             if (this.cursor >= 0) {
                 context.fillStyle = theme.muted;
@@ -146,8 +160,48 @@ function colourOf(series, index, theme) {
     return series.colour || seriesColour(index, theme.dark);
 }
 
+/** Room that a name takes, with its colour and a gap. */
+const KEY = 26;
+
+/** The series' names in lines below the title; none when there is room beside it. */
+function namesBelow(context, panel, width) {
+    if (panel.series.length < 2) return [];
+    context.font = `600 ${FONT}`;
+    let room = context.measureText(panel.title).width + 12;
+    context.font = FONT;
+    room += context.measureText(`up to ${panel.text(highest(panel))}`).width + 16;
+    const parts = panel.series.map((series, i) => ({
+        i,
+        series,
+        size: context.measureText(series.name).width + KEY,
+    }));
+    if (parts.reduce((sum, part) => sum + part.size, room) <= width) return [];
+    const lines = [];
+    let used = Infinity;
+    for (const part of parts) {
+        if (used + part.size > width) {
+            lines.push([]);
+            used = 0;
+        }
+        lines[lines.length - 1].push(part);
+        used += part.size;
+    }
+    return lines;
+}
+
+function drawNames(context, theme, line, middle) {
+    let x = 0;
+    for (const { i, series, size } of line) {
+        context.fillStyle = colourOf(series, i, theme);
+        context.fillRect(x, middle - 4, 9, 9);
+        context.fillStyle = theme.muted;
+        context.fillText(series.name, x + 13, middle);
+        x += size;
+    }
+}
+
 /** Title at the left; the series' names, with values where the cursor is, at the right. */
-function drawTitle(context, theme, panel, top, width, time) {
+function drawTitle(context, theme, panel, top, width, time, isNamedBelow) {
     context.font = `600 ${FONT}`;
     context.textBaseline = 'middle';
     context.textAlign = 'left';
@@ -163,7 +217,7 @@ function drawTitle(context, theme, panel, top, width, time) {
     const parts = panel.series
         .map((series, i) => {
             const value = time >= 0 ? valueAt(panel, series, time) : null;
-            const name = panel.series.length > 1 ? series.name : '';
+            const name = panel.series.length > 1 && !isNamedBelow ? series.name : '';
             return {
                 i,
                 series,
@@ -172,7 +226,7 @@ function drawTitle(context, theme, panel, top, width, time) {
         })
         .filter((part) => part.text);
     if (time >= 0) parts.unshift({ i: -1, text: moment(time) });
-    const sizes = parts.map((part) => context.measureText(part.text).width + 26);
+    const sizes = parts.map((part) => context.measureText(part.text).width + KEY);
     while (sizes.length > 0 && sizes.reduce((a, b) => a + b) > width - room) sizes.pop();
     let x = width;
     for (const part of parts.slice(0, sizes.length).reverse()) {
@@ -183,7 +237,7 @@ function drawTitle(context, theme, panel, top, width, time) {
             context.fillStyle = colourOf(part.series, part.i, theme);
             context.fillRect(x - 13, middle - 4, 9, 9);
         }
-        x -= 26;
+        x -= KEY;
     }
 }
 

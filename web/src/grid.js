@@ -15,6 +15,7 @@ const PAGE = 100;
  * @property {boolean} [rising] sorted from the smallest all the same
  * @property {string} [hint]
  * @property {boolean} [wide] gives way last when room is short
+ * @property {boolean} [minor] not on a phone
  */
 
 /**
@@ -147,18 +148,18 @@ function startsUp(column) {
 function head(column, sorted) {
     return el(
         'th',
-        { scope: 'col', class: column.number ? 'number' : '', title: column.hint },
+        { scope: 'col', class: classOf(column), title: column.hint },
         el('button', { type: 'button', class: 'sort', text: column.title, on: { click: sorted } }),
     );
 }
 
 function cell(column, row) {
     const content = column.cell ? column.cell(row) : String(column.value(row));
-    return el(
-        'td',
-        { class: (column.number ? 'number' : '') + (column.wide ? ' wide' : '') },
-        content,
-    );
+    return el('td', { class: classOf(column) }, content);
+}
+
+function classOf(column) {
+    return ['number', 'wide', 'minor'].filter((name) => column[name]).join(' ');
 }
 
 /** A number with a bar behind it that shows its share. @param {string} text @param {number} share 0 to 1 */

@@ -19,6 +19,7 @@ import { MapView } from './view_map.js';
 import { TimeView } from './view_time.js';
 import { OtherView, otherTables } from './view_other.js';
 import { TraceView, hasTrace } from './view_trace.js';
+import { TasksView } from './view_tasks.js';
 import { WaitsView } from './view_waits.js';
 import { ChangesView, LinesView, MethodsView, ThreadsView } from './view_tables.js';
 
@@ -54,6 +55,7 @@ const VIEWS = [
         when: (a) => a.profile !== null && a.profile.thread !== null,
     },
     { id: 'waits', title: 'Wait graph', make: WaitsView, when: (a) => a.process.waits !== null },
+    { id: 'tasks', title: 'Tasks', make: TasksView, when: (a) => a.process.tasks !== null },
     {
         id: 'exceptions',
         title: 'Exceptions',

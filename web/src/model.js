@@ -100,6 +100,7 @@ export class Process {
         this.cost = raw.cost || {};
         this.profilers = raw.profilers || [];
         this.heap = raw.heap || null;
+        this.tasks = raw.tasks || null;
         this.waits = raw.waits || null;
         /** @type {string[]} */
         this.strings = (raw.strings || ['']).map(readable);

@@ -53,12 +53,13 @@ export function findingsSection(findings) {
     );
 }
 
-/** Evidence is text, a list of texts, or anything else as JSON. */
+/** Evidence is text, a list of texts (several stacks, say: without numbers), or anything else as
+ *  JSON. */
 function evidence(value) {
     if (value === undefined || value === null || value === '') return null;
     if (Array.isArray(value))
         return el(
-            'ol',
+            'ul',
             { class: 'stack' },
             value.map((v) => el('li', { text: typeof v === 'string' ? v : JSON.stringify(v) })),
         );

@@ -1,7 +1,7 @@
 // Exceptions: types with their counts, the messages and inner exceptions of each, where they were
 // thrown and caught, and their rate over time. The flame graph of the same table is one click away.
 
-import { el, fill, oncePerFrame, paint } from './dom.js';
+import { breakable, el, fill, oncePerFrame, paint } from './dom.js';
 import { percent, shortNumber, tailOfName } from './format.js';
 import { bar, grid } from './grid.js';
 import { FONT, themeColours } from './colors.js';
@@ -89,17 +89,20 @@ export class ExceptionsView {
                         wide: true,
                         value: (g) => g.name,
                         cell: (g) =>
-                            el('button', {
-                                type: 'button',
-                                class: 'link',
-                                text: g.name,
-                                on: {
-                                    click: () => {
-                                        this.chosen = g.type;
-                                        this.showDetails(groups);
+                            el(
+                                'button',
+                                {
+                                    type: 'button',
+                                    class: 'link',
+                                    on: {
+                                        click: () => {
+                                            this.chosen = g.type;
+                                            this.showDetails(groups);
+                                        },
                                     },
                                 },
-                            }),
+                                breakable(g.name),
+                            ),
                     },
                     {
                         title: 'Count',
@@ -119,8 +122,8 @@ export class ExceptionsView {
                         value: (g) => g.count / seconds,
                         cell: (g) => shortNumber(g.count / seconds),
                     },
-                    { title: 'Messages', number: true, value: (g) => g.messages.size },
-                    { title: 'Stacks', number: true, value: (g) => g.stacks.size },
+                    { title: 'Messages', number: true, minor: true, value: (g) => g.messages.size },
+                    { title: 'Stacks', number: true, minor: true, value: (g) => g.stacks.size },
                 ],
             }),
         );

@@ -59,17 +59,21 @@ export class HealthView {
                     {
                         title: 'From',
                         number: true,
+                        minor: true,
                         value: (p) => p.time || 0,
                         cell: (p) => moment(p.time || 0),
                     },
                     {
                         title: 'To',
                         number: true,
+                        minor: true,
                         value: (p) => p.stop || 0,
                         cell: (p) => (p.stop ? moment(p.stop) : '–'),
                     },
-                    { title: 'Parameters', value: (p) => parameters(p) },
-                    { title: 'Note', wide: true, value: (p) => p.note || '' },
+                    { title: 'Parameters', wide: true, value: (p) => parameters(p) },
+                    ...(process.profilers.some((p) => p.note)
+                        ? [{ title: 'Note', wide: true, value: (p) => p.note || '' }]
+                        : []),
                 ],
             }),
         );
