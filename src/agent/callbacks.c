@@ -13,77 +13,72 @@
                 ENGINES[i]->hook(a, __VA_ARGS__);                                                  \
     } while (0)
 
-/* One exception makes ten calls and more, and some programs throw half a million a second: these
- * go straight to the engine that has such hooks; the tracer has two of them. */
-#define TO_EXCEPTIONS(hook, ...)                                                                   \
+/* Calls a hook of one engine, straight. */
+#define TO(name, hook, ...)                                                                        \
     do {                                                                                           \
-        if (agent_is_active(context, ENGINE_INDEX_exceptions))                                     \
-            ENGINE_exceptions.hook(__VA_ARGS__);                                                   \
+        if (agent_is_active(context, ENGINE_INDEX_##name))                                         \
+            name##_##hook(__VA_ARGS__);                                                            \
     } while (0)
-
-extern const engine ENGINE_exceptions, ENGINE_trace;
 
 static void on_exception_thrown(void *context, ObjectID object)
 {
-    TO_EXCEPTIONS(on_exception_thrown, context, object);
-    if (agent_is_active(context, ENGINE_INDEX_trace))
-        ENGINE_trace.on_exception_thrown(context, object);
+    TO(exceptions, on_thrown, context, object);
+    TO(trace, on_exception_thrown, context, object);
 }
 
 static void on_exception_catcher_found(void *context, FunctionID function)
 {
-    TO_EXCEPTIONS(on_exception_catcher_found, context, function);
+    TO(exceptions, on_catcher_found, context, function);
 }
 
 static void on_exception_search_enter(void *context, FunctionID function)
 {
-    TO_EXCEPTIONS(on_exception_search_enter, context, function);
+    TO(exceptions, on_search_enter, context, function);
 }
 
 static void on_exception_search_leave(void *context)
 {
-    TO_EXCEPTIONS(on_exception_search_leave, context);
+    TO(exceptions, on_search_leave, context);
 }
 
 static void on_exception_filter_enter(void *context, FunctionID function)
 {
     (void)function;
-    TO_EXCEPTIONS(on_exception_filter_enter, context);
+    TO(exceptions, on_filter_enter, context);
 }
 
 static void on_exception_filter_leave(void *context)
 {
-    TO_EXCEPTIONS(on_exception_filter_leave, context);
+    TO(exceptions, on_filter_leave, context);
 }
 
 static void on_exception_unwind_enter(void *context, FunctionID function)
 {
     (void)function;
-    TO_EXCEPTIONS(on_exception_unwind, context);
+    TO(exceptions, on_unwind, context);
 }
 
 static void on_exception_unwind_leave(void *context)
 {
-    TO_EXCEPTIONS(on_exception_unwind, context);
+    TO(exceptions, on_unwind, context);
 }
 
 static void on_exception_finally_enter(void *context, FunctionID function)
 {
     (void)function;
-    TO_EXCEPTIONS(on_exception_finally_enter, context);
+    TO(exceptions, on_finally_enter, context);
 }
 
 static void on_exception_finally_leave(void *context)
 {
-    TO_EXCEPTIONS(on_exception_finally_leave, context);
+    TO(exceptions, on_finally_leave, context);
 }
 
 static void on_exception_caught(void *context, FunctionID function, ObjectID object)
 {
     (void)function;
-    TO_EXCEPTIONS(on_exception_catcher_enter, context);
-    if (agent_is_active(context, ENGINE_INDEX_trace))
-        ENGINE_trace.on_exception_caught(context, object);
+    TO(exceptions, on_caught, context);
+    TO(trace, on_exception_caught, context, object);
 }
 
 static void on_thread_assigned(void *context, ThreadID thread, uint32_t os_thread)
@@ -163,12 +158,12 @@ static void on_event(void *context, EVENTPIPE_PROVIDER provider, uint32_t id, ui
 
 static void on_suspend_started(void *context, COR_PRF_SUSPEND_REASON reason)
 {
-    FORWARD(on_suspend_started, reason);
+    TO(pauses, on_started, context, reason);
 }
 
 static void on_thread_suspended(void *context, ThreadID thread)
 {
-    FORWARD(on_thread_suspended, thread);
+    TO(pauses, on_thread_suspended, context, thread);
 }
 
 static void on_object_allocated(void *context, ObjectID object, ClassID class_id)
@@ -190,20 +185,12 @@ static void on_native_to_managed(void *context, FunctionID function,
 
 static void on_suspend_finished(void *context)
 {
-    agent *a = context;
-
-    for (unsigned i = 0; i < ENGINE_COUNT; i++)
-        if (ENGINES[i]->on_suspend_finished != NULL && agent_is_active(a, i))
-            ENGINES[i]->on_suspend_finished(a);
+    TO(pauses, on_finished, context);
 }
 
 static void on_resume_finished(void *context)
 {
-    agent *a = context;
-
-    for (unsigned i = 0; i < ENGINE_COUNT; i++)
-        if (ENGINES[i]->on_resume_finished != NULL && agent_is_active(a, i))
-            ENGINES[i]->on_resume_finished(a);
+    TO(pauses, on_resumed, context);
 }
 
 static void on_module_load_finished(void *context, ModuleID module, HRESULT status)

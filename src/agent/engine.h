@@ -84,17 +84,6 @@ typedef struct {
     const char *(*note)(agent *a);
 
     /* Callbacks of the runtime; NULL = not wanted. */
-    void (*on_exception_thrown)(agent *a, ObjectID object);
-    void (*on_exception_catcher_found)(agent *a, FunctionID function);
-    void (*on_exception_search_enter)(agent *a, FunctionID function);
-    void (*on_exception_search_leave)(agent *a);
-    void (*on_exception_filter_enter)(agent *a);
-    void (*on_exception_filter_leave)(agent *a);
-    void (*on_exception_unwind)(agent *a); /* the second pass enters or leaves a frame */
-    void (*on_exception_finally_enter)(agent *a);
-    void (*on_exception_finally_leave)(agent *a);
-    void (*on_exception_catcher_enter)(agent *a);
-    void (*on_exception_caught)(agent *a, ObjectID object);
     void (*on_thread_assigned)(agent *a, ThreadID thread, uint32_t os_thread);
     void (*on_thread_destroyed)(agent *a, ThreadID thread);
     void (*on_thread_named)(agent *a, ThreadID thread, uint32_t count, const WCHAR *name);
@@ -107,10 +96,6 @@ typedef struct {
      * is being made): true = it is this engine's alone. */
     bool (*on_raw_event)(agent *a, uint32_t id, const uint8_t *metadata, uint32_t metadata_length,
                          const uint8_t *data, uint32_t length);
-    void (*on_suspend_started)(agent *a, COR_PRF_SUSPEND_REASON reason);
-    void (*on_suspend_finished)(agent *a);
-    void (*on_resume_finished)(agent *a);
-    void (*on_thread_suspended)(agent *a, ThreadID thread);
     void (*on_object_allocated)(agent *a, ObjectID object, ClassID class_id);
     void (*on_module_loaded)(agent *a, ModuleID module);
     void (*on_module_unloading)(agent *a);
@@ -121,6 +106,30 @@ typedef struct {
 } engine;
 
 extern const engine *const ENGINES[ENGINE_COUNT];
+
+/* profilers/exceptions.c. One exception makes ten calls and more, and some programs throw half a
+ * million a second: these come straight from the runtime. The second pass enters or leaves a frame:
+ * exceptions_on_unwind. */
+void exceptions_on_thrown(agent *a, ObjectID object);
+void exceptions_on_catcher_found(agent *a, FunctionID function);
+void exceptions_on_search_enter(agent *a, FunctionID function);
+void exceptions_on_search_leave(agent *a);
+void exceptions_on_filter_enter(agent *a);
+void exceptions_on_filter_leave(agent *a);
+void exceptions_on_unwind(agent *a);
+void exceptions_on_finally_enter(agent *a);
+void exceptions_on_finally_leave(agent *a);
+void exceptions_on_caught(agent *a);
+
+/* profilers/trace.c */
+void trace_on_exception_thrown(agent *a, ObjectID object);
+void trace_on_exception_caught(agent *a, ObjectID object);
+
+/* profilers/pauses.c */
+void pauses_on_started(agent *a, COR_PRF_SUSPEND_REASON reason);
+void pauses_on_finished(agent *a);
+void pauses_on_resumed(agent *a);
+void pauses_on_thread_suspended(agent *a, ThreadID thread);
 
 /* profilers/transitions.c: every call between managed and native code and its return come here
  * straight from the runtime. */

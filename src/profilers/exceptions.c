@@ -298,7 +298,7 @@ static catch_thread *own_catches(exceptions_state *s)
                                                                                            : NULL;
 }
 
-static void on_thrown(agent *a, ObjectID object)
+void exceptions_on_thrown(agent *a, ObjectID object)
 {
     exceptions_state *s = exceptions_state_of(a);
     uintptr_t thread = (uintptr_t)pthread_self();
@@ -350,7 +350,7 @@ static void put_end(agent *a, unsigned kind, uint64_t number, FunctionID functio
     agent_commit(a, EXCEPTIONS_SELF, record, sizeof *record, kind, sizeof *record);
 }
 
-static void on_catcher_found(agent *a, FunctionID function)
+void exceptions_on_catcher_found(agent *a, FunctionID function)
 {
     catch_thread *place;
     catch_entry *entry = open_exception(exceptions_state_of(a), &place);
@@ -361,7 +361,7 @@ static void on_catcher_found(agent *a, FunctionID function)
     put_end(a, EXCEPTIONS_RECORD_FOUND, atomic_load(&entry->number), function);
 }
 
-static void on_caught(agent *a)
+void exceptions_on_caught(agent *a)
 {
     exceptions_state *s = exceptions_state_of(a);
     catch_thread *place;
@@ -384,7 +384,7 @@ static uintptr_t block_place(void)
     return (uintptr_t)__builtin_frame_address(0);
 }
 
-static void on_finally_enter(agent *a)
+void exceptions_on_finally_enter(agent *a)
 {
     catch_thread *place;
     catch_entry *entry = open_exception(exceptions_state_of(a), &place);
@@ -393,7 +393,7 @@ static void on_finally_enter(agent *a)
         atomic_store(&entry->block, block_place());
 }
 
-static void on_finally_leave(agent *a)
+void exceptions_on_finally_leave(agent *a)
 {
     exceptions_state *s = exceptions_state_of(a);
     catch_thread *place;
@@ -423,7 +423,7 @@ static void end_uncaught(agent *a, catch_entry *entry)
     agent_hurry(a, HURRY_MS);
 }
 
-static void on_search_enter(agent *a, FunctionID function)
+void exceptions_on_search_enter(agent *a, FunctionID function)
 {
     catch_thread *place = own_catches(exceptions_state_of(a));
     catch_entry *entry = place == NULL ? NULL : catch_top(place);
@@ -459,7 +459,7 @@ static catch_entry *without_catcher(agent *a, catch_thread **place)
 }
 
 /* 8.0 says that the search leaves the last frame when nobody catches. */
-static void on_search_leave(agent *a)
+void exceptions_on_search_leave(agent *a)
 {
     catch_thread *place;
     catch_entry *entry = without_catcher(a, &place);
@@ -481,7 +481,7 @@ static void go_on_uncaught(catch_thread *place)
 }
 
 /* Later runtimes unwind it, when they have told the program's handlers and printed it. */
-static void on_unwind(agent *a)
+void exceptions_on_unwind(agent *a)
 {
     catch_thread *place;
     catch_entry *entry = without_catcher(a, &place);
@@ -499,7 +499,7 @@ static void on_unwind(agent *a)
     put_end(a, EXCEPTIONS_RECORD_RUNTIME, atomic_load(&entry->number), 0);
 }
 
-static void on_filter_enter(agent *a)
+void exceptions_on_filter_enter(agent *a)
 {
     exceptions_state *s = exceptions_state_of(a);
     catch_thread *place = own_catches(s);
@@ -510,7 +510,7 @@ static void on_filter_enter(agent *a)
 
 /* What was thrown in the filter and is still open goes no further: 10.0 does not unwind it when
  * that filter runs inside another one. */
-static void on_filter_leave(agent *a)
+void exceptions_on_filter_leave(agent *a)
 {
     exceptions_state *s = exceptions_state_of(a);
     catch_thread *place = own_catches(s);
@@ -553,16 +553,6 @@ const engine ENGINE_exceptions = {
     .drain = exceptions_drain,
     .longest_wait_ms = exceptions_longest_wait_ms,
     .destroy = exceptions_destroy,
-    .on_exception_thrown = on_thrown,
-    .on_exception_catcher_found = on_catcher_found,
-    .on_exception_search_enter = on_search_enter,
-    .on_exception_search_leave = on_search_leave,
-    .on_exception_filter_enter = on_filter_enter,
-    .on_exception_filter_leave = on_filter_leave,
-    .on_exception_unwind = on_unwind,
-    .on_exception_finally_enter = on_finally_enter,
-    .on_exception_finally_leave = on_finally_leave,
-    .on_exception_catcher_enter = on_caught,
     .on_module_loaded = on_module_loaded,
     .on_module_unloading = on_module_unloading,
 };

@@ -82,7 +82,7 @@ static state *state_of(agent *a)
 
 /* ---- on the target's threads ---- */
 
-static void on_started(agent *a, COR_PRF_SUSPEND_REASON reason)
+void pauses_on_started(agent *a, COR_PRF_SUSPEND_REASON reason)
 {
     state *s = state_of(a);
 
@@ -92,7 +92,7 @@ static void on_started(agent *a, COR_PRF_SUSPEND_REASON reason)
     atomic_store(&s->begin, os_monotonic_ns());
 }
 
-static void on_finished(agent *a)
+void pauses_on_finished(agent *a)
 {
     atomic_store(&state_of(a)->suspended, os_monotonic_ns());
 }
@@ -104,7 +104,7 @@ static bool is_slow(state *s, const pause_record *record)
                atomic_load_explicit(&s->slow, memory_order_relaxed);
 }
 
-static void on_resumed(agent *a)
+void pauses_on_resumed(agent *a)
 {
     state *s = state_of(a);
     uint64_t begin = atomic_exchange(&s->begin, 0);
@@ -143,7 +143,7 @@ static size_t walk_frames(uintptr_t *addresses, size_t capacity)
     return count;
 }
 
-static void on_thread_suspended(agent *a, ThreadID thread)
+void pauses_on_thread_suspended(agent *a, ThreadID thread)
 {
     state *s = state_of(a);
     uint64_t begin = atomic_load(&s->begin);
@@ -330,8 +330,4 @@ const engine ENGINE_pauses = {
     .configure = configure,
     .record = take_record,
     .drain = drain,
-    .on_suspend_started = on_started,
-    .on_suspend_finished = on_finished,
-    .on_resume_finished = on_resumed,
-    .on_thread_suspended = on_thread_suspended,
 };

@@ -157,7 +157,7 @@ static void sink(void *context, const trace_event *event, const uint8_t *values,
         agent_wake(a);
 }
 
-static void on_exception_thrown(agent *a, ObjectID object)
+void trace_on_exception_thrown(agent *a, ObjectID object)
 {
     ClassID class_id = 0;
 
@@ -165,7 +165,7 @@ static void on_exception_thrown(agent *a, ObjectID object)
         trace_exceptions_thrown(&state_of(a)->registry.counters, class_id);
 }
 
-static void on_exception_caught(agent *a, ObjectID object)
+void trace_on_exception_caught(agent *a, ObjectID object)
 {
     ClassID class_id = 0;
 
@@ -556,8 +556,6 @@ const engine ENGINE_trace = {
     .configure = configure,
     .record = trace_output_record,
     .drain = drain,
-    .on_exception_thrown = on_exception_thrown,
-    .on_exception_caught = on_exception_caught,
     .on_class_loaded = on_class_loaded,
     .on_module_loaded = on_module_loaded,
     .on_module_unloading = on_module_unloading,
