@@ -51,7 +51,7 @@ if(agent_sources)
        "/(stackwalk/.*|clr/callback_table|agent/(arena|callbacks|compiled|events|heap_(record|strings)|monitors|ring|sampling|snapshot|tally|thread)[a-z_]*|base/(buffer|table|memory)|recording/encode|profilers/(contention|exception|trace_(async|capture|clock|counters|exceptions|memory|spans|tree|values))[a-z_]*)\\.c$")
   # Loops stay aligned; functions and the targets of jumps are not, which spares 6 KB.
   set_source_files_properties(${agent_hot_sources} PROPERTIES
-    COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo,Release>:-O2;-falign-functions=1;-falign-jumps=1;-falign-labels=1>")
+    COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo,Release>:-O2;-fno-reorder-blocks-and-partition;-falign-functions=1;-falign-jumps=1;-falign-labels=1>")
 endif()
 if(instrumentation_sources)
   target_library(clarinet_instrument clarinet_instrument base rules clr cil metadata instrumentation)

@@ -22,6 +22,9 @@
 #include "agent/sampling_chain.h"
 #include "base/os.h"
 
+/* Small code: once per session. */
+#define SELDOM __attribute__((cold))
+
 sampling_shared sampling_state;
 
 /* si_code of a timer's signal, and of ours that carry a value. */
@@ -167,6 +170,17 @@ SIGNAL_SAFE size_t sampling_copy_length(const sampling_thread *t, sampling_kind 
     return end > from && end - from < limit ? end - from : limit;
 }
 
+/* The same of the running thread. Where nothing is known of its stack yet: libc keeps what belongs
+ * to a thread at the end of the stack that it made for it. */
+SIGNAL_SAFE static size_t own_copy_length(const sampling_thread *t, sampling_kind kind,
+                                          uintptr_t from)
+{
+    size_t length = sampling_copy_length(t, kind, from);
+    uintptr_t own = (uintptr_t)__builtin_thread_pointer();
+
+    return own > from && own - from < length ? own - from : length;
+}
+
 SIGNAL_SAFE static bool take(sampling_thread *t, sampling_kind kind, uint64_t now, unsigned weight,
                              uint64_t cpu, ucontext_t *context)
 {
@@ -179,9 +193,9 @@ SIGNAL_SAFE static bool take(sampling_thread *t, sampling_kind kind, uint64_t no
     if (nested) {
         length = (uintptr_t)context->uc_stack.ss_sp + context->uc_stack.ss_size - from;
         outer = find_outer_stack(context);
-        outer_length = outer != 0 ? sampling_copy_length(t, kind, outer) : 0;
+        outer_length = outer != 0 ? own_copy_length(t, kind, outer) : 0;
     } else {
-        length = sampling_copy_length(t, kind, from);
+        length = own_copy_length(t, kind, from);
     }
     room = sizeof *c + length + outer_length + (chained ? CHAIN_WORDS * sizeof(uint64_t) : 0);
     c = ring_reserve(&sampling_state.captures, room);
@@ -325,7 +339,7 @@ SIGNAL_SAFE static void on_signal(int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
-static bool is_free(int number, struct sigaction *found)
+SELDOM static bool is_free(int number, struct sigaction *found)
 {
     return sigaction(number, NULL, found) == 0 && (found->sa_flags & SA_SIGINFO) == 0 &&
            found->sa_handler == SIG_DFL;
@@ -337,7 +351,7 @@ static bool is_free(int number, struct sigaction *found)
  * another: a program may begin to use that at any time after us, and would then get our ticks, and
  * we no samples.
  */
-static int choose_signal(struct sigaction *found)
+SELDOM static int choose_signal(struct sigaction *found)
 {
     uint64_t blocked = sampling_status_of(os_process_id()).blocked;
     struct itimerval timer;
@@ -356,7 +370,7 @@ static int choose_signal(struct sigaction *found)
 }
 
 /* Whether process_vm_readv works on ourselves; a strict seccomp filter may forbid it. */
-static void choose_reading(void)
+SELDOM static void choose_reading(void)
 {
     uint64_t from = 42, to = 0;
     struct iovec local = {&to, sizeof to};
@@ -373,7 +387,7 @@ static void choose_reading(void)
 }
 
 /* What reading a thread's CPU clock takes, at its quickest. */
-static void measure_clock(void)
+SELDOM static void measure_clock(void)
 {
     uint64_t least = UINT64_MAX;
 
@@ -387,7 +401,7 @@ static void measure_clock(void)
 }
 
 /* The library must never be unmapped again: a late signal needs its handler. */
-static bool stay_mapped(void)
+SELDOM static bool stay_mapped(void)
 {
     Dl_info self;
 
@@ -403,7 +417,7 @@ bool sampling_is_installed(void)
            (found.sa_flags & SA_SIGINFO) != 0 && found.sa_sigaction == on_signal;
 }
 
-static int install(int number)
+SELDOM static int install(int number)
 {
     struct sigaction action;
 
@@ -417,7 +431,7 @@ static int install(int number)
     return sigaction(number, &action, NULL);
 }
 
-int sampling_arm(error *e)
+SELDOM int sampling_arm(error *e)
 {
     struct sigaction found;
     int number;
@@ -443,7 +457,7 @@ int sampling_arm(error *e)
 
 /* To ignore a signal for a moment discards those that wait behind a thread's mask: nobody shall
  * find them there after we have gone. */
-static void discard_pending(void)
+SELDOM static void discard_pending(void)
 {
     struct sigaction ignore;
 
@@ -455,7 +469,7 @@ static void discard_pending(void)
         install(sampling_state.number);
 }
 
-bool sampling_disarm(void)
+SELDOM bool sampling_disarm(void)
 {
     atomic_store(&sampling_state.armed, false);
     discard_pending();

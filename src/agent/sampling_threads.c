@@ -98,7 +98,8 @@ sampling_thread *sampling_thread_at(int os_thread, sampling_wish wish)
         atomic_store_explicit(&sampling_state.owners[found - sampling_state.threads], os_thread,
                               memory_order_release);
         mark_used(found, true);
-        atomic_fetch_add(&sampling_state.changes, 1);
+        if (wish != SAMPLING_BEAR) /* of which that is told once it is known to be managed */
+            atomic_fetch_add(&sampling_state.changes, 1);
         if (sampling_state.interval_ns[SAMPLING_CPU] != 0)
             sampling_timer_arm(found);
     }
@@ -383,7 +384,9 @@ static void meet(agent *a, uint32_t os_thread, sampling_wish wish)
         atomic_fetch_add(&sampling_state.lost[SAMPLING_CPU][SAMPLING_LOST_THREAD], 1);
         return;
     }
-    atomic_store(&t->managed, true);
+    /* Whoever lists the threads after this change finds it to be a managed one. */
+    if (!atomic_exchange(&t->managed, true))
+        atomic_fetch_add(&sampling_state.changes, 1);
     if (atomic_exchange(&sampling_state.dozes, false)) {
         atomic_fetch_add(&sampling_state.bell, 1);
         lock_wake(&sampling_state.bell, 1);

@@ -56,7 +56,8 @@ char *buffer_take_text(buffer *b)
     return text;
 }
 
-bool buffer_reserve(buffer *b, size_t more)
+/* Out of line: every function below asks, and buffers seldom grow. */
+__attribute__((cold, noinline)) static bool grow(buffer *b, size_t more)
 {
     size_t needed;
     size_t capacity;
@@ -69,8 +70,6 @@ bool buffer_reserve(buffer *b, size_t more)
         return false;
     }
     needed = b->length + more + 1;
-    if (needed <= b->capacity)
-        return true;
     if (b->fixed) {
         b->failed = true;
         return false;
@@ -86,6 +85,11 @@ bool buffer_reserve(buffer *b, size_t more)
     b->data = data;
     b->capacity = capacity;
     return true;
+}
+
+bool buffer_reserve(buffer *b, size_t more)
+{
+    return (!b->failed && more < b->capacity - b->length) || grow(b, more);
 }
 
 void buffer_append(buffer *b, const void *bytes, size_t length)

@@ -52,7 +52,7 @@ static table_u64_slot *u64_find(const table_u64 *t, uint64_t key)
     return &t->slots[i];
 }
 
-static bool u64_grow(table_u64 *t)
+__attribute__((cold, noinline)) static bool u64_grow(table_u64 *t)
 {
     table_u64 bigger = {NULL, t->capacity == 0 ? FIRST_CAPACITY : t->capacity * 2, t->count};
 

@@ -28,6 +28,9 @@ enum {
     LONGEST_PAUSE = 8,         /* intervals between two looks at an idle thread */
     ROW_AFTER_NS = 1000000000, /* idle time is written at least this often */
     STACK_SIZE = 256 << 10,
+    MOST_UNDER_WAY = 64,      /* signals that threads have not taken yet, … */
+    TAKEN_BY_NS = 1000000000, /* … of those that may still come to it */
+    CROWDED_NS = 1000000,     /* until the sampler goes on, after too many */
 };
 
 typedef struct {
@@ -38,6 +41,10 @@ typedef struct {
     size_t count;
     unsigned changes; /* sampling_state.changes when they were listed */
     uint64_t listed_ns;
+    uint64_t begin_ns;  /* when the sampler began */
+    size_t next;        /* of `slots`, to be looked at next */
+    unsigned under_way; /* signals that may not have been taken yet, at most */
+    bool all_seen;      /* every thread that was there at the beginning was looked at */
 } wall;
 
 static const recording_table TABLES[] = {
@@ -90,12 +97,13 @@ static uint64_t due(uint64_t now, uint64_t begin, uint64_t interval, unsigned pa
     return begin + ((now - begin) / step + 1) * step - interval / 2;
 }
 
-/* The first look at a thread stands for the interval before it, but for no time before `begin`,
- * when the sampler began. */
-static void visit(sampling_thread *t, uint64_t now, uint64_t interval, uint64_t begin)
+/* The first look at a thread stands for the interval before it; of those that were there when the
+ * sampler began, for all the time since. */
+static void visit(wall *w, sampling_thread *t, uint64_t now, uint64_t interval)
 {
     int os_thread = atomic_load(&t->thread);
     uint64_t handled = atomic_load(&t->clock_ns), clock, since = t->visited_ns;
+    uint64_t begin = w->begin_ns;
     bool moved, unread;
     unsigned pause;
 
@@ -106,7 +114,8 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval, uint64_t 
     if (clock == 0)
         return;
     if (since == 0)
-        since = now - begin < interval ? begin : now - interval;
+        since = now - begin < interval || (!w->all_seen && !atomic_load(&t->born)) ? begin
+                                                                                   : now - interval;
     moved = t->visited_ns == 0 || clock > handled + MOVED_NS;
     /* Where it stood is not known before its last sample was walked: look again later. A thread
      * that waits must not be signalled only because we are slow. */
@@ -142,6 +151,7 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval, uint64_t 
     t->still_ns = t->seen_clock_ns = 0;
     atomic_store(&t->clock_ns, clock);
     atomic_store_explicit(&t->waiting, true, memory_order_release);
+    w->under_way++;
     if (!sampling_send(t, SAMPLING_WALL)) {
         atomic_store(&t->clock_ns, handled); /* it is still to be seen where it went */
         atomic_store(&t->waiting, false);
@@ -149,10 +159,48 @@ static void visit(sampling_thread *t, uint64_t now, uint64_t interval, uint64_t 
     }
 }
 
-/* The next time at which a thread is due, never long after the listing of threads. */
-static uint64_t find_next(const wall *w, uint64_t now, uint64_t begin, uint64_t interval)
+/*
+ * Whether the ring might not hold what more signals bring. Threads take them when they come to run,
+ * all at once perhaps, and the own thread may come to run after them. One that does not take its
+ * signal for long is not waited for.
+ */
+static bool is_crowded(wall *w, uint64_t now)
 {
-    uint64_t soonest = now + LONGEST_PAUSE * interval;
+    if (ring_fill(&sampling_state.captures) >= SAMPLING_RING / 2)
+        return true;
+    if (w->under_way < MOST_UNDER_WAY)
+        return false;
+    w->under_way = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        const sampling_thread *t = &sampling_state.threads[w->slots[i]];
+
+        w->under_way += atomic_load(&t->waiting) && now - t->signalled_ns < TAKEN_BY_NS;
+    }
+    return w->under_way >= MOST_UNDER_WAY;
+}
+
+/* Looks at the threads that are due; false: there were too many, and the rest come next. */
+static bool look(wall *w, uint64_t now, uint64_t interval)
+{
+    for (size_t i = 0; i < w->count; i++, w->next++) {
+        sampling_thread *t;
+
+        w->next = w->next < w->count ? w->next : 0;
+        t = &sampling_state.threads[w->slots[w->next]];
+        if (now < t->next_ns)
+            continue;
+        if (is_crowded(w, now))
+            return false;
+        visit(w, t, now, interval);
+    }
+    w->all_seen = true;
+    return true;
+}
+
+/* The next time at which a thread is due, never long after the listing of threads. */
+static uint64_t find_next(const wall *w, uint64_t now, uint64_t interval)
+{
+    uint64_t soonest = now + LONGEST_PAUSE * interval, begin = w->begin_ns;
 
     for (size_t i = 0; i < w->count; i++) {
         uint64_t next = sampling_state.threads[w->slots[i]].next_ns;
@@ -183,35 +231,31 @@ static bool doze(wall *w, int bell, uint64_t until)
 static void *run(void *argument)
 {
     wall *w = argument;
-    uint64_t begin = os_monotonic_ns();
     uint64_t earlier = atomic_load(&sampling_state.sampler_cpu_ns); /* of samplers before this */
 
     prctl(PR_SET_NAME, "clarinet-wall", 0, 0, 0);
     atomic_store(&sampling_state.own_threads[1], os_thread_id());
+    w->begin_ns = os_monotonic_ns();
     for (;;) {
         uint64_t interval = sampling_state.interval_ns[SAMPLING_WALL], now = os_monotonic_ns();
         int bell = atomic_load(&sampling_state.bell); /* before the look: stop rings after it */
         struct timespec until;
         uint64_t next;
+        bool all;
 
         if (atomic_load(&w->stopping))
             break;
         if (interval == 0)
             interval = 10000000;
         list_slots(w);
-        for (size_t i = 0; i < w->count; i++) {
-            sampling_thread *t = &sampling_state.threads[w->slots[i]];
-
-            if (now >= t->next_ns)
-                visit(t, now, interval, begin);
-        }
+        all = look(w, now, interval);
         atomic_store(&sampling_state.sampler_cpu_ns, earlier + os_thread_cpu_ns());
-        next = find_next(w, now, begin, interval);
-        if (next > now + interval) {
+        next = all ? find_next(w, now, interval) : os_monotonic_ns() + CROWDED_NS;
+        if (next > now + interval && all) {
             if (!doze(w, bell, next))
                 continue;
             now = os_monotonic_ns();
-            next = begin + ((now - begin) / interval + 1) * interval;
+            next = w->begin_ns + ((now - w->begin_ns) / interval + 1) * interval;
         }
         until = (struct timespec){(time_t)(next / 1000000000u), (long)(next % 1000000000u)};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
@@ -271,8 +315,9 @@ static int start(agent *a, error *e)
         atomic_store(&t->unread, 0);
         atomic_store(&t->last_blocked, false);
     }
-    w->changes = 0;
+    w->changes = w->under_way = 0;
     w->listed_ns = 0;
+    w->all_seen = false;
     return start_sampler(w, e);
 }
 

@@ -257,3 +257,18 @@ def test_each_recording_counts_what_it_costs_itself(newest_runtime, sample, clar
                                "wall.interval=1ms", seconds=seconds)
             spent = [cost["thread_cpu_ns"] for cost in recording.costs]
             assert spent == sorted(spent) and spent[0] > 0 and spent[-1] < 20e9, spent
+
+
+def test_many_threads_do_not_fill_the_ring(newest_runtime, sample, clarinet, tmp_path):
+    # The first look at each brings a stack: together many times what the ring holds.
+    threads = 1500
+    with sample("Idle", "--threads", threads) as patient:
+        recording = record(clarinet, tmp_path, patient.pid, "-p", "wall", seconds=2)
+        again = record(clarinet, tmp_path, patient.pid, "-p", "cpu,wall", seconds=2)
+    for one in (recording, again):
+        seen = {s.thread for s in one.samples("wall")
+                if one.thread_name(s.thread).startswith("sleeper-")}
+        assert len(seen) == threads
+        lost = sum(n for (_, reason), n in one.losses.items() if reason == "ring full")
+        assert lost <= 3, one.losses
+    assert "awake 1500" in patient.lines, patient
