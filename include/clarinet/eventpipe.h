@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { CLR_EVENTPIPE_MOST = 16, CLR_EVENTPIPE_NAME = 128 };
+enum { CLR_EVENTPIPE_MOST = 16, CLR_EVENTPIPE_SOURCES = 48, CLR_EVENTPIPE_NAME = 128 };
 
 /* What a session listens to. */
 typedef struct {
@@ -24,7 +24,8 @@ typedef struct {
     const char *filter; /* "key=value;…", or NULL */
 } clr_eventpipe_source;
 
-/* 1 to CLR_EVENTPIPE_MOST sources; names below CLR_EVENTPIPE_NAME units, else E_INVALIDARG. */
+/* 1 to CLR_EVENTPIPE_SOURCES sources; names below CLR_EVENTPIPE_NAME units, filters below 1,024,
+ * all of them together below 6,144, else E_INVALIDARG. */
 HRESULT clr_eventpipe_start(const clr_info *info, const clr_eventpipe_source *sources, size_t count,
                             EVENTPIPE_SESSION *session);
 /* Only for a provider that is made after this call: of one that exists already the runtime says

@@ -43,6 +43,7 @@ namespace WebShop
             builder.Logging.ClearProviders();
             app = builder.Build();
             app.Urls.Add("http://127.0.0.1:0");
+            System.GC.KeepAlive((ShopEvents.Log, StockEvents.Log, TillEvents.Log));
             Shop.Map(app);
             await app.StartAsync();
             Console.WriteLine("listening on " + app.Urls.First());
@@ -88,6 +89,7 @@ namespace WebShop
         {
             Product? product = Products.Find(p => p.Id == id);
 
+            ShopEvents.Log.LookedUp();
             Lookups.Add(1, new KeyValuePair<string, object?>("found", product is not null));
             return product is null ? Results.NotFound() : Results.Ok(product);
         }
@@ -105,6 +107,7 @@ namespace WebShop
             }
             Array.Sort(numbers);
             Sorted.Record(numbers.Length);
+            ShopEvents.Log.Sorted(numbers.Length);
             return numbers[numbers.Length / 2];
         }
 

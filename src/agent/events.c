@@ -7,6 +7,7 @@
 
 #include "agent/agent.h"
 #include "base/os.h"
+#include "clr/counter_events.h"
 
 extern const engine ENGINE_heap;
 
@@ -133,9 +134,42 @@ void events_prepare(agent *a)
         events_stop(a);
 }
 
+static bool has_source(const clr_eventpipe_source *sources, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(sources[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Sources that are known by name only, each once. */
+static size_t add_others(const events *wanted, clr_eventpipe_source *sources, size_t count,
+                         char (*texts)[COUNTER_SOURCE_NAME])
+{
+    const char *list = wanted->filters[EVENTS_OTHER];
+    const char *name;
+    size_t length;
+    size_t others = 0;
+
+    while (list != NULL && others < COUNTER_MOST_SOURCES &&
+           (length = counter_next_source(&list, &name)) != 0) {
+        if (length >= COUNTER_SOURCE_NAME)
+            continue;
+        memcpy(texts[others], name, length);
+        texts[others][length] = '\0';
+        if (has_source(sources, count, texts[others]))
+            continue;
+        sources[count++] =
+            (clr_eventpipe_source){texts[others++], wanted->keywords[EVENTS_OTHER],
+                                   wanted->levels[EVENTS_OTHER], wanted->filters[EVENTS_COUNTERS]};
+    }
+    return count;
+}
+
 int events_apply(agent *a, error *e)
 {
-    clr_eventpipe_source sources[EVENTS_PROVIDER_COUNT];
+    clr_eventpipe_source sources[EVENTS_PROVIDER_COUNT + COUNTER_MOST_SOURCES];
+    char texts[COUNTER_MOST_SOURCES][COUNTER_SOURCE_NAME];
     char text[CLR_HRESULT_TEXT];
     size_t count = 0;
     events wanted;
@@ -156,6 +190,7 @@ int events_apply(agent *a, error *e)
         sources[count].filter = wanted.filters[i];
         count++;
     }
+    count = add_others(&wanted, sources, count, texts);
     if (count == 0)
         return 0;
     /* otherwise we are inside Initialize, before there is any managed code */

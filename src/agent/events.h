@@ -58,7 +58,8 @@ typedef struct {
     events_provider provider;
     uint64_t keywords;
     uint32_t level;
-    const char *filter; /* "key=value;…" or NULL */
+    const char *filter; /* "key=value;…" or NULL; of EVENTS_OTHER: names of sources, by commas, that
+                           get the filter of EVENTS_COUNTERS */
 } events_wish;
 
 typedef struct {
@@ -79,9 +80,9 @@ enum { EVENTS_KNOWN_HANDLES = 64 };
 typedef struct {
     EVENTPIPE_SESSION session;
     bool is_running;
-    uint64_t keywords[EVENTS_PROVIDER_COUNT]; /* in force */
-    uint32_t levels[EVENTS_PROVIDER_COUNT];
-    const char *filters[EVENTS_PROVIDER_COUNT];
+    uint64_t keywords[EVENTS_OTHER + 1]; /* in force */
+    uint32_t levels[EVENTS_OTHER + 1];
+    const char *filters[EVENTS_OTHER + 1];
     struct {
         _Atomic uintptr_t handle;
         atomic_int provider; /* + 1 */

@@ -177,6 +177,10 @@ static const catalogue_parameter COUNTERS[] = {
                 "METER\\INSTRUMENT; of "
                 "a "
                 "running process")},
+    {"sources", CATALOGUE_TEXT, "", 0, 0, NULL,
+     FOR_PEOPLE(
+         "also the EventCounters of these event sources, apart by commas: the program's own, "
+         "or a library's")},
     END_OF_PARAMETERS,
 };
 
@@ -241,8 +245,8 @@ const catalogue_profiler CATALOGUE[] = {
      FOR_PEOPLE("a few microseconds per compiled method"),
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, JIT},
     {"counters", FOR_PEOPLE("3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a14"),
-     FOR_PEOPLE("counters of the runtime, of ASP.NET Core and of HttpClient over time"),
-     FOR_PEOPLE("about 30 values an interval"),
+     FOR_PEOPLE("counters of the runtime, of libraries and of the program over time"),
+     FOR_PEOPLE("about 30 values an interval, of a web service 60"),
      CATALOGUE_ATTACH | CATALOGUE_START | CATALOGUE_BESIDE, false, COUNTERS},
     {"http", FOR_PEOPLE("3b7f1c52-8f0e-4f5a-9a60-6d2f0e1c7a15"),
      FOR_PEOPLE("requests that ASP.NET Core serves and HttpClient makes: how many, how long, which "

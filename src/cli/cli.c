@@ -280,6 +280,7 @@ const cli_verb CLI_VERBS[] = {
      "  -f, --format FORMAT      text, json, csv or prometheus\n"
      "      --json               the same as -f json\n"
      "      --meters NAMES       also instruments of these meters, apart by commas\n"
+     "      --sources NAMES      also the EventCounters of these event sources, apart by commas\n"
      "      --listen PORT        serve http://127.0.0.1:PORT/metrics; 0 takes a free port\n"
      "  -o, --output FILE        keep the recording\n\n"
      "On a terminal the screen shows the last values, in a pipe every value is a line.\n\n"

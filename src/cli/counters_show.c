@@ -144,12 +144,24 @@ int counters_show_json(int descriptor, const counters_live *c, error *e)
 
 /* ---- Prometheus ---- */
 
-/* Letters, digits and _ only, beginning with a letter. */
+/* Letters, digits and _ only. */
+static char folded(char letter)
+{
+    return isalnum((unsigned char)letter) ? (char)tolower((unsigned char)letter) : '_';
+}
+
+static bool is_same_folded(const char *a, const char *b)
+{
+    for (; *a != '\0' && *b != '\0'; a++, b++)
+        if (folded(*a) != folded(*b))
+            return false;
+    return *a == *b;
+}
+
 static void put_part(buffer *out, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
-        buffer_append_char(
-            out, isalnum((unsigned char)text[i]) ? (char)tolower((unsigned char)text[i]) : '_');
+        buffer_append_char(out, folded(text[i]));
 }
 
 static void put_identifier(buffer *out, const char *text)
@@ -177,13 +189,15 @@ static void put_labels(buffer *out, const char *tags)
         size_t value = at[name] == '=' ? strcspn(at + name + 1, ",") : 0;
 
         buffer_append_char(out, at == tags ? '{' : ',');
+        if (isdigit((unsigned char)*at)) /* a label's name begins with a letter or _ */
+            buffer_append_char(out, '_');
         put_part(out, at, name);
         buffer_append_text(out, "=\"");
         at += name + (at[name] == '=');
         for (size_t i = 0; i < value; i++) {
-            if (at[i] == '\\' || at[i] == '"')
+            if (at[i] == '\\' || at[i] == '"' || at[i] == '\n')
                 buffer_append_char(out, '\\');
-            buffer_append_char(out, at[i] == '\n' ? ' ' : at[i]);
+            buffer_append_char(out, at[i] == '\n' ? 'n' : at[i]);
         }
         at += value + (at[value] == ',');
         buffer_append_char(out, '"');
@@ -194,8 +208,8 @@ static void put_labels(buffer *out, const char *tags)
 
 static bool is_same_metric(const counters_series *a, const counters_series *b)
 {
-    return a->count != 0 && b->count != 0 && strcmp(a->provider, b->provider) == 0 &&
-           strcmp(a->name, b->name) == 0;
+    return a->count != 0 && b->count != 0 && a->kind == b->kind &&
+           is_same_folded(a->provider, b->provider) && is_same_folded(a->name, b->name);
 }
 
 /* A metric's type is told once, before the first of its series. */

@@ -13,6 +13,7 @@
 #include "cli/counters_listen.h"
 #include "cli/counters_show.h"
 #include "cli/take.h"
+#include "clr/counter_events.h"
 #include "session/session.h"
 
 typedef enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_PROMETHEUS } format;
@@ -20,8 +21,9 @@ typedef enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_PROMETHEUS } format;
 typedef struct {
     const char *target;
     const char *interval;
-    const char *meters; /* NULL = none */
-    const char *file;   /* -o; NULL = a temporary one */
+    const char *meters;  /* NULL = none */
+    const char *sources; /* NULL = none by name */
+    const char *file;    /* -o; NULL = a temporary one */
     format format;
     uint64_t duration_ns;
     bool listens;
@@ -109,11 +111,15 @@ static int take_port(const char *text, request *q, error *e)
 
 static int parse(int argc, char **argv, request *q, error *e)
 {
-    static const struct option OPTIONS[] = {
-        {"duration", required_argument, NULL, 'd'}, {"interval", required_argument, NULL, 'i'},
-        {"format", required_argument, NULL, 'f'},   {"json", no_argument, NULL, 'j'},
-        {"meters", required_argument, NULL, 'm'},   {"listen", required_argument, NULL, 'l'},
-        {"output", required_argument, NULL, 'o'},   {NULL, 0, NULL, 0}};
+    static const struct option OPTIONS[] = {{"duration", required_argument, NULL, 'd'},
+                                            {"interval", required_argument, NULL, 'i'},
+                                            {"format", required_argument, NULL, 'f'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"meters", required_argument, NULL, 'm'},
+                                            {"listen", required_argument, NULL, 'l'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"sources", required_argument, NULL, 's'},
+                                            {NULL, 0, NULL, 0}};
     int option;
     int code = 0;
 
@@ -126,6 +132,8 @@ static int parse(int argc, char **argv, request *q, error *e)
             q->interval = optarg;
         else if (option == 'm')
             q->meters = optarg;
+        else if (option == 's')
+            q->sources = optarg;
         else if (option == 'f')
             code = take_format(optarg, &q->format, e);
         else if (option == 'j')
@@ -156,6 +164,8 @@ static int record(request *q, const char *file, error *e)
         code = catalogue_set(&selection, "counters", "interval", q->interval, e);
     if (code == 0 && q->meters != NULL)
         code = catalogue_set(&selection, "counters", "meters", q->meters, e);
+    if (code == 0 && q->sources != NULL)
+        code = catalogue_set(&selection, "counters", "sources", q->sources, e);
     if (code != 0)
         return code;
     session.selection = &selection;
@@ -195,11 +205,29 @@ static bool has_series_of(const counters_live *live, const char *provider, size_
     return false;
 }
 
-/* An empty answer says why it is empty: too short a look, or a meter that nobody knows. */
+/* Names that somebody asked for and that told nothing. */
+static void note_silent(const request *q, const char *what, const char *names)
+{
+    const char *list = names == NULL ? "" : names;
+    const char *name;
+    size_t length;
+
+    while ((length = counter_next_source(&list, &name)) != 0) {
+        const char *instrument = memchr(name, '\\', length);
+
+        if (instrument != NULL)
+            length = (size_t)(instrument - name);
+        if (!has_series_of(&q->live, name, length))
+            fprintf(stderr,
+                    "clarinet: the %s '%.*s' told no value: is the name right, and does "
+                    "the program use it?\n",
+                    what, (int)length, name);
+    }
+}
+
+/* An empty answer says why it is empty: too short a look, or a name that nobody knows. */
 static void note_silence(const request *q)
 {
-    const char *at = q->meters == NULL ? "" : q->meters;
-
     if (q->taken == 0) {
         fprintf(stderr,
                 "clarinet: no value came: the first are there after one interval (%s); "
@@ -207,18 +235,8 @@ static void note_silence(const request *q)
                 q->interval == NULL ? "1s" : q->interval);
         return;
     }
-    while (*at != '\0') {
-        size_t length;
-
-        at += strspn(at, ", ");
-        length = strcspn(at, "\\, ");
-        if (length != 0 && !has_series_of(&q->live, at, length))
-            fprintf(stderr,
-                    "clarinet: the meter '%.*s' told no value: is the name right, and does "
-                    "the program use it?\n",
-                    (int)length, at);
-        at += strcspn(at, ",");
-    }
+    note_silent(q, "meter", q->meters);
+    note_silent(q, "source", q->sources);
 }
 
 static int start_listening(request *q, error *e)

@@ -3,6 +3,19 @@
 
 #include <string.h>
 
+size_t counter_next_source(const char **list, const char **name)
+{
+    size_t length;
+
+    *list += strspn(*list, ", ");
+    *name = *list;
+    length = strcspn(*list, ",");
+    *list += length;
+    while (length != 0 && (*name)[length - 1] == ' ')
+        length--;
+    return length;
+}
+
 static counter_text read_text(reader *r)
 {
     counter_text text = {r->position, 0};

@@ -3,41 +3,53 @@
 
 #include <string.h>
 
-enum { FILTER_UNITS = 1024 };
+/* Texts of all sources of one call, one behind the other. */
+enum { TEXT_UNITS = 6144, FILTER_UNITS = 1024 };
 
 typedef struct {
-    WCHAR name[CLR_EVENTPIPE_NAME];
-    WCHAR filter[FILTER_UNITS];
-} source_text;
+    size_t used;
+    WCHAR units[TEXT_UNITS];
+} source_texts;
 
-static int fill_source(const clr_eventpipe_source *source, source_text *text,
+static const WCHAR *add_text(source_texts *texts, const char *text, size_t most)
+{
+    WCHAR *units = texts->units + texts->used;
+    size_t room = TEXT_UNITS - texts->used;
+
+    if (!clr_utf16(text, units, room < most ? room : most))
+        return NULL;
+    while (texts->units[texts->used++] != 0)
+        ;
+    return units;
+}
+
+static int fill_source(const clr_eventpipe_source *source, source_texts *texts,
                        COR_PRF_EVENTPIPE_PROVIDER_CONFIG *config)
 {
     memset(config, 0, sizeof *config);
-    if (source == NULL || source->name == NULL ||
-        !clr_utf16(source->name, text->name, CLR_EVENTPIPE_NAME))
+    if (source == NULL || source->name == NULL)
         return 0;
-    if (source->filter != NULL && !clr_utf16(source->filter, text->filter, FILTER_UNITS))
-        return 0;
-    config->providerName = text->name;
+    config->providerName = add_text(texts, source->name, CLR_EVENTPIPE_NAME);
     config->keywords = source->keywords;
     config->loggingLevel = source->level;
-    config->filterData = source->filter != NULL ? text->filter : NULL;
-    return 1;
+    if (source->filter != NULL)
+        config->filterData = add_text(texts, source->filter, FILTER_UNITS);
+    return config->providerName != NULL && (source->filter == NULL || config->filterData != NULL);
 }
 
 HRESULT clr_eventpipe_start(const clr_info *info, const clr_eventpipe_source *sources, size_t count,
                             EVENTPIPE_SESSION *session)
 {
-    COR_PRF_EVENTPIPE_PROVIDER_CONFIG configs[CLR_EVENTPIPE_MOST];
-    source_text texts[CLR_EVENTPIPE_MOST];
+    COR_PRF_EVENTPIPE_PROVIDER_CONFIG configs[CLR_EVENTPIPE_SOURCES];
+    source_texts texts;
     HRESULT hr;
 
     *session = 0;
-    if (sources == NULL || count == 0 || count > CLR_EVENTPIPE_MOST)
+    texts.used = 0;
+    if (sources == NULL || count == 0 || count > CLR_EVENTPIPE_SOURCES)
         return E_INVALIDARG;
     for (size_t i = 0; i < count; i++) {
-        if (!fill_source(&sources[i], &texts[i], &configs[i]))
+        if (!fill_source(&sources[i], &texts, &configs[i]))
             return E_INVALIDARG;
     }
     hr = clr_info_eventpipe_start_session(info, (uint32_t)count, configs, 0, session);
@@ -48,9 +60,10 @@ HRESULT clr_eventpipe_add(const clr_info *info, EVENTPIPE_SESSION session,
                           const clr_eventpipe_source *source)
 {
     COR_PRF_EVENTPIPE_PROVIDER_CONFIG config;
-    source_text text;
+    source_texts texts;
 
-    if (!fill_source(source, &text, &config))
+    texts.used = 0;
+    if (!fill_source(source, &texts, &config))
         return E_INVALIDARG;
     return clr_info_eventpipe_add_provider_to_session(info, session, config);
 }

@@ -23,8 +23,10 @@ enum {
     LOSS_RING = 0,
     LOSS_LONG = 1,
     LOSS_UNREAD = 2,
+    LOSS_NAMES = 3,
     MOST_BYTES = 4096,
-    NEVER_LEVEL = 1, /* counters come at any level, and little else at this one */
+    MOST_NAMES = 2048, /* bytes of names of sources, of all sessions */
+    NEVER_LEVEL = 1,   /* counters come at any level, and little else at this one */
 };
 #define NO_KEYWORDS (UINT64_C(1) << 40)
 
@@ -32,25 +34,28 @@ enum { TABLES_COUNTERS(TABLES_CELL) COLUMNS };
 
 static const recording_column COUNTER_COLUMNS[COLUMNS] = {TABLES_COUNTERS(TABLES_COLUMN)};
 static const recording_table TABLES[] = {{"counters", "counters", COUNTER_COLUMNS, COLUMNS}};
-static const char *const LOSSES[] = {"ring full", "value too long", "value not understood"};
+static const char *const LOSSES[] = {"ring full", "value too long", "value not understood",
+                                     "sources not asked for"};
 static const events_wish WISHES[] = {
     {EVENTS_COUNTERS, NO_KEYWORDS, NEVER_LEVEL, NULL},
     {EVENTS_HOSTING, NO_KEYWORDS, NEVER_LEVEL, NULL},
     {EVENTS_KESTREL, NO_KEYWORDS, NEVER_LEVEL, NULL},
     {EVENTS_HTTP_CLIENT, NO_KEYWORDS, NEVER_LEVEL, NULL},
+    {EVENTS_OTHER, NO_KEYWORDS, NEVER_LEVEL, NULL},
 };
 
-/* In the ring; the event's bytes follow. */
+/* In the ring; the event's bytes follow. The source's name is copied: it may be gone later. */
 typedef struct {
     uint64_t time;
-    uint32_t provider;
     uint32_t length;
+    char source[COUNTER_SOURCE_NAME];
 } published;
 
 /* Two of them: a changed text stands at another place, which makes it another wish. */
 typedef struct {
     unsigned turn;
     char filters[2][64];
+    char names[2][MOST_NAMES];
 } state;
 
 static state *state_of(agent *a)
@@ -62,17 +67,21 @@ static state *state_of(agent *a)
 
 static bool is_wanted(const events_event *event)
 {
-    return event->provider != EVENTS_RUNTIME && event->provider < EVENTS_PROVIDER_COUNT &&
-           events_is_named(event, "EventCounters");
+    return event->provider != EVENTS_RUNTIME && events_is_named(event, "EventCounters");
 }
 
 static void on_event(agent *a, const events_event *event)
 {
     size_t length = reader_left(&event->data);
+    char source[COUNTER_SOURCE_NAME];
     published *record;
+    buffer name;
 
     if (!is_wanted(event))
         return;
+    buffer_fix(&name, source, sizeof source);
+    if (clr_eventpipe_get_provider_name(&a->info, event->handle, &name) != S_OK)
+        return; /* the session is being made */
     if (length > MOST_BYTES) {
         agent_lose(a, SELF, LOSS_LONG, 1);
         return;
@@ -80,7 +89,9 @@ static void on_event(agent *a, const events_event *event)
     record = agent_reserve(a, SELF, sizeof *record + length);
     if (record == NULL)
         return;
-    *record = (published){os_monotonic_ns(), (uint32_t)event->provider, (uint32_t)length};
+    record->time = os_monotonic_ns();
+    record->length = (uint32_t)length;
+    memcpy(record->source, source, sizeof source);
     memcpy(record + 1, event->data.position, length);
     agent_commit(a, SELF, record, sizeof *record + length, 0, sizeof *record + length);
 }
@@ -97,17 +108,6 @@ static uint32_t intern(agent *a, counter_text text)
     return names_intern_text(&a->names, buffer_text(scratch));
 }
 
-static const char *provider_name(unsigned provider)
-{
-    static const char *const NAMES[EVENTS_PROVIDER_COUNT] = {
-#define X(identifier, name) [identifier] = name,
-        EVENTS_PROVIDER_LIST(X)
-#undef X
-    };
-
-    return NAMES[provider];
-}
-
 static void take_record(agent *a, unsigned kind, const void *payload, size_t length)
 {
     const published *record = payload;
@@ -118,7 +118,7 @@ static void take_record(agent *a, unsigned kind, const void *payload, size_t len
     (void)kind;
     (void)length;
     cells[TIME] = record->time;
-    cells[PROVIDER] = names_intern_text(&a->names, provider_name(record->provider));
+    cells[PROVIDER] = names_intern_text(&a->names, record->source);
     if (!counter_event_read(r, &event)) {
         agent_lose(a, SELF, LOSS_UNREAD, 1);
         return;
@@ -147,7 +147,7 @@ static int start(agent *a, error *e)
     return 0;
 }
 
-/* The shortest interval of all sessions. */
+/* The shortest interval and the sources of all sessions. */
 static void configure(agent *a)
 {
     state *s = state_of(a);
@@ -155,19 +155,25 @@ static void configure(agent *a)
     const catalogue_selected *user;
     uint64_t interval = UINT64_MAX;
     buffer text;
+    buffer sources;
     size_t position = 0;
 
+    buffer_fix(&sources, s->names[next], sizeof s->names[next]);
+    buffer_append_text(&sources, COUNTER_LIBRARIES);
     while ((user = agent_user(a, SELF, &position)) != NULL) {
         uint64_t wanted = catalogue_number(user, "interval");
 
         interval = wanted < interval ? wanted : interval;
+        buffer_format(&sources, ",%s", catalogue_text(user, "sources"));
     }
     if (interval == UINT64_MAX)
         return;
+    if (buffer_failed(&sources))
+        agent_lose(a, SELF, LOSS_NAMES, 1);
     buffer_fix(&text, s->filters[next], sizeof s->filters[next]);
     buffer_format(&text, "EventCounterIntervalSec=%u.%03u", (unsigned)(interval / 1000000000),
                   (unsigned)(interval / 1000000 % 1000));
-    if (strcmp(s->filters[0], s->filters[1]) != 0)
+    if (strcmp(s->filters[0], s->filters[1]) != 0 || strcmp(s->names[0], s->names[1]) != 0)
         s->turn = next;
 }
 
@@ -175,8 +181,7 @@ static const char *wish_filter(agent *a, size_t wish)
 {
     state *s = state_of(a);
 
-    (void)wish;
-    return s->filters[s->turn];
+    return WISHES[wish].provider == EVENTS_OTHER ? s->names[s->turn] : s->filters[s->turn];
 }
 
 const engine ENGINE_counters = {

@@ -60,6 +60,27 @@ static void add(port_providers *p, const char *name, uint64_t keywords, uint32_t
     p->items[p->count++] = (eventpipe_provider){name, keywords, level, filter};
 }
 
+/* Sources of counters that are known by name only. */
+static void add_named(port_providers *p, const char *list)
+{
+    char *at = p->sources;
+    const char *name;
+    size_t length;
+
+    snprintf(p->sources, sizeof p->sources, COUNTER_LIBRARIES ",%s", list);
+    list = p->sources;
+    /* each name becomes a text of its own, in place: what is left of the list lies behind it */
+    while ((length = counter_next_source(&list, &name)) != 0 && p->count < PORT_PROVIDERS) {
+        char after = *list;
+
+        memmove(at, name, length);
+        list += after != '\0';
+        at[length] = '\0';
+        add(p, at, NO_KEYWORDS, 1, p->interval);
+        at += length + 1;
+    }
+}
+
 static void add_counters(port_providers *p, const catalogue_selected *item)
 {
     static const char *const SOURCES[] = {"System.Runtime", "Microsoft.AspNetCore.Hosting",
@@ -78,6 +99,7 @@ static void add_counters(port_providers *p, const catalogue_selected *item)
              (unsigned)(interval / 1000000000), (unsigned)(interval / 1000000 % 1000));
     for (size_t i = 0; i < sizeof SOURCES / sizeof *SOURCES; i++)
         add(p, SOURCES[i], NO_KEYWORDS, 1, p->interval);
+    add_named(p, catalogue_text(item, "sources"));
 }
 
 static void add_requests(port_providers *p, const catalogue_selected *item)

@@ -6,9 +6,10 @@
 #define CLARINET_SESSION_PORT_PROVIDERS_H
 
 #include "catalogue/catalogue.h"
+#include "clr/counter_events.h"
 #include "diagnostics/eventpipe.h"
 
-enum { PORT_PROVIDERS = 10 };
+enum { PORT_PROVIDERS = 16 + COUNTER_MOST_SOURCES };
 
 typedef struct {
     eventpipe_provider items[PORT_PROVIDERS];
@@ -17,6 +18,7 @@ typedef struct {
     bool with_heap;     /* a heap dump comes at once */
     char interval[64];  /* of counters, as the sources' filter */
     char meters[CATALOGUE_MAX_TEXT + 160];
+    char sources[2 * CATALOGUE_MAX_TEXT]; /* names of sources of counters, each with its zero */
 } port_providers;
 
 bool port_providers_know(const char *profiler);

@@ -2,6 +2,7 @@
 program that collects garbage all the time and one that does not."""
 import csv
 import io
+import json
 import re
 import signal
 import threading
@@ -9,7 +10,9 @@ import time
 import urllib.error
 import urllib.request
 
-from conftest import PATIENCE, wait_until
+import pytest
+
+from conftest import PATIENCE, size_of, wait_until
 from test_requests import connection
 
 
@@ -176,3 +179,31 @@ def test_meters_of_libraries_and_of_the_program(runtime, web_service, clarinet):
     assert lines.last[("shop.sorted", "quantile=0.5")]["kind"] == "level"
     done = clarinet("report", "out.clarinet", "-f", "md")
     assert "## Meters" in done.out and "`shop.lookups {found=True}`" in done.out, done
+
+
+@pytest.mark.parametrize("way", ["agent", "port"])
+def test_the_programs_own_event_counters(runtime, web_service, clarinet, way):
+    """Each of the four kinds of EventCounters, of a source that is named."""
+    tool = clarinet.start("counters", "--sources", "Shop-Counters, No-Such", "--interval", "250ms",
+                          "--json", "-o", "out.clarinet", web_service.pid,
+                          env={"CLARINET_WAY": way})
+    wait_until(lambda: size_of(clarinet.folder / "out.clarinet") > 16)
+    with connection(web_service.url) as get:
+        assert get("/wait", ms=600)[0] == 200  # the sources are on by now
+        assert [get(f"/products/{product}")[0] for product in (1, 2, 100000)] == [200, 200, 404]
+        assert get("/sort", n=1000)[0] == 200
+        assert get("/wait", ms=1000)[0] == 200
+    tool.send_signal(signal.SIGINT)
+    out, err = tool.communicate(timeout=180)
+    assert tool.returncode == 0 and web_service.finish() == 0, (err, web_service)
+    assert "the source 'No-Such' told no value" in err and "'Shop-Counters'" not in err, err
+    told = json.loads(out)["counters"]
+    shop = {row["name"]: row for row in told if row["provider"] == "Shop-Counters"}
+    values = {name: [value["value"] for value in row["values"]] for name, row in shop.items()}
+    assert set(values) == {"sorted", "lookups", "offered", "asked"}, shop
+    assert {name: row["kind"] for name, row in shop.items()} == {
+        "sorted": "level", "lookups": "increase", "offered": "level", "asked": "increase"}
+    assert (sum(values["lookups"]), sum(values["asked"])) == (3, 3), values
+    assert set(values["offered"]) == {100} and set(values["sorted"]) == {0, 1000}, values
+    assert (shop["sorted"]["title"], shop["sorted"]["unit"]) == ("Numbers sorted", "numbers")
+    assert {"System.Net.Sockets", "System.Runtime"} <= {row["provider"] for row in told}

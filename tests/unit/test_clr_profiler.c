@@ -399,7 +399,8 @@ static void test_failing_runtime(void **state)
     assert_int_equal(clr_eventpipe_start(&info, &source, 1, &session), CORPROF_E_DATAINCOMPLETE);
     assert_int_equal(session, 0);
     assert_int_equal(clr_eventpipe_start(&info, &source, 0, &session), E_INVALIDARG);
-    assert_int_equal(clr_eventpipe_start(&info, &source, 17, &session), E_INVALIDARG);
+    assert_int_equal(clr_eventpipe_start(&info, &source, CLR_EVENTPIPE_SOURCES + 1, &session),
+                     E_INVALIDARG);
     assert_int_equal(clr_eventpipe_start(&info, NULL, 1, &session), E_INVALIDARG);
     assert_int_equal(clr_eventpipe_start(&info, &nameless, 1, &session), E_INVALIDARG);
     assert_int_equal(clr_eventpipe_add(&info, 1, &nameless), E_INVALIDARG);
