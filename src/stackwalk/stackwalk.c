@@ -55,12 +55,20 @@ static bool read_slot(const peek *stack, uint64_t address, uint64_t *value)
 static bool recover(const stackwalk_registers *r, unsigned number, uint8_t from, int32_t offset,
                     uint64_t cfa, const peek *stack, uint64_t *value)
 {
+    uint64_t at;
+
     switch (from) {
     case STACKWALK_SAVED_UNCHANGED:
         *value = r->value[number];
         return stackwalk_knows(r, number);
     case STACKWALK_SAVED_AT_CFA:
-        return read_slot(stack, cfa + (uint64_t)(int64_t)offset, value);
+        at = cfa + (uint64_t)(int64_t)offset;
+        if (read_slot(stack, at, value))
+            return true;
+        /* Compilers do not say that a register was taken back before a return or a jump out. Where
+         * it lay is under the stack pointer then, and it has its value again. */
+        *value = r->value[number];
+        return at < r->value[STACKWALK_RSP] && stackwalk_knows(r, number);
     case STACKWALK_SAVED_AT_RBP:
         return read_slot(stack, r->value[STACKWALK_RBP] + (uint64_t)(int64_t)offset, value);
     default:

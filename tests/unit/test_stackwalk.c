@@ -410,6 +410,29 @@ static void walks_never_go_down(void **state)
     assert_int_equal(stackwalk_step(&r, &rule, &stack, &code), STACKWALK_NOT_COPIED);
 }
 
+/* Behind `pop rbp`, before the jump out, the table still says where rbp lay. */
+static void a_register_that_was_taken_back_is_known(void **state)
+{
+    uint64_t slots[2] = {0x500100, 0};
+    peek_copy copy = {0x1000, (const uint8_t *)slots, sizeof slots};
+    peek stack = {peek_copy_read, &copy};
+    uint64_t first_code = 0x500000;
+    stackwalk_code code = {any_code, &first_code};
+    stackwalk_rule rule = stackwalk_rule_of_depth(8);
+    stackwalk_registers r = {.known = 1U << STACKWALK_RSP | 1U << STACKWALK_RBP};
+    stackwalk_registers without = {.known = 1U << STACKWALK_RSP};
+
+    (void)state;
+    rule.rbp_from = STACKWALK_SAVED_AT_CFA;
+    rule.rbp_offset = -16;
+    r.value[STACKWALK_RSP] = without.value[STACKWALK_RSP] = 0x1000;
+    r.value[STACKWALK_RBP] = 0x2000;
+    assert_int_equal(stackwalk_step(&r, &rule, &stack, &code), STACKWALK_GOES_ON);
+    assert_true(stackwalk_knows(&r, STACKWALK_RBP) && r.value[STACKWALK_RBP] == 0x2000);
+    assert_int_equal(stackwalk_step(&without, &rule, &stack, &code), STACKWALK_GOES_ON);
+    assert_false(stackwalk_knows(&without, STACKWALK_RBP));
+}
+
 /* ---- this process ---- */
 
 typedef struct {
@@ -543,6 +566,7 @@ int main(void)
         cmocka_unit_test(replaced_methods_find_their_true_caller),
         cmocka_unit_test(replaced_methods_do_not_take_a_stale_pair_for_their_caller),
         cmocka_unit_test(walks_never_go_down),
+        cmocka_unit_test(a_register_that_was_taken_back_is_known),
         cmocka_unit_test(walk_through_qsort_reaches_the_start),
         cmocka_unit_test(pages_are_read_once_until_forgotten),
     };
