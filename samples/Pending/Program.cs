@@ -23,6 +23,7 @@ namespace Pending
         private static readonly ManualResetEventSlim never = new ManualResetEventSlim();
         private static readonly TaskCompletionSource bell = new TaskCompletionSource();
         private static Task? cat, dog;
+        private static int each;
         private static Socket? listener, client, server;
 
         public static int Main(string[] args)
@@ -50,11 +51,13 @@ namespace Pending
             kept.Add(TickAsync());
             kept.Add(ReadItemsAsync());
             kept.Add(PooledCallerAsync());
+            kept.Add(EachAsync());
             kept.Add(Task.Factory.StartNew(() => never.Wait(), TaskCreationOptions.LongRunning));
             kept.Add(kept[0].ContinueWith(_ => { }));
             blocked.Start();
             kept.Add(BusyAsync(patient));
             SpinWait.SpinUntil(() => kept[^3].Status == TaskStatus.Running);
+            SpinWait.SpinUntil(() => Volatile.Read(ref each) == 2);
             SpinWait.SpinUntil(() => (blocked.ThreadState & ThreadState.WaitSleepJoin) != 0);
             patient.Ready();
             patient.WaitForEnd();
@@ -179,6 +182,21 @@ namespace Pending
             yield return 1;
             await Task.Delay(TimeSpan.FromHours(4)); // makes items
             yield return 2;
+        }
+
+        private static async Task EachAsync()
+        {
+            ParallelOptions two = new ParallelOptions { MaxDegreeOfParallelism = 2 };
+
+            await Parallel.ForEachAsync(new[] { 1, 2, 3 }, two, OneAsync); // waits for each
+        }
+
+        private static async ValueTask OneAsync(int item, CancellationToken token)
+        {
+            Task pause = Task.Delay(TimeSpan.FromHours(7), token);
+
+            Interlocked.Increment(ref each);
+            await pause; // is one of each
         }
 
         private static async Task PooledCallerAsync()

@@ -216,8 +216,8 @@ int tasks_make(const heap *h, tasks_view *view, error *e)
     if (origin != NULL && text_to_u64(origin, &w.now_ms))
         w.now_ms = (w.now_ms + h->p->duration_ns) / 1000000;
     good = tasks_read_classes(&w) && tasks_read_awaits(&w) && collect(&w) && turn_around(&w) &&
-           link_tasks(&w) && tasks_link_sources(&w) && sort_edges(&w) && tasks_find_rings(&w) &&
-           tasks_make_chains(&w);
+           link_tasks(&w) && tasks_link_sources(&w) && tasks_link_loops(&w) && sort_edges(&w) &&
+           tasks_find_rings(&w) && tasks_make_chains(&w);
     if (good)
         tasks_read_pool(h, &view->pool);
     memory_free(w.classes);

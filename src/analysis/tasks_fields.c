@@ -92,6 +92,8 @@ bool tasks_read_classes(tasks_work *w)
         const char *text = heap_type_name(h, h->classes[i].type);
 
         w->classes[i].name_hash = table_hash_bytes(text, strlen(text));
+        w->classes[i].is_loop = strstr(text, "StateMachineBox<") != NULL &&
+                                strstr(text, "System.Threading.Tasks.Parallel.") != NULL;
     }
     for (size_t i = 0; type != NULL && place != NULL && name != NULL && i < t->rows; i++)
         if (model_cell(type, i) < h->class_count)

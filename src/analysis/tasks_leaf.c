@@ -116,6 +116,33 @@ bool tasks_link_sources(tasks_work *w)
     return true;
 }
 
+/* The workers of Parallel.ForEachAsync are awaited by nobody: the last one completes the task of
+ * what all of them share, which is a TaskCompletionSource. */
+bool tasks_link_loops(tasks_work *w)
+{
+    const heap *h = w->h;
+
+    for (uint32_t t = 1; t < w->task_count; t++) {
+        uint32_t node = w->tasks[t].node;
+
+        if (!w->classes[w->tasks[t].class].is_loop)
+            continue;
+        for (uint64_t i = h->first[node]; i < h->first[node + 1]; i++) {
+            uint32_t shared = h->targets[i], task;
+
+            if (!text_starts_with(tasks_name_of(h, shared), "System.Threading.Tasks.Parallel."))
+                continue;
+            task = tasks_target(h, shared, "_task");
+            if (task != 0 && w->task_of[task] != 0 && w->task_of[task] != t) {
+                if (!tasks_add_edge(w, t, w->task_of[task]))
+                    return false;
+                break;
+            }
+        }
+    }
+    return true;
+}
+
 /* ---- sources that nothing but their waiters refers to ---- */
 
 /* Marks who waits for the task, however far; false: one of them can go on without it. */

@@ -15,6 +15,7 @@ typedef struct {
     uint32_t source_at;        /* _valueTaskSource of a pooled box */
     uint32_t own_state_at;     /* of a state machine that is an object */
     uint32_t due_at, begun_at; /* of a timer */
+    bool is_loop;              /* a worker of Parallel.ForEachAsync or ForAsync */
     uint64_t name_hash;
 } tasks_class;
 
@@ -97,6 +98,8 @@ bool tasks_turn_around(const heap *h, uint64_t **first, uint32_t **from);
 /* Async methods that wait for something which is no task. Adds edges where that
  * belongs to another async method. */
 bool tasks_link_sources(tasks_work *w);
+/* Workers of a parallel loop, and the task that the last of them completes. */
+bool tasks_link_loops(tasks_work *w);
 tasks_leaf tasks_find_leaf(tasks_work *w, uint32_t task);
 bool tasks_add_edge(tasks_work *w, uint32_t from, uint32_t to);
 /* tasks_cycles.c: a task that does not need all that it waits for. */

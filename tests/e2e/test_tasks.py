@@ -50,6 +50,8 @@ def expected_chains(lines):
         ("promise", answer, ("PooledAsync", lines["pooled"]),
          ("PooledCallerAsync", lines["calls a pooled method"]), "nobody"): 1,
         ("delegate", ("Task", 0), "nobody"): 1,
+        ("timer", ("OneAsync", lines["is one of each"]), ("lambda<TSource>", 0), ("Task", 0),
+         ("EachAsync", lines["waits for each"]), "nobody"): 2,
     }
 
 
