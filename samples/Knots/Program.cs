@@ -64,6 +64,7 @@ namespace Knots
                 Start("lock-right", () => NewLocks.Cross(right, left, both));
             }
             Readers.Tie();
+            OldReaders.Tie();
             Semaphores.Tie();
             Mutexes.Tie();
             Mixed.Tie();
@@ -211,6 +212,49 @@ namespace Knots
             second.WaitOne();
             second.ReleaseMutex();
             first.ReleaseMutex();
+        }
+    }
+
+    // ReaderWriterLock, which came before the slim one.
+    public static class OldReaders
+    {
+        private static readonly ReaderWriterLock Left = new ReaderWriterLock();
+        private static readonly ReaderWriterLock Right = new ReaderWriterLock();
+        private static readonly ReaderWriterLock Ledger = new ReaderWriterLock();
+        private static readonly object Desk = new object();
+        private static readonly Barrier Pair = new Barrier(2);
+        private static readonly Barrier Clerks = new Barrier(2);
+
+        public static void Tie()
+        {
+            Program.Start("old-left", () => Cross(Left, Right));
+            Program.Start("old-right", () => Cross(Right, Left));
+            Program.Start("old-writer", Write);
+            Program.Start("old-reader", Read);
+        }
+
+        private static void Cross(ReaderWriterLock first, ReaderWriterLock second)
+        {
+            first.AcquireReaderLock(Timeout.Infinite);
+            Pair.SignalAndWait();
+            second.AcquireWriterLock(Timeout.Infinite);
+        }
+
+        private static void Write()
+        {
+            Ledger.AcquireWriterLock(Timeout.Infinite);
+            Clerks.SignalAndWait();
+            lock (Desk)
+                Console.WriteLine("never said");
+        }
+
+        private static void Read()
+        {
+            lock (Desk)
+            {
+                Clerks.SignalAndWait();
+                Ledger.AcquireReaderLock(Timeout.Infinite);
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 // Sick: threads that have a queue of their own (as a user interface has) and block on async work
-// whose next step lies in that queue, one thread for each way a step can get there. Stuck for good
+// whose next step lies in that queue, one thread for each way a step can get there; and a scheduler
+// of the program's own whose only thread waits for its next task. Stuck for good
 // before "ready" is said. With --healthy yes the same threads block on the same work, which waits
 // for a timer or for a step that the pool runs. Options: --healthy yes (no), --seconds S.
 using System;
@@ -35,6 +36,8 @@ namespace Posted
             Window("continued", () => Work.PauseAsync().ContinueWith(
                 Work.Show, TaskScheduler.FromCurrentSynchronizationContext()).Wait());
             Window("lambda", () => ((Func<Task>)(async () => await Work.PauseAsync()))().Wait());
+            Window("long", () => Work.BehindManyAsync().Wait());
+            new OwnScheduler(healthy ? 2 : 1).Start(() => Work.BehindAsync().Wait());
             while (!healthy && Loop.Empty != 0)
                 Thread.Sleep(1);
             Patient.WaitUntilStill();
@@ -94,6 +97,35 @@ namespace Posted
         }
     }
 
+    // A scheduler of the program's own, which runs its tasks on threads of its own.
+    public sealed class OwnScheduler : TaskScheduler
+    {
+        private readonly BlockingCollection<Task> tasks = new BlockingCollection<Task>();
+
+        public OwnScheduler(int threads)
+        {
+            for (int i = 0; i < threads; i++)
+                new Thread(Run) { Name = "own", IsBackground = true }.Start();
+        }
+
+        public void Start(Action work)
+        {
+            Task.Factory.StartNew(work, CancellationToken.None, TaskCreationOptions.None, this);
+        }
+
+        private void Run()
+        {
+            foreach (Task task in tasks.GetConsumingEnumerable())
+                TryExecuteTask(task);
+        }
+
+        protected override void QueueTask(Task task) => tasks.Add(task);
+
+        protected override bool TryExecuteTaskInline(Task task, bool wasQueued) => false;
+
+        protected override IEnumerable<Task> GetScheduledTasks() => tasks.ToArray();
+    }
+
     public static class Work
     {
         public static bool Long;
@@ -106,6 +138,25 @@ namespace Posted
         public static async Task PlainAsync()
         {
             await PauseAsync();
+        }
+
+        // A queue with much before the step that counts.
+        public static Task BehindManyAsync()
+        {
+            for (int i = 0; i < 600; i++)
+            {
+                object item = new object[] { i };
+
+                SynchronizationContext.Current!.Post(_ => GC.KeepAlive(item), null);
+            }
+            return YieldAsync();
+        }
+
+        // Behind what the scheduler of the caller runs now.
+        public static Task BehindAsync()
+        {
+            return Task.Factory.StartNew(() => Thread.Sleep(Long ? 3600000 : 0), CancellationToken.None,
+                TaskCreationOptions.None, TaskScheduler.Current);
         }
 
         public static string Show(Task task) => task.IsCompleted.ToString();

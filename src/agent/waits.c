@@ -8,7 +8,10 @@
 enum {
     MOST_OBJECTS = 8192,
     MOST_OF_A_THREAD = 192,
-    MOST_BYTES = 2048, /* of one object */
+    MOST_OF_A_QUEUE = 4096,
+    MOST_BYTES = 2048,         /* of one object */
+    MOST_OF_AN_ARRAY = 131072, /* that a context or a scheduler leads to */
+    MOST_COPIED = 1 << 21,     /* bytes, with such arrays */
     DEEPEST = 24,
     QUEUED = 0x80,  /* of a depth: a context or a scheduler led there */
     SCANNED = 8192, /* bytes of one stack */
@@ -16,7 +19,8 @@ enum {
     MOST_CLASSES = 64, /* of a thread that waits in the runtime */
     THREAD_BYTES = 0x800,
     FUTEX = 202,
-    BATCH = 256, /* words that are asked for in one call */
+    BATCH = 256,         /* words that are asked for in one call */
+    OLD_READERS = 0x3ff, /* of the state of an old lock */
     /* of a method table */
     TABLE_BASE_SIZE = 4,
     TABLE_PARENT = 16,
@@ -34,10 +38,11 @@ enum {
     TYPE_TASK,
     TYPE_HANDLE,
     TYPE_EVENT,
-    LAST_WAITED_FOR = TYPE_EVENT,
+    TYPE_OLD_LOCK,
     TYPE_IDLE,
     TYPE_CONTINUATION,
     TYPE_READER_COUNT,
+    TYPE_OLD_ENTRY, /* of a reader's list of old locks */
     TYPE_DELEGATE,
     TYPE_LIST,
     TYPE_SAFE_HANDLE,
@@ -58,6 +63,8 @@ static const char *const TYPE_NAMES[WAITS_TYPES] = {
     [TYPE_HANDLE] = "System.Threading.WaitHandle",
     [TYPE_EVENT] = "System.Threading.ManualResetEventSlim",
     [TYPE_IDLE] = "System.Threading.LowLevelLifoSemaphore",
+    [TYPE_OLD_LOCK] = "System.Threading.ReaderWriterLock",
+    [TYPE_OLD_ENTRY] = "ThreadLocalLockEntry",
     [TYPE_CONTINUATION] = "System.Threading.Tasks.TaskContinuation",
     [TYPE_READER_COUNT] = "System.Threading.ReaderWriterCount",
     [TYPE_DELEGATE] = "System.Delegate",
@@ -168,32 +175,53 @@ static int take_join(void *context, mdToken token)
     return 1;
 }
 
+static void know_core(waits *w, ModuleID module, IMetaDataImport2 *import)
+{
+    void *both[2] = {w, import};
+    mdTypeDef object = 0;
+
+    w->core = module;
+    if (clr_find_type(import, "System.Object", 0, &object) == S_OK)
+        clr_info_get_class_from_token_and_type_args(w->info, module, object, 0, NULL,
+                                                    &w->object_class);
+    for (size_t i = 1; i < WAITS_TYPES; i++)
+        if (TYPE_NAMES[i] != NULL && i != TYPE_OLD_LOCK && i != TYPE_OLD_ENTRY)
+            clr_find_type(import, TYPE_NAMES[i], 0, &w->tokens[i]);
+    clr_find_field(import, w->tokens[TYPE_TASK], "t_currentTask", &w->running_task);
+    clr_find_field(import, w->tokens[TYPE_READER_WRITER], "t_rwc", &w->reader_counts);
+    clr_find_field(import, w->tokens[TYPE_THREAD], "_DONT_USE_InternalThread", &w->native_thread);
+    clr_each_method(import, w->tokens[TYPE_THREAD], take_join, both);
+}
+
+static void know_threading(waits *w, ModuleID module, IMetaDataImport2 *import)
+{
+    mdTypeDef *tokens = w->tokens;
+
+    w->threading = module;
+    if (clr_find_type(import, TYPE_NAMES[TYPE_OLD_LOCK], 0, &tokens[TYPE_OLD_LOCK]) != S_OK ||
+        clr_find_type(import, TYPE_NAMES[TYPE_OLD_ENTRY], tokens[TYPE_OLD_LOCK],
+                      &tokens[TYPE_OLD_ENTRY]) != S_OK)
+        return;
+    clr_find_field(import, tokens[TYPE_OLD_LOCK], "_state", &w->lock_state);
+    clr_find_field(import, tokens[TYPE_OLD_ENTRY], "t_lockEntryHead", &w->lock_entries);
+}
+
 static int take_module(void *context, uintptr_t module)
 {
     waits *w = context;
-    clr_text *path = w->core != 0 ? NULL : clr_text_create();
+    clr_text *path = w->core != 0 && w->threading != 0 ? NULL : clr_text_create();
     IMetaDataImport2 *import = NULL;
-    mdTypeDef object = 0;
 
     table_u64_put(&w->modules, module, 1);
-    if (path != NULL && clr_get_module_path(w->info, module, path, NULL) == S_OK &&
-        strstr(clr_text_value(path), "System.Private.CoreLib") != NULL &&
-        clr_open_import(w->info, module, &import) == S_OK) {
-        void *both[2] = {w, import};
+    if (path != NULL && clr_get_module_path(w->info, module, path, NULL) == S_OK) {
+        bool is_core = strstr(clr_text_value(path), "System.Private.CoreLib") != NULL;
 
-        w->core = module;
-        if (clr_find_type(import, "System.Object", 0, &object) == S_OK)
-            clr_info_get_class_from_token_and_type_args(w->info, module, object, 0, NULL,
-                                                        &w->object_class);
-        for (size_t i = 1; i < WAITS_TYPES; i++)
-            if (TYPE_NAMES[i] != NULL)
-                clr_find_type(import, TYPE_NAMES[i], 0, &w->tokens[i]);
-        clr_find_field(import, w->tokens[TYPE_TASK], "t_currentTask", &w->running_task);
-        clr_find_field(import, w->tokens[TYPE_READER_WRITER], "t_rwc", &w->reader_counts);
-        clr_find_field(import, w->tokens[TYPE_THREAD], "_DONT_USE_InternalThread",
-                       &w->native_thread);
-        clr_each_method(import, w->tokens[TYPE_THREAD], take_join, both);
-        clr_release(import);
+        if ((is_core ? w->core == 0
+                     : strstr(clr_text_value(path), "/System.Threading.dll") != NULL) &&
+            clr_open_import(w->info, module, &import) == S_OK) {
+            (is_core ? know_core : know_threading)(w, module, import);
+            clr_release(import);
+        }
     }
     clr_text_free(path);
     return 1;
@@ -250,8 +278,9 @@ static unsigned type_by_parents(waits *w, ClassID class_id)
             return i == 0 && clr_info_is_array_class(w->info, at, &element, &parent, &rank) == S_OK
                        ? TYPE_ARRAY
                        : TYPE_NONE;
-        for (unsigned k = 1; k < WAITS_TYPES && module == w->core && token != 0; k++) {
-            if (w->tokens[k] == token) {
+        for (unsigned k = 1; k < WAITS_TYPES && token != 0; k++) {
+            if (w->tokens[k] == token &&
+                module == (k == TYPE_OLD_LOCK || k == TYPE_OLD_ENTRY ? w->threading : w->core)) {
                 if (i == 0 || w->classes_seen[k] == 0)
                     w->classes_seen[k] = at;
                 return k;
@@ -285,7 +314,7 @@ static waits_object *object_at(const waits *w, size_t index)
 static uint32_t length_of(waits *w, const waits_object *o)
 {
     uint64_t size = 0;
-    uint32_t elements = 0;
+    uint32_t elements = 0, most;
     uint16_t element = 0;
 
     if (o->type == TYPE_ARRAY) {
@@ -296,14 +325,16 @@ static uint32_t length_of(waits *w, const waits_object *o)
     } else if (!read_memory(w, o->class_id + TABLE_BASE_SIZE, &size, 4) || size < 16) {
         return 0;
     }
-    return size - 8 < MOST_BYTES ? (uint32_t)size - 8 : (uint32_t)MOST_BYTES;
+    most = o->type == TYPE_ARRAY && (o->depth & QUEUED) != 0 && w->bytes.length < MOST_COPIED
+               ? MOST_OF_AN_ARRAY
+               : MOST_BYTES;
+    return size - 8 < most ? (uint32_t)size - 8 : most;
 }
 
 /* Copies an object of an allowed type, once; its type or TYPE_NONE. */
 static unsigned take_object(waits *w, uintptr_t address, unsigned depth, unsigned allowed)
 {
     waits_object o = {.address = address, .depth = (uint8_t)depth};
-    uint8_t bytes[MOST_BYTES];
     uintptr_t *stranger = stranger_of(w, address);
     uint64_t known;
 
@@ -325,12 +356,12 @@ static unsigned take_object(waits *w, uintptr_t address, unsigned depth, unsigne
         return TYPE_NONE;
     o.length = length_of(w, &o);
     o.at = w->bytes.length;
-    if (o.length == 0 || !read_memory(w, address, bytes, o.length))
-        return TYPE_NONE;
     /* an object without its bytes must not be there to be followed */
-    if (!buffer_reserve(&w->bytes, o.length) || !buffer_reserve(&w->objects, sizeof o))
+    if (o.length == 0 || !buffer_reserve(&w->bytes, o.length) ||
+        !buffer_reserve(&w->objects, sizeof o) ||
+        !read_memory(w, address, w->bytes.data + o.at, o.length))
         return TYPE_NONE;
-    buffer_append(&w->bytes, bytes, o.length);
+    w->bytes.length += o.length;
     buffer_append(&w->objects, &o, sizeof o);
     if (!table_u64_put(&w->known, address, waits_object_count(w)))
         return TYPE_NONE;
@@ -341,8 +372,8 @@ static unsigned take_object(waits *w, uintptr_t address, unsigned depth, unsigne
 static bool is_followed(unsigned type)
 {
     return type == TYPE_TASK || type == TYPE_CONTINUATION || type == TYPE_READER_COUNT ||
-           type == TYPE_DELEGATE || type == TYPE_LIST || type == TYPE_ARRAY ||
-           type == TYPE_THREAD || type == TYPE_HANDLE || type >= TYPE_CONTEXT;
+           type == TYPE_OLD_ENTRY || type == TYPE_DELEGATE || type == TYPE_LIST ||
+           type == TYPE_ARRAY || type == TYPE_THREAD || type == TYPE_HANDLE || type >= TYPE_CONTEXT;
 }
 
 /* The box of an async method names the class of its state last. In code that was not optimised that
@@ -376,33 +407,46 @@ static void know_state(waits *w, const waits_object *o, const uintptr_t *words, 
     }
 }
 
-/* What a context or a scheduler leads to is of any type: its queue is the program's own. */
-static void follow(waits *w, size_t from)
+/* What an object leads to, a stretch of its words. What a context or a scheduler leads to is of any
+ * type: its queue is the program's own. */
+static void follow_words(waits *w, const waits_object *o, const uintptr_t *words, size_t count,
+                         size_t from)
 {
     static const uintptr_t NO_STACK[2] = {0, 0};
+    unsigned allowed =
+        o->type == TYPE_LIST || o->type == TYPE_TASK ? ANY : ANY & ~(1u << TYPE_ARRAY);
+    unsigned queued = o->type == TYPE_CONTEXT || o->type == TYPE_SCHEDULER ? QUEUED : 0;
 
-    for (size_t i = from; i < waits_object_count(w) && i < from + MOST_OF_A_THREAD; i++) {
+    queued |= o->depth & QUEUED;
+    if (queued != 0)
+        allowed = ~0u;
+    read_heads(w, words, count, NO_STACK);
+    if (o->type == TYPE_TASK)
+        know_state(w, o, words, count);
+    for (size_t k = 0; k < count; k++) {
+        if (waits_object_count(w) >= from + (queued != 0 ? MOST_OF_A_QUEUE : MOST_OF_A_THREAD))
+            allowed &= ANY; /* it would lead nowhere, and take the room of other threads */
+        take_object(w, words[k], (o->depth + 1u) | queued, allowed);
+    }
+}
+
+static void follow(waits *w, size_t from)
+{
+    for (size_t i = from; i < waits_object_count(w) && i < from + MOST_OF_A_QUEUE; i++) {
         waits_object o = *object_at(w, i);
         uintptr_t words[MOST_BYTES / sizeof(uintptr_t)];
         uint32_t length = o.type == TYPE_THREAD && o.length > 64 ? 64 : o.length;
-        size_t count = length < 8 ? 0 : length / 8 - 1;
-        unsigned queued = o.depth & QUEUED, allowed;
+        bool is_queued = (o.depth & QUEUED) != 0;
 
-        if (!is_followed(o.type) || (o.depth & ~QUEUED) >= DEEPEST)
+        if (!is_followed(o.type) || (o.depth & ~QUEUED) >= DEEPEST ||
+            (!is_queued && i >= from + MOST_OF_A_THREAD))
             continue;
-        memcpy(words, w->bytes.data + o.at + 8, count * sizeof *words);
-        read_heads(w, words, count, NO_STACK);
-        if (o.type == TYPE_TASK)
-            know_state(w, &o, words, count);
-        allowed = o.type == TYPE_LIST || o.type == TYPE_TASK ? ANY : ANY & ~(1u << TYPE_ARRAY);
-        if (o.type == TYPE_CONTEXT || o.type == TYPE_SCHEDULER)
-            queued = QUEUED;
-        if (queued != 0)
-            allowed = ~0u;
-        for (size_t k = 0; k < count; k++) {
-            if (waits_object_count(w) >= from + MOST_OF_A_THREAD)
-                allowed &= ANY; /* it would lead nowhere, and take the room of other threads */
-            take_object(w, words[k], (o.depth + 1u) | queued, allowed);
+        for (uint32_t at = 8; at + 8 <= length; at += sizeof words) {
+            uint32_t stretch = length - at < sizeof words ? length - at : (uint32_t)sizeof words;
+
+            /* what is taken may move the bytes */
+            memcpy(words, w->bytes.data + o.at + at, stretch);
+            follow_words(w, &o, words, stretch / sizeof *words, from);
         }
     }
 }
@@ -413,7 +457,7 @@ static void link_to(waits *w, uint32_t os_thread, uint32_t role, uintptr_t objec
     const waits_link *last = (const waits_link *)(const void *)(w->links.data + w->links.length);
 
     for (size_t i = w->links.length / sizeof link; i > 0 && last[-1].os_thread == os_thread; i--)
-        if ((--last)->object == object)
+        if ((--last)->object == object && (last->role == role || role == WAITS_LINK_REFERS))
             return;
     buffer_append(&w->links, &link, sizeof link);
 }
@@ -433,9 +477,11 @@ static unsigned wished_types(waits *w, const waits_frame *frames, size_t count, 
 
         if (clr_info_get_function_info(w->info, frames[*depth].function, &class_id, &module,
                                        &token) != S_OK ||
-            module != w->core)
+            (module != w->core && module != w->threading))
             return wished;
         type = class_id == 0 ? TYPE_NONE : type_of_class(w, class_id, true);
+        if (module != w->core && type != TYPE_OLD_LOCK)
+            return wished;
         if (type == TYPE_THREAD) {
             for (size_t i = 0; i < w->join_method_count; i++)
                 if (w->join_methods[i] == token)
@@ -531,6 +577,21 @@ static void scan(waits *w, const waits_thread *t, native_stack_spot spot, size_t
                    stack);
 }
 
+/* Where a field of a class that was met stands; 0 = not known. */
+static uint32_t offset_of(waits *w, unsigned type, mdFieldDef field)
+{
+    COR_FIELD_OFFSET fields[WAITS_LAYOUTS];
+    uint32_t count = 0, size = 0;
+
+    if (clr_info_get_class_layout(w->info, w->classes_seen[type], fields, WAITS_LAYOUTS, &count,
+                                  &size) != S_OK)
+        return 0;
+    for (uint32_t i = 0; i < count && i < WAITS_LAYOUTS; i++)
+        if (fields[i].ridOfField == field)
+            return fields[i].ulOffset;
+    return 0;
+}
+
 /* The Thread object of a native thread hangs on a handle, which is found by what it leads to. */
 static uintptr_t own_object(waits *w, ThreadID thread, uint32_t offset)
 {
@@ -540,17 +601,8 @@ static uintptr_t own_object(waits *w, ThreadID thread, uint32_t offset)
     if (object == 0 || (object & 7) != 0 ||
         type_of_class(w, read_word(w, object) & ~(uintptr_t)7, false) != TYPE_THREAD)
         return 0;
-    if (w->native_offset == 0) {
-        COR_FIELD_OFFSET fields[WAITS_LAYOUTS];
-        uint32_t count = 0, size = 0;
-
-        if (clr_info_get_class_layout(w->info, w->classes_seen[TYPE_THREAD], fields, WAITS_LAYOUTS,
-                                      &count, &size) != S_OK)
-            return 0;
-        for (uint32_t i = 0; i < count && i < WAITS_LAYOUTS; i++)
-            if (fields[i].ridOfField == w->native_thread)
-                w->native_offset = fields[i].ulOffset;
-    }
+    if (w->native_offset == 0)
+        w->native_offset = offset_of(w, TYPE_THREAD, w->native_thread);
     return w->native_offset != 0 && read_word(w, object + w->native_offset) == thread ? object : 0;
 }
 
@@ -598,6 +650,27 @@ static void take_static(waits *w, ThreadID thread, uint32_t os_thread, unsigned 
         link_to(w, os_thread, role, object);
 }
 
+/* The class of the lists of old locks is asked for only when somebody has such a lock as a reader:
+ * then it is there. The runtime was seen to crash when it had to load a class here. */
+static void know_entries(waits *w)
+{
+    for (size_t i = 0; i < waits_object_count(w) && w->classes_seen[TYPE_OLD_ENTRY] == 0; i++) {
+        const waits_object *o = object_at(w, i);
+        uint32_t state = 0;
+
+        if (o->type != TYPE_OLD_LOCK)
+            continue;
+        if (w->state_offset == 0)
+            w->state_offset = offset_of(w, TYPE_OLD_LOCK, w->lock_state);
+        if (w->state_offset != 0 && w->state_offset + sizeof state <= o->length)
+            memcpy(&state, w->bytes.data + o->at + w->state_offset, sizeof state);
+        if ((state & OLD_READERS) != 0)
+            clr_info_get_class_from_token_and_type_args(w->info, w->threading,
+                                                        w->tokens[TYPE_OLD_ENTRY], 0, NULL,
+                                                        &w->classes_seen[TYPE_OLD_ENTRY]);
+    }
+}
+
 void waits_look_at_statics(waits *w, ThreadID thread, uint32_t os_thread)
 {
     size_t before = waits_object_count(w);
@@ -606,6 +679,10 @@ void waits_look_at_statics(waits *w, ThreadID thread, uint32_t os_thread)
         return;
     take_static(w, thread, os_thread, TYPE_TASK, w->running_task, WAITS_LINK_RUNS);
     take_static(w, thread, os_thread, TYPE_READER_WRITER, w->reader_counts, WAITS_LINK_READS);
+    if (w->classes_seen[TYPE_OLD_LOCK] != 0) {
+        know_entries(w);
+        take_static(w, thread, os_thread, TYPE_OLD_ENTRY, w->lock_entries, WAITS_LINK_ENTERED);
+    }
     follow(w, before);
 }
 

@@ -29,7 +29,7 @@
 enum {
     WAITS_FRAMES = 16,   /* innermost ones that are looked at */
     WAITS_REGISTERS = 6, /* of a frame, that keep their value through calls */
-    WAITS_TYPES = 16,    /* that are known by name */
+    WAITS_TYPES = 18,    /* that are known by name */
     WAITS_LAYOUTS = 48,  /* fields of one class */
     WAITS_JOIN_METHODS = 8,
     WAITS_STRANGERS = 8192,
@@ -38,12 +38,13 @@ enum {
 
 /* How a thread and an object belong together; numbers of the recording. */
 enum {
-    WAITS_LINK_WAITS = 0,  /* found where it waits */
-    WAITS_LINK_SELF = 1,   /* its own Thread object */
-    WAITS_LINK_RUNS = 2,   /* the task that it runs */
-    WAITS_LINK_READS = 3,  /* its list of reader locks */
-    WAITS_LINK_CLASS = 4,  /* a class that stands where it waits in the runtime */
-    WAITS_LINK_REFERS = 5, /* its callers have it at hand */
+    WAITS_LINK_WAITS = 0,   /* found where it waits */
+    WAITS_LINK_SELF = 1,    /* its own Thread object */
+    WAITS_LINK_RUNS = 2,    /* the task that it runs */
+    WAITS_LINK_READS = 3,   /* its list of reader locks */
+    WAITS_LINK_CLASS = 4,   /* a class that stands where it waits in the runtime */
+    WAITS_LINK_REFERS = 5,  /* its callers have it at hand */
+    WAITS_LINK_ENTERED = 6, /* its list of ReaderWriterLock, the old one */
 };
 
 /* The innermost managed frames of a thread. */
@@ -87,14 +88,16 @@ typedef struct {
 typedef struct {
     const clr_info *info;
     ModuleID core;        /* 0 = not found: nothing can be told */
+    ModuleID threading;   /* System.Threading.dll, which has one lock; 0 = not loaded */
     ClassID object_class; /* System.Object */
     mdTypeDef tokens[WAITS_TYPES];
     ClassID classes_seen[WAITS_TYPES]; /* one class of each type, once met */
-    mdFieldDef running_task, reader_counts, native_thread;
+    mdFieldDef running_task, reader_counts, native_thread, lock_entries, lock_state;
     mdMethodDef join_methods[WAITS_JOIN_METHODS];
     size_t join_method_count;
     uint32_t native_offset; /* of the native thread in a Thread object; 0 = not known yet */
     uint32_t handle_offset; /* of the handle to the Thread object in a native thread */
+    uint32_t state_offset;  /* of the state in a ReaderWriterLock */
     peek_process process;
     peek memory;
     /* one look */

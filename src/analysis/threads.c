@@ -36,6 +36,7 @@ static const struct {
     {"System.Threading.ManualResetEventSlim.Wait*", THREADS_EVENT},
     {"System.Threading.Lock.*", THREADS_LOCK},
     {"System.Threading.ReaderWriterLockSlim.*", THREADS_READER_WRITER},
+    {"System.Threading.ReaderWriterLock.*", THREADS_READER_WRITER},
     {"System.Threading.Monitor.Wait*", THREADS_MONITOR_WAIT},
     {"System.Threading.Monitor.*", THREADS_MONITOR},
     {"System.Threading.WaitHandle.*", THREADS_EVENT},

@@ -139,6 +139,8 @@ const char *threads_role(const threads_view *view, const threads_entry *entry);
 const threads_entry *threads_by_id(const threads_view *view, uint64_t os_id);
 /* How many cycles are certain, or suspected. */
 size_t threads_cycles(const threads_view *view, bool suspected);
+/* Takes a cycle out that turned out to be none. */
+void threads_drop_cycle(threads_view *view, size_t index);
 
 enum { THREADS_SITES = 16 };
 

@@ -216,7 +216,10 @@ void waited_explain_task(waited *w, size_t entry)
     if (v->entries[entry].owner != 0)
         return;
     is_limited = threads_limit_of(v, &v->entries[entry]) == THREADS_LIMITED;
-    if ((!is_limited && add_posted(w, entry, task)) || !could_go_on(&chain))
+    if (!is_limited && add_posted(w, entry, task))
+        return;
+    waited_explain_scheduler(w, entry, task, chain.steps[chain.count - 1].object);
+    if (v->entries[entry].owner != 0 || !could_go_on(&chain))
         return;
     if (!chain.steps[chain.count - 1].is_done)
         waited_add_owner(w, entry, runner_of(v, chain.steps[chain.count - 1].method, entry), true);

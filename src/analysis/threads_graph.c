@@ -27,6 +27,14 @@ size_t threads_cycles(const threads_view *view, bool suspected)
     return count;
 }
 
+void threads_drop_cycle(threads_view *view, size_t index)
+{
+    memory_free(view->cycles[index].members);
+    view->cycle_count--;
+    memmove(&view->cycles[index], &view->cycles[index + 1],
+            (view->cycle_count - index) * sizeof *view->cycles);
+}
+
 /* Both ends of every edge of a cycle may have others between them: one that must hold counts. */
 static threads_limit limit_between(const threads_view *v, size_t from, size_t to)
 {

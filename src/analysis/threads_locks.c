@@ -11,6 +11,7 @@
 enum {
     NO_OWNER = 0xffffffff,   /* of a reader-writer lock */
     MOST_READER_COUNTS = 64, /* of one thread */
+    OLD_WRITER = 0x1000,     /* of the state of an old one: somebody writes */
     FINALIZERS_ID = 2,
 };
 
@@ -44,18 +45,19 @@ void waited_explain_lock(waited *w, size_t entry)
 }
 
 /* Its own reading, under the upgradeable lock, holds nobody up. */
-static void wait_for_readers(waited *w, size_t entry, uint64_t lock)
+static void wait_for_readers(waited *w, size_t entry, uint64_t lock, bool is_old)
 {
     uint64_t id = waited_get(w, lock, "_lockID");
 
     for (size_t i = 0; i < w->link_count; i++) {
         uint64_t count = w->links[i].object;
 
-        if (w->links[i].role != WAITED_READS)
+        if (w->links[i].role != (is_old ? WAITED_ENTERED : WAITED_READS))
             continue;
         for (int k = 0; k < MOST_READER_COUNTS && count != 0;
-             k++, count = waited_get(w, count, "next"))
-            if (waited_get(w, count, "lockID") == id && waited_get(w, count, "readercount") != 0)
+             k++, count = waited_get(w, count, is_old ? "_next" : "next"))
+            if (waited_get(w, count, is_old ? "_lockID" : "lockID") == id &&
+                waited_get(w, count, is_old ? "_readerLevel" : "readercount") != 0)
                 waited_add_owner(w, entry, w->links[i].entry, false);
     }
 }
@@ -79,7 +81,27 @@ static bool is_id_of_nobody(const threads_view *v, uint64_t id)
 
 static bool is_writer(const threads_view *v, const threads_entry *t)
 {
-    return threads_stack_has(v, t->stack, "*ReaderWriterLockSlim.TryEnterWriteLock*");
+    return threads_stack_has(v, t->stack, "*ReaderWriterLockSlim.TryEnterWriteLock*") ||
+           threads_stack_has(v, t->stack, "System.Threading.ReaderWriterLock.AcquireWriterLock*");
+}
+
+/* The old one, which keeps who writes, and whose readers have it in a list of their own. */
+static void explain_old(waited *w, size_t entry)
+{
+    uint64_t lock = waited_find(w, entry, "System.Threading.ReaderWriterLock");
+    uint64_t writer = waited_get(w, lock, "_writerID");
+
+    if (lock == 0)
+        return;
+    waited_set_object(w, entry, lock);
+    if ((waited_get(w, lock, "_state") & OLD_WRITER) != 0) {
+        if (writer == 0 || writer == NO_OWNER)
+            return; /* it is just coming or going */
+        waited_add_owner(w, entry, waited_by_managed_id(w, writer), false);
+        w->view->entries[entry].owner_ended = is_id_of_nobody(w->view, writer);
+    } else if (is_writer(w->view, &w->view->entries[entry])) {
+        wait_for_readers(w, entry, lock, true);
+    }
 }
 
 void waited_explain_reader_writer(waited *w, size_t entry)
@@ -92,8 +114,10 @@ void waited_explain_reader_writer(waited *w, size_t entry)
     bool upgrades =
         threads_stack_has(w->view, t->stack, "*ReaderWriterLockSlim.TryEnterUpgradeable*");
 
-    if (lock == 0)
+    if (lock == 0) {
+        explain_old(w, entry);
         return;
+    }
     waited_set_object(w, entry, lock);
     if (writer != NO_OWNER && writer != 0) {
         waited_add_owner(w, entry, waited_by_managed_id(w, writer), false);
@@ -102,7 +126,7 @@ void waited_explain_reader_writer(waited *w, size_t entry)
     if ((writes || upgrades) && upgrader != NO_OWNER)
         waited_add_owner(w, entry, waited_by_managed_id(w, upgrader), false);
     if (writes)
-        wait_for_readers(w, entry, lock);
+        wait_for_readers(w, entry, lock, false);
 }
 
 /* No owner is kept: whoever has it at hand, is blocked elsewhere, and does not wait for it. */

@@ -11,7 +11,7 @@
 #include "analysis/threads_waited.h"
 #include "base/text.h"
 
-enum { MOST = 512, TASK_STARTED = 0x10000, TASK_RUNS = 0x20000 };
+enum { MOST = 4608, TASK_STARTED = 0x10000, TASK_RUNS = 0x20000 };
 
 typedef struct {
     const waited *w;
@@ -189,18 +189,24 @@ static bool is_alone(const waited *w, size_t entry, uint64_t root)
     return true;
 }
 
-bool waited_find_posted(const waited *w, size_t entry, uint64_t task, uint64_t *steps,
-                        size_t *count)
+bool waited_find_in_queue(const waited *w, uint64_t root, uint64_t task, uint64_t *steps,
+                          size_t *count)
 {
-    uint64_t root = root_of(w, entry);
     search queue = {.w = w}, way = {.w = w};
 
-    if (root == 0 || !is_alone(w, entry, root))
-        return false;
     search_queue(&queue, root);
     for (size_t i = 1; i < queue.count; i++)
         if (queue.from[i] != 0 && is_step(w, queue.objects[i]) && could_run(w, queue.objects[i]) &&
             find_way(&way, unwrap(w, queue.objects[i]), task, steps, count))
             return true;
     return false;
+}
+
+bool waited_find_posted(const waited *w, size_t entry, uint64_t task, uint64_t *steps,
+                        size_t *count)
+{
+    uint64_t root = root_of(w, entry);
+
+    return root != 0 && is_alone(w, entry, root) &&
+           waited_find_in_queue(w, root, task, steps, count);
 }

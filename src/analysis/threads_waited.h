@@ -22,6 +22,7 @@ enum {
     WAITED_READS = 3,
     WAITED_CLASS = 4,
     WAITED_REFERS = 5,
+    WAITED_ENTERED = 6, /* ReaderWriterLock, the old one */
 };
 
 typedef struct {
@@ -88,6 +89,12 @@ uint64_t waited_awaited_by(const waited *w, uint64_t task);
  * queue; at most THREADS_STEPS of them. */
 bool waited_find_posted(const waited *w, size_t entry, uint64_t task, uint64_t *steps,
                         size_t *count);
+/* The same for the queue that an object leads to. */
+bool waited_find_in_queue(const waited *w, uint64_t root, uint64_t task, uint64_t *steps,
+                          size_t *count);
+/* threads_schedulers.c: `last`, which `task` comes down to, or a step before it, waits in a
+ * TaskScheduler of the program's own. */
+void waited_explain_scheduler(waited *w, size_t entry, uint64_t task, uint64_t last);
 /* Who works on the pool for a thread that waits for it, where only its stack tells; after all
  * others: who has the locks is known then. */
 void waited_explain_helpers(waited *w);

@@ -203,7 +203,8 @@ static uint64_t switches_of_cycle(const threads_view *v, const threads_cycle *c,
 }
 
 /* Threads that wait for ever are not woken. A cycle whose members are was open again: their waits
- * have a time limit that the stack does not tell. A chain whose thread is was none. */
+ * have a time limit that the stack does not tell. A chain whose thread is was none, nor was a cycle
+ * that was only suspected, if no time limit opened it. */
 static void doubt_cycles(threads_view *v, int process_id)
 {
     uint64_t before[DOUBTED], of_chains[DOUBTED];
@@ -211,7 +212,7 @@ static void doubt_cycles(threads_view *v, int process_id)
     size_t chains = v->chain_count < DOUBTED ? v->chain_count : (size_t)DOUBTED;
     buffer scratch = BUFFER_EMPTY;
 
-    if (process_id == 0 || (threads_cycles(v, false) == 0 && v->chain_count == 0))
+    if (process_id == 0 || (v->cycle_count == 0 && v->chain_count == 0))
         return;
     for (size_t i = 0; i < count; i++)
         before[i] = switches_of_cycle(v, &v->cycles[i], process_id);
@@ -222,9 +223,16 @@ static void doubt_cycles(threads_view *v, int process_id)
         if (of_chains[i] != switches_of(process_id, v->entries[v->chains[i].entry].os_id, &scratch))
             memmove(&v->chains[i], &v->chains[i + 1], (--v->chain_count - i) * sizeof *v->chains);
     buffer_free(&scratch);
-    for (size_t i = 0; i < count; i++)
-        if (!v->cycles[i].endless && before[i] != switches_of_cycle(v, &v->cycles[i], process_id))
-            v->cycles[i].suspected = v->cycles[i].limited = true;
+    for (size_t i = count; i-- > 0;) {
+        threads_cycle *c = &v->cycles[i];
+
+        if ((c->endless && !c->suspected) || before[i] == switches_of_cycle(v, c, process_id))
+            continue;
+        if (c->suspected && !c->limited)
+            threads_drop_cycle(v, i);
+        else
+            c->suspected = c->limited = true;
+    }
 }
 
 /* What was asked for and is not there is told, after what else there is to see. */

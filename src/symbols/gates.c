@@ -33,6 +33,9 @@ static const char *const WAITING[] = {
     "System.Threading.ReaderWriterLockSlim::TryEnterReadLock",
     "System.Threading.ReaderWriterLockSlim::TryEnterWriteLock",
     "System.Threading.ReaderWriterLockSlim::TryEnterUpgradeableReadLock",
+    "System.Threading.ReaderWriterLock::AcquireReaderLock",
+    "System.Threading.ReaderWriterLock::AcquireWriterLock",
+    "System.Threading.ReaderWriterLock::UpgradeToWriterLock",
     "System.Threading.Thread::Join",
     "System.Threading.SemaphoreSlim::Wait",
     "System.Threading.WaitHandle::WaitOne",
@@ -169,15 +172,14 @@ static bool read_limit(const assembly *a, const cil_body *body, uint32_t il_offs
 
     for (cil_at at = cil_first(body); at != CIL_END; at = cil_get(body, at)->next) {
         const cil_instruction *i = cil_get(body, at);
+        bool is_here = i->offset >= il_offset; /* at the statement, or at the call itself */
 
-        if (i->offset < il_offset)
-            continue;
-        if (i->opcode == CIL_CALL || i->opcode == CIL_CALLVIRT) {
+        if (is_here && (i->opcode == CIL_CALL || i->opcode == CIL_CALLVIRT)) {
             if (limit_of_call(a, i->operand.token, is_told_for_ever, limit))
                 return true;
             if (gives_nothing(a, i->operand.token))
                 return false;
-        } else if (ends_statement(i)) {
+        } else if (is_here && ends_statement(i)) {
             return false;
         }
         is_told_for_ever = i->opcode == CIL_LDC_I4_M1;
