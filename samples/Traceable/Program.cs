@@ -109,6 +109,8 @@ namespace Traceable
             sum += Shapes.Recurse(9); // 10
             sum += Shapes.Large(i).D;
             sum += Shapes.Values(i, "name " + i, true, 2.5, Guid.Empty, new DateTime(2024, 2, 29, 13, 5, 9), null, list, ref numbers[1], "hush", DayOfWeek.Friday).Length;
+            sum += Shapes.Times(new DateOnly(2024, 2, 29), new TimeOnly(13, 5, 9, 250), new DateTimeOffset(2024, 2, 29, 23, 5, 9, TimeSpan.FromMinutes(-330)), TimeSpan.FromSeconds(1.25), new TimeSpan(1, 2, 3, 4), new Moments { Day = DateOnly.MinValue, When = new DateTimeOffset(2024, 3, 1, 0, 30, 0, TimeSpan.FromHours(2)) }, new TimeOnly(7, 0));
+            Shapes.Now();
             foreach (int n in Shapes.Iterate(list)) // 1 of Iterate, 4 of its MoveNext
                 sum += n;
             sum += Shapes.LaterAsync(i).GetAwaiter().GetResult();
@@ -130,6 +132,12 @@ namespace Traceable
         {
             return new long[] { text.Length, numbers[0], bytes.Length, part.Length, none == null ? 0 : 1, password.Length, boxed == null ? 0 : 1, letters.Length, guids.Length, empty.Length, 10, 11 };
         }
+    }
+
+    public struct Moments
+    {
+        public DateOnly Day;
+        public DateTimeOffset When;
     }
 
     public struct Four
@@ -235,6 +243,16 @@ namespace Traceable
         public static string Values(int id, string name, bool flag, double real, Guid guid, DateTime when, string? nothing, object thing, ref int byRef, string password, DayOfWeek day)
         {
             return "got " + id + name.Length + flag + real + (nothing ?? "-") + byRef + password.Length + day;
+        }
+
+        public static int Times(DateOnly day, TimeOnly time, DateTimeOffset when, TimeSpan wait, TimeSpan far, Moments both, object boxed)
+        {
+            return day.Day + time.Hour + when.Hour + wait.Seconds + far.Days + both.Day.Day + (boxed == null ? 0 : 1);
+        }
+
+        [System.Runtime.CompilerServices.MethodImpl(System.Runtime.CompilerServices.MethodImplOptions.NoInlining)]
+        public static void Now()
+        {
         }
 
         public static Four Large(long n)

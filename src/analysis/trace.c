@@ -101,6 +101,13 @@ static void add_calls(work *w, const model_process *p, const model_table *t, siz
     if (at == SIZE_MAX)
         return;
     r = &w->out->items[at];
+    if (calls > r->most_calls) {
+        r->most_calls = calls;
+        r->p50_ns = cell(w->m, t, "p50", row);
+        r->p90_ns = cell(w->m, t, "p90", row);
+        r->p99_ns = cell(w->m, t, "p99", row);
+        r->p999_ns = cell(w->m, t, "p999", row);
+    }
     if (calls != 0 && (r->calls == 0 || least < r->least_ns))
         r->least_ns = least;
     if (most > r->most_ns)
@@ -119,7 +126,7 @@ static void add_calls(work *w, const model_process *p, const model_table *t, siz
 }
 
 /* From the end: the first row of a method is its last word. An async one and its calls as a whole
- * are one method with two rows. */
+ * are one method with two rows; a method of an assembly that is loaded twice has two numbers. */
 static void take_calls(work *w, const model_process *p, const model_table *t)
 {
     table_u64 seen;
@@ -127,7 +134,8 @@ static void take_calls(work *w, const model_process *p, const model_table *t)
 
     table_u64_init(&seen);
     for (size_t row = t->rows; row-- > 0 && !w->failed;) {
-        uint64_t key = cell(w->m, t, "method", row) << 2 | cell(w->m, t, "step", row);
+        uint64_t key = cell(w->m, t, "number", row) << 34 | cell(w->m, t, "method", row) << 2 |
+                       cell(w->m, t, "step", row);
 
         if (table_u64_get(&seen, key, &known))
             continue;
@@ -237,6 +245,19 @@ static void find_quantiles(work *w)
         r->p999_ns = quantile(first, end - n, total, 0.999, r);
         n = end;
     }
+}
+
+size_t trace_count_meant(const model *m, const trace_results *results)
+{
+    size_t meant = 0;
+
+    for (size_t n = 0; n < results->count; n++)
+        meant += results->items[n].kind == TRACE_KIND_METHOD;
+    for (size_t k = 0; k < m->process_count; k++)
+        for (size_t n = 0; n < m->processes[k].loss_count; n++)
+            if (strstr(model_text(m, m->processes[k].losses[n].reason), "not listed") != NULL)
+                meant += (size_t)m->processes[k].losses[n].total;
+    return meant;
 }
 
 static int by_total(const void *left, const void *right, void *context)

@@ -28,10 +28,11 @@ typedef struct {
     uint64_t total_ns; /* with what it called; a recursive call counts at each level */
     uint64_t self_ns;  /* without other traced methods */
     uint64_t least_ns, most_ns;
-    uint64_t p50_ns, p90_ns, p99_ns, p999_ns;
-    uint64_t active;  /* calls still running at the end */
-    uint64_t peak;    /* the most that were seen running at once, in one process */
-    uint64_t threads; /* that called it */
+    uint64_t p50_ns, p90_ns, p99_ns, p999_ns; /* 0 = not known */
+    uint64_t most_calls; /* of a process; until all times are known, these are its quantiles */
+    uint64_t active;     /* calls still running at the end */
+    uint64_t peak;       /* the most that were seen running at once, in one process */
+    uint64_t threads;    /* that called it */
     trace_kind kind;
     uint64_t completions;        /* of an async method; its failures are among them */
     trace_failure_type *by_type; /* most first */
@@ -62,6 +63,8 @@ int trace_find_tree(const model *m, trace_call_tree *out, error *e);
 void trace_tree_free(trace_call_tree *tree);
 
 int trace_analyse(const model *m, trace_results *out, error *e);
+/* Methods that were meant, called or not; those too that there was no memory to list. */
+size_t trace_count_meant(const model *m, const trace_results *results);
 void trace_results_free(trace_results *results);
 
 #endif

@@ -103,11 +103,14 @@ const cli_verb CLI_VERBS[] = {
      "  clarinet heap shop.clarinet --type 'Shop.Order' --paths\n"
      "  clarinet heap diff before.clarinet after.clarinet\n"
      "  clarinet heap watch --every 60s --count 5 1234\n"},
-    {"il", "ASSEMBLY [PATTERN…] [--list] [--check] [--probed]",
+    {"il", "ASSEMBLY|PROGRAM [PATTERN…] [--list] [--check] [--probed] [--assembly NAME]",
      "show the CIL of an assembly's methods", verb_il,
      "      --list   names only\n"
      "      --check  look through all bodies and show only wrong ones; exit 1 if there are any\n"
-     "      --probed after each body the same with the probes of a trace, or why it has none\n\n"
+     "      --probed after each body the same with the probes of a trace, or why it has none\n"
+     "      --assembly NAME of a program that was published as one file: which of its assemblies,\n"
+     "               where it is not the program's own\n"
+     "      --assemblies list them\n\n"
      "PATTERN is as for trace: Namespace.Type::Method with * and ?, a type or a method alone,\n"
      "Method(int, string) for one overload, [Assembly] before it, @Attribute, or ! and a pattern\n"
      "for methods to leave out. Source lines are shown when the PDB lies beside the assembly or\n"

@@ -37,6 +37,17 @@ static const char *duration_text(uint64_t ns, char text[32])
     return text;
 }
 
+/* One that is not known (calls too deep or too many to be timed) is left out. */
+static const char *quantile_text(uint64_t ns, char text[32])
+{
+    return ns == 0 ? "" : duration_text(ns, text);
+}
+
+static json_t *quantile_json(const trace_result *r, uint64_t ns)
+{
+    return ns == 0 && r->most_ns != 0 ? json_null() : json_integer((json_int_t)ns);
+}
+
 static json_t *clean_text(const char *text)
 {
     buffer cleaned = BUFFER_EMPTY;
@@ -86,10 +97,10 @@ static json_t *result_json(const model *m, const trace_result *r)
     json_object_set_new(o, "total_ns", json_integer((json_int_t)r->total_ns));
     json_object_set_new(o, "self_ns", json_integer((json_int_t)r->self_ns));
     json_object_set_new(o, "min_ns", json_integer((json_int_t)r->least_ns));
-    json_object_set_new(o, "p50_ns", json_integer((json_int_t)r->p50_ns));
-    json_object_set_new(o, "p90_ns", json_integer((json_int_t)r->p90_ns));
-    json_object_set_new(o, "p99_ns", json_integer((json_int_t)r->p99_ns));
-    json_object_set_new(o, "p999_ns", json_integer((json_int_t)r->p999_ns));
+    json_object_set_new(o, "p50_ns", quantile_json(r, r->p50_ns));
+    json_object_set_new(o, "p90_ns", quantile_json(r, r->p90_ns));
+    json_object_set_new(o, "p99_ns", quantile_json(r, r->p99_ns));
+    json_object_set_new(o, "p999_ns", quantile_json(r, r->p999_ns));
     json_object_set_new(o, "max_ns", json_integer((json_int_t)r->most_ns));
     json_object_set_new(o, "active", json_integer((json_int_t)r->active));
     json_object_set_new(o, "peak", json_integer((json_int_t)r->peak));
@@ -177,9 +188,10 @@ static void print_call(void *context, const model *m, const single_call *c)
         if (c->exception != 0)
             buffer_append_char(&text, ')');
     }
-    buffer_append_text(&text, c->kind == EVENT_LOG     ? " "
-                              : c->kind == EVENT_ENTRY ? " entered: "
-                                                       : ": ");
+    if (c->kind == EVENT_ENTRY)
+        buffer_append_text(&text, " entered");
+    if (model_text(m, c->values)[0] != '\0')
+        buffer_append_text(&text, c->kind == EVENT_LOG ? " " : ": ");
     append_clean(&text, m, c->values);
     fprintf(p->show->out, "%10.3f s %9s  %s\n", (double)c->time / 1e9,
             has_duration(c) ? duration_text(c->duration, time) : "", buffer_text(&text));
@@ -325,7 +337,7 @@ static size_t count_lost(const model *m, const char *word)
 static void print_rows(const trace_show *q, const model *m, const trace_results *results,
                        size_t most)
 {
-    size_t shown = 0, called = 0, meant = count_lost(m, "not listed"), rows = 0;
+    size_t shown = 0, called = 0, meant = trace_count_meant(m, results), rows = 0;
     char text[6][32];
 
     fprintf(q->out, "%10s %6s %9s %9s %9s %9s %9s %6s %6s  %s\n", "calls", "failed", "total",
@@ -333,7 +345,6 @@ static void print_rows(const trace_show *q, const model *m, const trace_results 
     for (size_t n = 0; n < results->count; n++) {
         const trace_result *r = &results->items[n];
 
-        meant += r->kind == TRACE_KIND_METHOD;
         if (r->calls == 0 && r->active == 0)
             continue;
         called += r->kind == TRACE_KIND_METHOD;
@@ -344,7 +355,7 @@ static void print_rows(const trace_show *q, const model *m, const trace_results 
         fprintf(q->out, "%10llu %6llu %9s %9s %9s %9s %9s %6llu %6llu  ",
                 (unsigned long long)r->calls, (unsigned long long)r->failures,
                 duration_text(r->total_ns, text[0]), duration_text(r->self_ns, text[1]),
-                duration_text(r->p50_ns, text[2]), duration_text(r->p99_ns, text[3]),
+                quantile_text(r->p50_ns, text[2]), quantile_text(r->p99_ns, text[3]),
                 duration_text(r->most_ns, text[4]), (unsigned long long)r->active,
                 (unsigned long long)r->peak);
         print_name(q->out, m, r);
@@ -468,8 +479,8 @@ static void print_missing(const model *m)
     }
 }
 
-/* Killed, or crashed: then the profiler was never stopped, the last counts were still in the
- * program, and the times of which quantiles are made, which come last. */
+/* Killed, or crashed: then the profiler was never stopped, and the last counts were still in the
+ * program. */
 static bool was_cut_off(const model *m)
 {
     for (size_t k = 0; k < m->process_count; k++)
@@ -482,7 +493,7 @@ static bool was_cut_off(const model *m)
 static void tell_cut_off(void)
 {
     fputs("clarinet: the program ended before its last counts came: calls of its last half second "
-          "may be missing,\n  and there are no quantiles\n",
+          "may be missing\n",
           stderr);
 }
 

@@ -12,6 +12,7 @@
 #include "cil/check.h"
 #include "cil/listing.h"
 #include "cli/cli.h"
+#include "cli/il_bundle.h"
 #include "cli/il_probes.h"
 #include "cli/il_select.h"
 #include "metadata/assembly.h"
@@ -19,7 +20,9 @@
 
 typedef struct {
     const char *path;
-    char **patterns; /* which methods; points into the arguments */
+    const char *assembly; /* --assembly: which one of a program that is one file */
+    bool assemblies;      /* --assemblies: only list them */
+    char **patterns;      /* which methods; points into the arguments */
     size_t pattern_count;
     il_select select;
     bool list;   /* --list: names only */
@@ -218,6 +221,12 @@ static int read_arguments(il *v, int argc, char **argv, error *e)
             v->check = true;
         else if (strcmp(argv[n], "--probed") == 0)
             v->probed = true;
+        else if (strcmp(argv[n], "--assemblies") == 0)
+            v->assemblies = true;
+        else if (strcmp(argv[n], "--assembly") == 0 && n + 1 < argc)
+            v->assembly = argv[++n];
+        else if (text_starts_with(argv[n], "--assembly="))
+            v->assembly = argv[n] + strlen("--assembly=");
         else if (argv[n][0] == '-' && argv[n][1] != '\0')
             return error_set(e, ERROR_USAGE, "il has no option '%s'", argv[n]);
         else if (v->path == NULL)
@@ -230,6 +239,43 @@ static int read_arguments(il *v, int argc, char **argv, error *e)
         return error_advise(e, "for example: clarinet il bin/Release/net8.0/Shop.dll 'Shop.*::*'");
     }
     return 0;
+}
+
+/* The assembly, from its file or from the program that it is in. */
+static int open_assembly(il *v, buffer *bytes, error *e)
+{
+    bool is_program = false;
+    buffer name = BUFFER_EMPTY;
+    error why;
+    int code = os_read_file(v->path, 0, bytes, e);
+
+    if (code != 0)
+        return code;
+    code = assembly_open(&v->a, bytes->data, bytes->length, e);
+    if (code != 0 || v->assembly != NULL)
+        is_program = il_bundle_is(v->path);
+    if (code != 0 && !is_program) {
+        error_prefix(e, "%s", v->path);
+        return error_advise(e, "il reads assemblies (.dll) and programs that were published as one "
+                               "file");
+    }
+    if (!is_program && (v->assembly != NULL || v->assemblies))
+        return error_set(e, ERROR_USAGE, "%s is an assembly itself", v->path);
+    if (realpath(v->path, v->full_path) == NULL)
+        snprintf(v->full_path, sizeof v->full_path, "%s", v->path);
+    if (!is_program)
+        return 0;
+    symbols_use_program(v->lines, v->full_path);
+    error_clear(&why);
+    buffer_clear(bytes);
+    code = il_bundle_read(v->path, v->assembly, bytes, &name, &why);
+    if (code == 0 && (code = assembly_open(&v->a, bytes->data, bytes->length, &why)) != 0)
+        error_prefix(&why, "%s", buffer_text(&name));
+    snprintf(v->full_path, sizeof v->full_path, "%s", buffer_text(&name));
+    buffer_free(&name);
+    if (code != 0)
+        *e = why;
+    return code;
 }
 
 int verb_il(int argc, char **argv)
@@ -249,28 +295,26 @@ int verb_il(int argc, char **argv)
     }
     cil_body_init(&v->body);
     code = read_arguments(v, argc, argv, &e);
-    if (code == 0)
-        code = os_read_file(v->path, 0, &bytes, &e);
-    if (code == 0) {
-        code = assembly_open(&v->a, bytes.data, bytes.length, &e);
-        if (code != 0)
-            error_prefix(&e, "%s", v->path);
+    v->lines = symbols_open("/");
+    v->checker = cil_checker_create();
+    if (v->lines == NULL || v->checker == NULL)
+        code = error_set(&e, ERROR_MEMORY, "no memory");
+    if (code == 0 && v->assemblies && il_bundle_is(v->path)) {
+        il_bundle_list(v->path);
+        goto out;
     }
     if (code == 0)
+        code = open_assembly(v, &bytes, &e);
+    if (code == 0)
         code = il_select_parse(&v->select, &v->a, v->patterns, v->pattern_count, &e);
-    if (code == 0 && realpath(v->path, v->full_path) == NULL)
-        snprintf(v->full_path, sizeof v->full_path, "%s", v->path);
     if (code == 0) {
         mvid = metadata_guid(&v->a.tables,
                              metadata_cell(&v->a.tables, METADATA_MODULE, 1, METADATA_MODULE_MVID));
         if (mvid.data != NULL)
             memcpy(v->mvid, mvid.data, 16);
-        v->lines = symbols_open("/");
-        v->checker = cil_checker_create();
-        if (v->lines == NULL || v->checker == NULL)
-            code = error_set(&e, ERROR_MEMORY, "no memory");
     }
     code = code != 0 ? cli_fail(&e) : run(v);
+out:
     il_select_free(&v->select);
     memory_free(v->patterns);
     symbols_close(v->lines);

@@ -63,6 +63,7 @@ static size_t size_of_kind(uint8_t kind)
     case CIL_TYPE_I4:
     case CIL_TYPE_U4:
     case CIL_TYPE_R4:
+    case TRACE_KIND_DATE_ONLY:
         return 4;
     case CIL_TYPE_I8:
     case CIL_TYPE_U8:
@@ -71,6 +72,7 @@ static size_t size_of_kind(uint8_t kind)
     case CIL_TYPE_UINT_PTR:
     case TRACE_KIND_DATE_TIME:
     case TRACE_KIND_TIME_SPAN:
+    case TRACE_KIND_TIME_ONLY:
         return 8;
     case TRACE_KIND_GUID:
     case TRACE_KIND_DECIMAL:
@@ -162,6 +164,20 @@ __attribute__((cold, noinline)) static void put_items(const trace_counters *c, t
     put_value(t, number, TRACE_KIND_ITEMS, bytes, 5 + shown * size);
 }
 
+__attribute__((cold, noinline)) static void put_date(trace_thread *t, uint8_t number,
+                                                     const trace_leaf *leaf, uintptr_t address)
+{
+    uint8_t bytes[8 + 4];
+    int16_t narrow;
+    int32_t minutes;
+
+    memcpy(bytes, (const void *)(address + leaf->date), 8);
+    memcpy(&narrow, (const void *)(address + leaf->minutes), sizeof narrow);
+    minutes = narrow; /* between -840 and 840: the upper half of 32 bits says nothing */
+    memcpy(bytes + 8, &minutes, sizeof minutes);
+    put_value(t, number, leaf->kind, bytes, sizeof bytes);
+}
+
 static void put_leaf(const trace_counters *c, trace_thread *t, uint8_t number,
                      const trace_leaf *leaf, uintptr_t address)
 {
@@ -174,6 +190,10 @@ static void put_leaf(const trace_counters *c, trace_thread *t, uint8_t number,
     }
     if (leaf->kind == TRACE_KIND_ITEMS) {
         put_items(c, t, number, leaf, address);
+        return;
+    }
+    if (leaf->kind == TRACE_KIND_DATE_TIME_OFFSET) {
+        put_date(t, number, leaf, address);
         return;
     }
     if (size != 0) {
@@ -394,12 +414,12 @@ static void value_of_term(void *context, size_t term, condition_value *out)
             out->kind = CONDITION_TEXT;
             out->text = p + 4;
             out->units = length / 2;
-        } else if (text && (p[1] == TRACE_KIND_GUID || p[1] == TRACE_KIND_DATE_TIME)) {
+        } else if (text && trace_value_is_text(p[1])) {
             out->kind = CONDITION_TEXT;
             out->text = v->text;
             out->units = trace_value_text(p[1], p + 4, v->text);
         } else if (p[1] == CIL_TYPE_OBJECT || p[1] == CIL_TYPE_VALUETYPE ||
-                   p[1] == TRACE_KIND_ITEMS || p[1] == TRACE_KIND_GUID) {
+                   p[1] == TRACE_KIND_ITEMS || trace_value_is_text(p[1])) {
             out->kind = CONDITION_OBJECT;
         } else {
             number_of(p[1], p + 4, out);

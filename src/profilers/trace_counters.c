@@ -18,16 +18,15 @@ static inline uint64_t ticks(const trace_counters *c)
 
 static inline unsigned bucket_of(uint64_t time)
 {
-    unsigned octave, sub;
+    unsigned octave, bucket;
 
-    if (time < 1u << TRACE_LOWEST)
+    if (__builtin_expect(time < 1u << TRACE_LOWEST, 0))
         return 0;
     octave = 63u - (unsigned)__builtin_clzll(time);
-    sub = (unsigned)(time >> (octave - TRACE_SUB_BITS)) & ((1u << TRACE_SUB_BITS) - 1);
-    octave -= TRACE_LOWEST;
-    if (octave >= TRACE_OCTAVES)
-        return TRACE_BUCKETS - 1;
-    return octave << TRACE_SUB_BITS | sub;
+    /* the shifted time has its highest bit in front of those that count: one octave too much */
+    bucket = (octave << TRACE_SUB_BITS) + (unsigned)(time >> (octave - TRACE_SUB_BITS)) -
+             ((TRACE_LOWEST + 1) << TRACE_SUB_BITS);
+    return __builtin_expect(bucket < TRACE_BUCKETS, 1) ? bucket : TRACE_BUCKETS - 1;
 }
 
 uint64_t trace_bucket_ticks(unsigned bucket)
@@ -77,17 +76,11 @@ static void count_shared(trace_counters *c, const trace_method *m, uint64_t time
     __atomic_fetch_add(&b->calls, 1, __ATOMIC_RELEASE);
 }
 
-static inline void count(trace_counters *c, trace_thread *t, const trace_method *m, uint64_t time,
-                         uint64_t inside, uint64_t failed)
+static inline __attribute__((always_inline)) void
+count_in(trace_counters *c, trace_block *b, uint64_t time, uint64_t self, uint64_t failed)
 {
-    trace_block *b = trace_memory_block(c, t, m->index);
-    uint64_t self = time > inside ? time - inside : 0;
     unsigned bucket = bucket_of(time);
 
-    if (b == NULL) {
-        count_shared(c, m, time, self, failed);
-        return;
-    }
     b->failures += failed;
     b->total += time;
     b->self += self;
@@ -101,6 +94,35 @@ static inline void count(trace_counters *c, trace_thread *t, const trace_method 
         keep_time(c, b, bucket);
     __atomic_store_n(&b->calls, b->calls + 1,
                      __ATOMIC_RELEASE); /* last: whoever sees it sees all */
+}
+
+__attribute__((noinline)) static void count(trace_counters *c, trace_thread *t,
+                                            const trace_method *m, uint64_t time, uint64_t inside,
+                                            uint64_t failed)
+{
+    trace_block *b = trace_memory_block(c, t, m->index);
+    uint64_t self = time > inside ? time - inside : 0;
+
+    if (b == NULL)
+        count_shared(c, m, time, self, failed);
+    else
+        count_in(c, b, time, self, failed);
+}
+
+/* The frame remembers where its method counts: the next call at this depth is most often one of the
+ * same method. */
+static inline __attribute__((always_inline)) void
+count_frame(trace_counters *c, trace_thread *t, trace_frame *f, uint64_t time, uint64_t failed)
+{
+    uint64_t inside = f->inside;
+    trace_block *b = &c->pool[(int)f->block - 1];
+
+    if (__builtin_expect(f->block == 0 || b->method != f->method->index, 0)) {
+        count(c, t, f->method, time, inside, failed);
+        f->block = trace_memory_block_number(t, f->method->index);
+        return;
+    }
+    count_in(c, b, time, time > inside ? time - inside : 0, failed);
 }
 
 void trace_count_untimed(trace_counters *c, trace_thread *t, const trace_method *m, uint64_t failed)
@@ -204,6 +226,20 @@ void trace_count_failure(trace_counters *c, trace_thread *t, const trace_method 
 
 /* ---- the probes ---- */
 
+/* The first call of the thread in this session. */
+__attribute__((noinline, cold)) static void begin(trace_thread *t, uint32_t session)
+{
+    t->session = session;
+    t->depth = 0;
+    t->untimed_from = 0;
+    t->values_used = 0;
+    t->deep_waits = 0;
+    t->first_block = 0;
+    t->exception_count = 0;
+    t->root = 0;
+    trace_memory_forget_blocks(t);
+}
+
 void trace_enter(const trace_method *m)
 {
     trace_counters *c = m->counters;
@@ -216,16 +252,8 @@ void trace_enter(const trace_method *m)
     if (t == NULL && (t = trace_memory_thread(c)) == NULL)
         return;
     session = atomic_load_explicit(&c->session, memory_order_relaxed);
-    if (t->session != session) {
-        t->session = session;
-        t->depth = 0;
-        t->untimed_from = 0;
-        t->values_used = 0;
-        t->deep_waits = 0;
-        t->first_block = 0;
-        t->exception_count = 0;
-        t->root = 0;
-    }
+    if (__builtin_expect(t->session != session, 0))
+        begin(t, session);
     if (t->depth < TRACE_DEPTH) {
         f = &t->frames[t->depth];
     } else {
@@ -285,7 +313,7 @@ static inline void leave(const trace_method *m, uint64_t failed)
     time = now > f->start ? now - f->start : 0;
     if (t->depth > 0)
         trace_memory_frame(t, t->depth - 1)->inside += time;
-    count(c, t, m, time, f->inside, failed);
+    count_frame(c, t, f, time, failed);
     if (__builtin_expect(failed != 0, 0))
         trace_exceptions_count(c, t, m);
     if (__builtin_expect(c->tree != NULL, 0))

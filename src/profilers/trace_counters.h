@@ -34,12 +34,11 @@ enum {
     TRACE_HISTOGRAMS = 6000,
     TRACE_DEEP_BYTES = 8 << 20, /* of all threads' segments together */
     TRACE_VALUES = 8 << 10,     /* bytes of values that a thread keeps for its running calls */
-    TRACE_STRING_UNITS = 100,
-    TRACE_ITEMS = 10,
-    /* of an array or span that are shown */ /* of a text value; the rest is cut */
-    TRACE_RESULT = 255,                      /* the number of the result among the arguments */
-    TRACE_FIRST_FIELD = 192, /* the number of a struct's first field, after the struct */
-    TRACE_EXCEPTIONS = 8,    /* of a thread that are under way inside each other */
+    TRACE_STRING_UNITS = 100,   /* of a text value; the rest is cut */
+    TRACE_ITEMS = 10,           /* of an array or span that are shown */
+    TRACE_RESULT = 255,         /* the number of the result among the arguments */
+    TRACE_FIRST_FIELD = 192,    /* the number of a struct's first field, after the struct */
+    TRACE_EXCEPTIONS = 8,       /* of a thread that are under way inside each other */
 };
 
 /* Kinds of values: elements of signatures (cil/signature.h), and these value types. */
@@ -48,7 +47,10 @@ enum {
     TRACE_KIND_GUID = 0x80,
     TRACE_KIND_DATE_TIME,
     TRACE_KIND_TIME_SPAN,
-    TRACE_KIND_CUT_STRING, /* a string that goes on */
+    TRACE_KIND_DATE_ONLY,
+    TRACE_KIND_TIME_ONLY,
+    TRACE_KIND_DATE_TIME_OFFSET, /* a DateTime of Greenwich, and i32 minutes */
+    TRACE_KIND_CUT_STRING,       /* a string that goes on */
     TRACE_KIND_DECIMAL,
     TRACE_KIND_ITEMS,   /* of an array or span: what they are (u8), how many (u32), the first */
     TRACE_KIND_SHAPE,   /* no value: the address of the shape of the next one */
@@ -127,6 +129,7 @@ typedef struct {
     uint32_t node;   /* of the call tree, number + 1 */
     int32_t task;    /* of a later step of an async method: identity of the call */
     uint8_t step;    /* of a step: TRACE_STEP_… */
+    uint16_t block;  /* the thread's of this method, number + 1; 0 = not looked up yet */
 } trace_frame;
 
 enum { TRACE_STEP_FIRST = 1, TRACE_STEP_DONE = 2, TRACE_STEP_BLIND = 4 /* has no task to read */ };

@@ -20,6 +20,8 @@ enum {
 
 trace_memory_keys trace_keys;
 
+trace_memory_place trace_places[TRACE_PLACES];
+
 static void *map(size_t bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -42,11 +44,34 @@ ptrdiff_t trace_memory_bytes(void)
 
 static bool has_keys;
 
+static void take_place(trace_thread *t)
+{
+    uintptr_t thread = trace_memory_register();
+    uintptr_t none = 0;
+    trace_memory_place *place = trace_memory_place_of(thread);
+
+    if (atomic_compare_exchange_strong(&place->thread, &none, thread))
+        place->part = t;
+}
+
+/* The thread ends: the next one may have the same register. */
+static void leave_place(void *part)
+{
+    uintptr_t thread = trace_memory_register();
+    trace_memory_place *place = trace_memory_place_of(thread);
+
+    (void)part;
+    if (atomic_load(&place->thread) == thread) {
+        place->part = NULL;
+        atomic_store(&place->thread, 0);
+    }
+}
+
 static bool make_keys(void)
 {
     if (has_keys)
         return true;
-    if (pthread_key_create(&trace_keys.part, NULL) != 0)
+    if (pthread_key_create(&trace_keys.part, leave_place) != 0)
         return false;
     if (pthread_key_create(&trace_keys.number, NULL) != 0) {
         pthread_key_delete(trace_keys.part);
@@ -182,6 +207,7 @@ trace_thread *trace_memory_thread(trace_counters *c)
         atomic_fetch_add_explicit(&c->lost_threads, 1, memory_order_relaxed);
         return NULL;
     }
+    take_place(t);
     t->thread_id = (uint32_t)os_thread_id();
     first = atomic_load_explicit(&c->threads, memory_order_relaxed);
     do
@@ -265,6 +291,15 @@ trace_frame *trace_memory_find_deep(const trace_thread *t, uint32_t depth)
         segment < TRACE_SEGMENTS ? __atomic_load_n(&t->segments[segment], __ATOMIC_ACQUIRE) : NULL;
 
     return frames == NULL ? NULL : &frames[depth - ((uint32_t)TRACE_DEPTH << segment)];
+}
+
+void trace_memory_forget_blocks(trace_thread *t)
+{
+    for (unsigned n = 0; n < TRACE_DEPTH; n++)
+        t->frames[n].block = 0;
+    for (unsigned s = 0; s < TRACE_SEGMENTS; s++)
+        for (uint32_t n = 0; t->segments[s] != NULL && n < (uint32_t)TRACE_DEPTH << s; n++)
+            t->segments[s][n].block = 0;
 }
 
 trace_frame *trace_memory_deep_frame(trace_counters *c, trace_thread *t)

@@ -42,9 +42,35 @@ void trace_memory_close(trace_counters *c);
 
 /* ---- probes ---- */
 
+/* The parts of threads by where the processor's thread register points, which is quicker than a
+ * key. A place belongs to one thread from its first probe to its end; threads that find theirs
+ * taken use the key. */
+typedef struct {
+    atomic_uintptr_t thread; /* 0 = free */
+    trace_thread *part;      /* only for that thread */
+} trace_memory_place;
+
+enum { TRACE_PLACES = 1024, TRACE_PLACE_SHIFT = 12 };
+extern trace_memory_place trace_places[TRACE_PLACES];
+
+static inline trace_memory_place *trace_memory_place_of(uintptr_t thread)
+{
+    return &trace_places[(thread >> TRACE_PLACE_SHIFT) % TRACE_PLACES];
+}
+
+static inline uintptr_t trace_memory_register(void)
+{
+    return (uintptr_t)__builtin_thread_pointer();
+}
+
 /* This thread's part; NULL = it has none yet. */
 static inline trace_thread *trace_memory_own(void)
 {
+    uintptr_t thread = trace_memory_register();
+    const trace_memory_place *place = trace_memory_place_of(thread);
+
+    if (__builtin_expect(atomic_load_explicit(&place->thread, memory_order_relaxed) == thread, 1))
+        return place->part;
     return pthread_getspecific(trace_keys.part);
 }
 
@@ -85,5 +111,16 @@ static inline trace_block *trace_memory_block(trace_counters *c, trace_thread *t
         return trace_memory_make_block(c, t, method);
     return number <= TRACE_BLOCKS ? &c->pool[number - 1] : NULL;
 }
+
+/* Its number + 1, for a frame; 0 = there is none. */
+static inline uint16_t trace_memory_block_number(const trace_thread *t, uint32_t method)
+{
+    uint32_t number = t->blocks[method] & 0xFFFFFF;
+
+    return number <= TRACE_BLOCKS ? (uint16_t)number : 0;
+}
+
+/* The frames know blocks of a session before, which are others' now. */
+void trace_memory_forget_blocks(trace_thread *t);
 
 #endif

@@ -22,6 +22,8 @@ enum { TRACE_EVENT_CALL, TRACE_EVENT_LOG, TRACE_EVENT_ENTRY, TRACE_EVENT_ASYNC }
 static const unsigned MOMENTS[] = {TRACE_WISH_EXIT | TRACE_WISH_EXCEPTION,
                                    TRACE_WISH_LOG_ENTRY | TRACE_WISH_LOG_EXIT, TRACE_WISH_ENTRY};
 
+static const double QUANTILES[] = {0.5, 0.9, 0.99, 0.999};
+
 static const recording_column METHOD_COLUMNS[] = {
     {RECORDING_METHOD_ID, "method", ""},
     {RECORDING_STRING_ID, "state", ""},
@@ -34,7 +36,9 @@ static const recording_column CALL_COLUMNS[] = {
     {RECORDING_DURATION, "least", "ns"}, {RECORDING_DURATION, "most", "ns"},
     {RECORDING_U64, "active", ""},       {RECORDING_U64, "threads", ""},
     {RECORDING_U64, "step", ""},         {RECORDING_U64, "completions", ""},
-    {RECORDING_U64, "peak", ""},
+    {RECORDING_U64, "peak", ""},         {RECORDING_U64, "number", ""},
+    {RECORDING_DURATION, "p50", "ns"},   {RECORDING_DURATION, "p90", "ns"},
+    {RECORDING_DURATION, "p99", "ns"},   {RECORDING_DURATION, "p999", "ns"},
 };
 static const recording_column TIME_COLUMNS[] = {
     {RECORDING_METHOD_ID, "method", ""}, {RECORDING_DURATION, "from", "ns"},
@@ -77,7 +81,7 @@ static const recording_column SPAN_COLUMNS[] = {
 };
 static const recording_column MISSING_COLUMNS[] = {{RECORDING_STRING_ID, "path", ""}};
 const recording_table TRACE_TABLES[TRACE_TABLE_COUNT] = {
-    {"trace_methods", "trace", METHOD_COLUMNS, 3},   {"trace_calls", "trace", CALL_COLUMNS, 13},
+    {"trace_methods", "trace", METHOD_COLUMNS, 3},   {"trace_calls", "trace", CALL_COLUMNS, 18},
     {"trace_times", "trace", TIME_COLUMNS, 5},       {"trace_events", "trace", EVENT_COLUMNS, 9},
     {"trace_failures", "trace", FAILURE_COLUMNS, 4}, {"trace_tree", "trace", TREE_COLUMNS, 7},
     {"trace_spans", "trace", SPAN_COLUMNS, 9},       {"trace_missing", "trace", MISSING_COLUMNS, 1},
@@ -212,6 +216,23 @@ static void write_times(agent *a, trace_entry *entry, const trace_sum *sum, doub
     }
 }
 
+/* The middle of the bucket that holds the q-th call, inside of what was seen. Exact ones are made
+ * of the times that are written last; these are for as long as there are none. */
+static uint64_t quantile(const trace_sum *sum, double q)
+{
+    uint64_t kept = 0, before = 0, middle = 0;
+
+    for (unsigned k = 0; k < TRACE_BUCKETS; k++)
+        kept += sum->buckets[k];
+    for (unsigned k = 0; k < TRACE_BUCKETS && before <= (uint64_t)(q * (double)kept); k++) {
+        before += sum->buckets[k];
+        middle = (trace_bucket_ticks(k) + trace_bucket_ticks(k + 1)) / 2;
+    }
+    return kept == 0 || middle < sum->minimum ? sum->minimum * (kept != 0)
+           : middle > sum->maximum            ? sum->maximum
+                                              : middle;
+}
+
 /* Of an async method as a whole, `completions` are the calls begun, and `calls` those over. */
 static void write_method(agent *a, state *s, trace_entry *entry, const trace_sum *sum,
                          double tick_ns, bool last)
@@ -219,7 +240,7 @@ static void write_method(agent *a, state *s, trace_entry *entry, const trace_sum
     uint64_t begun = entry->whole ? sum->completions : sum->calls;
     uint64_t over = entry->whole ? sum->calls : sum->completions;
     uint32_t active = !entry->whole ? sum->active : begun > over ? (uint32_t)(begun - over) : 0;
-    uint64_t cells[13] = {os_monotonic_ns(),
+    uint64_t cells[18] = {os_monotonic_ns(),
                           trace_output_name(a, entry),
                           begun,
                           sum->failures,
@@ -231,10 +252,13 @@ static void write_method(agent *a, state *s, trace_entry *entry, const trace_sum
                           sum->threads,
                           kind_of(entry),
                           over,
-                          atomic_load(&entry->probe.peak)};
+                          atomic_load(&entry->probe.peak),
+                          entry->probe.index};
 
     if (last || begun != entry->written_begun || over != entry->written_calls ||
         active != entry->written_active) {
+        for (unsigned n = 0; n < sizeof QUANTILES / sizeof *QUANTILES; n++)
+            cells[14 + n] = scaled(quantile(sum, QUANTILES[n]), tick_ns);
         agent_row(a, SELF, TRACE_TABLE_CALLS, cells);
         s->counted = true;
     }

@@ -233,6 +233,21 @@ static bool end_in_items(making *m, const trace_type *t, const char *name, trace
     return true;
 }
 
+/* A time with its distance from Greenwich, which newer runtimes keep in more bits. */
+static bool end_in_date(making *m, ClassID class_id, trace_leaf *leaf)
+{
+    field date, minutes;
+
+    if (!find_field(m->info, class_id, "_dateTime", &date) ||
+        !find_field(m->info, class_id, "_offsetMinutes", &minutes) ||
+        (minutes.type.element != CIL_TYPE_I2 && minutes.type.element != CIL_TYPE_I4))
+        return false;
+    leaf->kind = TRACE_KIND_DATE_TIME_OFFSET;
+    leaf->date = (uint8_t)date.offset;
+    leaf->minutes = (uint8_t)minutes.offset;
+    return true;
+}
+
 /* How a value is shown; `step` is the last one to it. False = not at all. */
 static bool end_in(making *m, const trace_type *t, trace_leaf *leaf, trace_step *step)
 {
@@ -255,7 +270,9 @@ static bool end_in(making *m, const trace_type *t, trace_leaf *leaf, trace_step 
         leaf->kind = trace_type_kind_of_name(buffer_text(&name));
     nullable = strcmp(buffer_text(&name), "System.Nullable`1") == 0;
     leaf->open = strcmp(buffer_text(&name), "System.Threading.CancellationToken") == 0;
-    items = end_in_items(m, t, buffer_text(&name), leaf);
+    items = end_in_items(m, t, buffer_text(&name), leaf) ||
+            (strcmp(buffer_text(&name), "System.DateTimeOffset") == 0 &&
+             end_in_date(m, t->class_id, leaf));
     buffer_free(&name);
     if (items)
         return true;

@@ -42,7 +42,8 @@ typedef struct {
     uint8_t kind;
     uint8_t items;  /* of TRACE_KIND_ITEMS: the elements; 0 = they are not shown */
     uint8_t holder; /* what has them: CIL_TYPE_OBJECT for an array, or TRACE_SPAN, TRACE_MEMORY */
-    ModuleID enum_module; /* of an enum, else 0 */
+    uint8_t date, minutes; /* of TRACE_KIND_DATE_TIME_OFFSET: where they lie */
+    ModuleID enum_module;  /* of an enum, else 0 */
     mdTypeDef enum_type;
     bool open; /* no secret, whatever its name: a CancellationToken */
 } trace_leaf;

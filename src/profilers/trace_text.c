@@ -5,6 +5,8 @@
 
 #include "profilers/trace_counters.h"
 
+enum { SECONDS_OF_DAY = 86400, TICKS_OF_SECOND = 10000000 };
+
 /* A number of `count` digits, and what stands behind it (0 = nothing); returns the new end. */
 static uint8_t *put(uint8_t *out, uint64_t number, unsigned base, unsigned count, char after)
 {
@@ -35,14 +37,11 @@ static uint8_t *put_guid(uint8_t *out, const uint8_t *bytes)
     return out;
 }
 
-/* Ticks of 100 ns since the year 1; the upper two bits tell the time zone's kind. */
-static uint8_t *put_date(uint8_t *out, uint64_t ticks)
+/* A day since the first of January of the year 1, which is 0. */
+static uint8_t *put_day(uint8_t *out, uint64_t days, char after)
 {
-    uint64_t seconds = (ticks & 0x3FFFFFFFFFFFFFFFu) / 10000000;
-    uint64_t days = seconds / 86400;
     uint64_t era, day_of_era, year_of_era, day_of_year, month, day;
 
-    seconds %= 86400;
     days += 306; /* years that begin in March make the leap day the last one */
     era = days / 146097;
     day_of_era = days % 146097;
@@ -53,18 +52,62 @@ static uint8_t *put_date(uint8_t *out, uint64_t ticks)
     month = month < 10 ? month + 3 : month - 9;
     out = put(out, year_of_era + era * 400 + (month <= 2), 10, 4, '-');
     out = put(out, month, 10, 2, '-');
-    out = put(out, day, 10, 2, ' ');
+    return put(out, day, 10, 2, after);
+}
+
+static uint8_t *put_time(uint8_t *out, uint64_t seconds)
+{
     out = put(out, seconds / 3600, 10, 2, ':');
     out = put(out, seconds / 60 % 60, 10, 2, ':');
     return put(out, seconds % 60, 10, 2, 0);
 }
 
+static uint8_t *put_date(uint8_t *out, uint64_t seconds)
+{
+    return put_time(put_day(out, seconds / SECONDS_OF_DAY, ' '), seconds % SECONDS_OF_DAY);
+}
+
+static uint8_t *put_offset(uint8_t *out, int minutes)
+{
+    unsigned size = (unsigned)(minutes < 0 ? -minutes : minutes);
+
+    out = put(out, 0, 10, 0, ' ');
+    out = put(out, 0, 10, 0, minutes < 0 ? '-' : '+');
+    out = put(out, size / 60, 10, 2, ':');
+    return put(out, size % 60, 10, 2, 0);
+}
+
+bool trace_value_is_text(uint8_t kind)
+{
+    return kind == TRACE_KIND_GUID || kind == TRACE_KIND_DATE_TIME ||
+           (kind >= TRACE_KIND_DATE_ONLY && kind <= TRACE_KIND_DATE_TIME_OFFSET);
+}
+
 size_t trace_value_text(uint8_t kind, const uint8_t *bytes, uint8_t *out)
 {
-    uint64_t ticks;
+    uint64_t ticks = 0; /* of 100 ns; of a DateTime the upper two bits tell the zone's kind */
+    int32_t minutes;
     const uint8_t *end;
 
-    memcpy(&ticks, bytes, sizeof ticks);
-    end = kind == TRACE_KIND_GUID ? put_guid(out, bytes) : put_date(out, ticks);
+    memcpy(&ticks, bytes, kind == TRACE_KIND_DATE_ONLY ? 4 : 8);
+    ticks &= 0x3FFFFFFFFFFFFFFFu;
+    switch (kind) {
+    case TRACE_KIND_GUID:
+        end = put_guid(out, bytes);
+        break;
+    case TRACE_KIND_DATE_ONLY:
+        end = put_day(out, ticks, 0);
+        break;
+    case TRACE_KIND_TIME_ONLY:
+        end = put_time(out, ticks / TICKS_OF_SECOND);
+        break;
+    case TRACE_KIND_DATE_TIME_OFFSET:
+        memcpy(&minutes, bytes + 8, sizeof minutes);
+        end = put_offset(put_date(out, ticks / TICKS_OF_SECOND + (uint64_t)((int64_t)minutes * 60)),
+                         minutes);
+        break;
+    default:
+        end = put_date(out, ticks / TICKS_OF_SECOND);
+    }
     return (size_t)(end - out) / 2;
 }

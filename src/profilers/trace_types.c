@@ -139,16 +139,27 @@ static const struct {
     const char *name;
     uint8_t kind;
 } KNOWN[] = {
-    {"Boolean", CIL_TYPE_BOOLEAN},   {"Char", CIL_TYPE_CHAR},
-    {"SByte", CIL_TYPE_I1},          {"Byte", CIL_TYPE_U1},
-    {"Int16", CIL_TYPE_I2},          {"UInt16", CIL_TYPE_U2},
-    {"Int32", CIL_TYPE_I4},          {"UInt32", CIL_TYPE_U4},
-    {"Int64", CIL_TYPE_I8},          {"UInt64", CIL_TYPE_U8},
-    {"Single", CIL_TYPE_R4},         {"Double", CIL_TYPE_R8},
-    {"IntPtr", CIL_TYPE_INT_PTR},    {"UIntPtr", CIL_TYPE_UINT_PTR},
-    {"Guid", TRACE_KIND_GUID},       {"DateTime", TRACE_KIND_DATE_TIME},
-    {"Decimal", TRACE_KIND_DECIMAL}, {"TimeSpan", TRACE_KIND_TIME_SPAN},
+    {"Boolean", CIL_TYPE_BOOLEAN},
+    {"Char", CIL_TYPE_CHAR},
+    {"SByte", CIL_TYPE_I1},
+    {"Byte", CIL_TYPE_U1},
+    {"Int16", CIL_TYPE_I2},
+    {"UInt16", CIL_TYPE_U2},
+    {"Int32", CIL_TYPE_I4},
+    {"UInt32", CIL_TYPE_U4},
+    {"Int64", CIL_TYPE_I8},
+    {"UInt64", CIL_TYPE_U8},
+    {"Single", CIL_TYPE_R4},
+    {"Double", CIL_TYPE_R8},
+    {"IntPtr", CIL_TYPE_INT_PTR},
+    {"UIntPtr", CIL_TYPE_UINT_PTR},
+    {"Guid", TRACE_KIND_GUID},
+    {"DateTime", TRACE_KIND_DATE_TIME},
+    {"Decimal", TRACE_KIND_DECIMAL},
+    {"TimeSpan", TRACE_KIND_TIME_SPAN},
     {"String", CIL_TYPE_STRING},
+    {"DateOnly", TRACE_KIND_DATE_ONLY},
+    {"TimeOnly", TRACE_KIND_TIME_ONLY},
 };
 
 /* A type of the system that is shown in a way of its own; 0 = it is none. */

@@ -11,7 +11,7 @@
 #include "profilers/trace_counters.h"
 #include "profilers/trace_text.h"
 
-enum { FIELD_LITERAL = 0x40 };
+enum { FIELD_LITERAL = 0x40, SECONDS_OF_DAY = 86400, TICKS_OF_SECOND = 10000000 };
 
 static void append_string(buffer *out, reader *r, bool cut, const char *quote)
 {
@@ -31,7 +31,7 @@ static void append_string(buffer *out, reader *r, bool cut, const char *quote)
 static void append_text(buffer *out, reader *r, uint8_t kind)
 {
     uint8_t text[TRACE_VALUE_TEXT];
-    const uint8_t *bytes = reader_bytes(r, kind == TRACE_KIND_GUID ? 16 : 8);
+    const uint8_t *bytes = reader_bytes(r, reader_left(r));
 
     if (bytes != NULL)
         text_append_utf16_bytes(out, text, trace_value_text(kind, bytes, text));
@@ -192,6 +192,23 @@ static void append_items(buffer *out, reader *r)
     buffer_append_text(out, n == count ? "]" : n == 0 ? ": …]" : ", …]");
 }
 
+/* 1.5 s; from a minute on as .NET writes it: 1.02:03:04 is a day and a bit more than two hours. */
+static void append_time_span(buffer *out, int64_t ticks)
+{
+    uint64_t seconds = (ticks < 0 ? 0 - (uint64_t)ticks : (uint64_t)ticks) / TICKS_OF_SECOND;
+    unsigned days = (unsigned)(seconds / SECONDS_OF_DAY);
+
+    if (seconds < 60) {
+        buffer_format(out, "%.9g s", (double)ticks / TICKS_OF_SECOND);
+        return;
+    }
+    buffer_append_text(out, ticks < 0 ? "-" : "");
+    if (days != 0)
+        buffer_format(out, "%u.", days);
+    buffer_format(out, "%02u:%02u:%02u", (unsigned)(seconds / 3600 % 24),
+                  (unsigned)(seconds / 60 % 60), (unsigned)(seconds % 60));
+}
+
 static void append_value(buffer *out, reader *r, uint8_t kind, const char *quote)
 {
     switch (kind) {
@@ -213,13 +230,16 @@ static void append_value(buffer *out, reader *r, uint8_t kind, const char *quote
         break;
     case TRACE_KIND_GUID:
     case TRACE_KIND_DATE_TIME:
+    case TRACE_KIND_DATE_ONLY:
+    case TRACE_KIND_TIME_ONLY:
+    case TRACE_KIND_DATE_TIME_OFFSET:
         append_text(out, r, kind);
         break;
     case TRACE_KIND_DECIMAL:
         append_decimal(out, r);
         break;
     case TRACE_KIND_TIME_SPAN:
-        buffer_format(out, "%.7g s", (double)(int64_t)reader_u64(r) / 1e7);
+        append_time_span(out, (int64_t)reader_u64(r));
         break;
     default:
         append_number(out, r, kind);

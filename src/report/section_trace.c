@@ -36,7 +36,8 @@ static void put_method(const section *s, const trace_result *r)
     sink_format(s->out, "| %llu | %llu | %s | %s | %s | %s | %s | %llu | ",
                 (unsigned long long)r->calls, (unsigned long long)r->failures,
                 report_amount(r->total_ns, "ns", text[0]), report_amount(r->self_ns, "ns", text[1]),
-                report_amount(r->p50_ns, "ns", text[2]), report_amount(r->p99_ns, "ns", text[3]),
+                r->p50_ns == 0 ? "" : report_amount(r->p50_ns, "ns", text[2]),
+                r->p99_ns == 0 ? "" : report_amount(r->p99_ns, "ns", text[3]),
                 report_amount(r->most_ns, "ns", text[4]), (unsigned long long)r->peak);
     markdown_cell(s->out, buffer_text(&name));
     sink_text(s->out, " |\n");
@@ -66,7 +67,7 @@ int section_trace_markdown(const section *s)
 {
     trace_results results;
     trace_call_tree tree = {0};
-    size_t shown = 0;
+    size_t shown = 0, meant;
     int code;
 
     if (!is_first(s))
@@ -86,7 +87,8 @@ int section_trace_markdown(const section *s)
             put_method(s, &results.items[n]);
             shown++;
         }
-        sink_format(s->out, "\n%zu methods were meant.\n\n", results.count);
+        meant = trace_count_meant(s->m, &results);
+        sink_format(s->out, "\n%zu method%s meant.\n\n", meant, meant == 1 ? " was" : "s were");
         if (tree.count != 0)
             put_tree(s, &tree);
     }

@@ -143,33 +143,66 @@ static int inflate_file(const bundle *b, uint64_t offset, size_t packed, size_t 
     return code;
 }
 
+/* One file, as the manifest has it. */
+typedef struct {
+    uint64_t offset, size;
+    uint64_t packed; /* 0 = it is not deflated */
+    unsigned kind;
+    const char *name;
+    size_t length; /* of the name */
+} file;
+
+/* The manifest from its first file on; false when the program is no bundle. */
+static bool begin(bundle *b, reader *r)
+{
+    if (!b->was_searched)
+        search(b);
+    *r = reader_of(b->manifest.data, b->manifest.length);
+    reader_seek(r, b->files);
+    return b->manifest.length != 0;
+}
+
+static bool next_file(const bundle *b, reader *r, file *f)
+{
+    f->offset = reader_u64(r);
+    f->size = reader_u64(r);
+    f->packed = b->version >= FIRST_WITH_COMPRESSION ? reader_u64(r) : 0;
+    f->kind = reader_u8(r);
+    f->name = read_text(r, &f->length);
+    return f->name != NULL && !reader_failed(r);
+}
+
+void bundle_each(bundle *b, void *context,
+                 void (*visit)(void *context, const char *name, size_t length, unsigned kind))
+{
+    reader r;
+    file f;
+
+    if (!begin(b, &r))
+        return;
+    for (uint32_t i = 0; i < b->count && next_file(b, &r, &f); i++)
+        visit(context, f.name, f.length, f.kind);
+}
+
 int bundle_read(bundle *b, const char *name, size_t limit, buffer *out)
 {
     reader r;
+    file f;
 
-    if (!b->was_searched)
-        search(b);
-    if (b->manifest.length == 0)
+    if (!begin(b, &r))
         return ERROR_NOT_FOUND;
-    r = reader_of(b->manifest.data, b->manifest.length);
-    reader_seek(&r, b->files);
-    for (uint32_t i = 0; i < b->count && !reader_failed(&r); i++) {
-        uint64_t offset = reader_u64(&r), size = reader_u64(&r);
-        uint64_t packed = b->version >= FIRST_WITH_COMPRESSION ? reader_u64(&r) : 0;
-        size_t length, start = out->length;
-        const char *path;
+    for (uint32_t i = 0; i < b->count && next_file(b, &r, &f); i++) {
+        size_t start = out->length;
         int code;
 
-        reader_u8(&r); /* what kind of file it is */
-        path = read_text(&r, &length);
-        if (path == NULL || length != strlen(name) || memcmp(path, name, length) != 0)
+        if (f.length != strlen(name) || memcmp(f.name, name, f.length) != 0)
             continue;
-        if (size > limit || packed > limit || offset > INT64_MAX - limit)
+        if (f.size > limit || f.packed > limit || f.offset > INT64_MAX - limit)
             return ERROR_LIMIT;
-        if (packed != 0)
-            return inflate_file(b, offset, (size_t)packed, (size_t)size, out);
-        code = append_part(b, offset, (size_t)size, out);
-        return code != 0 ? code : out->length - start == size ? 0 : ERROR_CORRUPT;
+        if (f.packed != 0)
+            return inflate_file(b, f.offset, (size_t)f.packed, (size_t)f.size, out);
+        code = append_part(b, f.offset, (size_t)f.size, out);
+        return code != 0 ? code : out->length - start == f.size ? 0 : ERROR_CORRUPT;
     }
     return ERROR_NOT_FOUND;
 }

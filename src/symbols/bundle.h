@@ -28,6 +28,13 @@ typedef struct {
 void bundle_open(bundle *b, int program);
 void bundle_close(bundle *b);
 
+/* What kind of file it is, as the manifest says. */
+enum { BUNDLE_ASSEMBLY = 1, BUNDLE_SETTINGS = 4 /* X.runtimeconfig.json */ };
+
+/* Visits all files in it; none when the program is no bundle. The name has no end of its own. */
+void bundle_each(bundle *b, void *context,
+                 void (*visit)(void *context, const char *name, size_t length, unsigned kind));
+
 /* Appends the file of this name, which has no folders; 0 or a negative error code. */
 int bundle_read(bundle *b, const char *name, size_t limit, buffer *out);
 

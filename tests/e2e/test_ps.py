@@ -252,6 +252,12 @@ def test_single_file_program(clarinet, start_program, tmp_path):
     assert rows[disabled.pid]["runtime_version"] == rows[patient.pid]["runtime_version"]
     # Its assembly is no file: it is read out of the program, and its PDB lies beside that.
     assert "Program.cs:1" in clarinet("threads", patient.pid).out
+    names = clarinet("il", folder / "out/single", "--assemblies").out.split()
+    assert "single.dll" in names and "System.Private.CoreLib.dll" in names, names
+    listing = clarinet("il", folder / "out/single", "Main").out
+    assert "Program::Main" in listing and "Program.cs:1" in listing, listing
+    assert "System.String::Concat" in clarinet("il", folder / "out/single", "--assembly", "System.Private.CoreLib",
+                                               "--list", "System.String::Concat").out
 
 
 # ---- other users, containers ----------------------------------------------------------------------

@@ -367,6 +367,26 @@ def test_values_of_single_calls(sample, clarinet, runtime):
         f'[12: {len(f"a text {n}")}, {n}, 15, 4, 0, 4, 1, 2, 1, 0, …]' for n in range(20)], taken
 
 
+def test_dates_and_times_as_people_read_them(sample, clarinet, runtime):
+    with sample("Traceable") as patient:
+        process = clarinet.start("trace", "--args", "--when", "day >= '2024-02' && day < '2024-03' && time == '13:05:09' "
+                                 "&& when > '2024-02-29 23'", patient.pid,
+                                 "Traceable.Shapes::Times")
+        wait_until_probed(process)
+        rounds(patient, 1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, (out, err)
+        nothing = clarinet.start("trace", "--args", patient.pid, "Traceable.Shapes::Now")
+        wait_until_probed(nothing)
+        rounds(patient, 1)
+        nothing.send_signal(signal.SIGINT)
+        bare, err = nothing.communicate(timeout=PATIENCE)
+    assert ("Times: day=2024-02-29, time=13:05:09, when=2024-02-29 23:05:09 -05:30, wait=1.25 s, far=1.02:03:04, "
+            "both={Day=0001-01-01, When=2024-03-01 00:30:00 +02:00}, boxed=07:00:00 → 69\n") in out, (out, err)
+    assert "Traceable.Shapes.Now\n" in bare, (bare, err)  # no colon without values
+
+
 def test_slow_calls_only(sample, clarinet, newest_runtime):
     with sample("Traceable") as patient:
         process = clarinet.start("trace", "--json", "--slower-than", "1h", patient.pid,
@@ -698,9 +718,12 @@ def test_program_that_is_killed_is_not_said_to_have_called_nothing(sample, clari
         process = clarinet.start("trace", patient.pid, "Traceable.Shapes::Add")
         wait_until_probed(process)
         rounds(patient, 3)
+        time.sleep(1.5)
         patient.process.kill()
         out, err = process.communicate(timeout=PATIENCE)
     assert "the program ended before its last counts came" in err and "no call was seen" not in err, (out, err)
+    # its quantiles are those of the counts that came
+    assert re.search(r"^ +6 +0( +[0-9.]+ [num]?s){5} +0 +\d+  Traceable.Shapes.Add", out, re.MULTILINE), (out, err)
 
 
 def test_advice_for_a_command_that_is_no_dotnet_program_names_no_option_of_another_verb(clarinet):

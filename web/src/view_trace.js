@@ -76,7 +76,10 @@ export class TraceView {
         if (!table) return fill(this.methods);
         const { columns } = table;
         for (let row = 0; row < table.rows; row++)
-            last.set(`${columns.method[row]} ${columns.step ? columns.step[row] : 0}`, row);
+            last.set(
+                `${columns.method[row]} ${columns.step ? columns.step[row] : 0} ${columns.number ? columns.number[row] : 0}`,
+                row,
+            );
         const number = (title, name, hint) => ({
             title,
             hint,
@@ -111,6 +114,7 @@ export class TraceView {
                     time('Total', 'total'),
                     time('Self', 'self'),
                     time('Shortest', 'least'),
+                    ...(columns.p50 ? [time('Median', 'p50'), time('99 %', 'p99')] : []),
                     time('Longest', 'most'),
                     number('Active', 'active', 'Running when the recording ended'),
                     ...(columns.peak ? [number('Peak', 'peak', 'The most that ran at once')] : []),
