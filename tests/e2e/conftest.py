@@ -3,6 +3,7 @@
 tests/README.md shows how a test uses them. Everything started here is reaped here, whatever the
 test does.
 """
+import collections
 import contextlib
 import glob
 import json
@@ -54,6 +55,12 @@ def state_of(pid):
 def has_ended(pid):
     """Also when nobody has asked for its exit code yet."""
     return state_of(pid) in "ZX"
+
+
+def pytest_collection_modifyitems(items):
+    """Large files first: two run at a time, and the last ones should be short."""
+    sizes = collections.Counter(item.path for item in items)
+    items.sort(key=lambda item: (-sizes[item.path], item.path))
 
 
 # ---- the tool -----------------------------------------------------------------------------------

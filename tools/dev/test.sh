@@ -139,15 +139,16 @@ test_browser() {
 
 test_e2e() {
     local report=$RESULTS/e2e.xml
-    need_packages "${PACKAGES_E2E[@]}" python3-pytest-timeout
+    need_packages "${PACKAGES_E2E[@]}" python3-pytest-timeout python3-pytest-xdist
     need_dotnet
     configure_and_build release
     "$0" runtimes >/dev/null
     "$0" samples
     say "end-to-end tests"
     rm -f "$report"
-    "$PYTHON" -m pytest tests/e2e -q -p no:cacheprovider --timeout 600 --durations 10 \
-        --junitxml "$report" </dev/null >&2 || true
+    # Two files at a time: most of a test is waiting. More would starve the programs on two cores.
+    "$PYTHON" -m pytest tests/e2e -q -p no:cacheprovider -n 2 --dist loadfile --timeout 600 \
+        --durations 10 --junitxml "$report" </dev/null >&2 || true
     # shellcheck disable=SC2046
     count $("$PYTHON" tools/count-tests.py junit "$report")
 }
