@@ -88,6 +88,10 @@ void findings_rule_finalizer(findings_context *c);
 void findings_rule_large(findings_context *c);
 void findings_rule_leak(findings_context *c);
 void findings_rule_jit(findings_context *c);
+/* Whether the larger part of the compiling in the last half of the recording is of code that is
+ * made again and again, and not of methods in the first part of their life; true when nobody knows.
+ */
+bool findings_compiles_anew(const findings_context *c);
 void findings_rule_http(findings_context *c);
 void findings_rule_mode(findings_context *c);
 void findings_rule_settings(findings_context *c);

@@ -22,7 +22,8 @@ typedef struct {
     const char *what; /* "in regular expressions" */
     findings_frame_test test;
     const char *advice;
-    bool steady; /* counts only when seen in both halves of a long recording of a running program */
+    bool steady; /* counts only in the last half too of a long recording of a running program, and
+                  * when it is not that methods are compiled for the first time */
     bool inner;  /* what the program does when it is called back from there does not count */
     tables_callee callee; /* that a statement of the caller may have instead of a frame; 0 = none */
 } cause;
@@ -127,7 +128,8 @@ static uint64_t marked_weight(const hot *h, const uint64_t *weights, const uint8
     return sum;
 }
 
-/* Whether the cause also has its share in the last half of a recording of 5 s or more, attached. */
+/* Whether compiling has its share in the last half too of a recording of 5 s or more, attached, and
+ * is of code that is made again and again. */
 static bool is_steady(const hot *h, const uint8_t *marks)
 {
     const char *attach = model_info_value(h->c->m, h->c->process, "attach");
@@ -136,7 +138,8 @@ static bool is_steady(const hot *h, const uint8_t *marks)
     uint64_t *weights;
     bool steady;
 
-    if (h->c->seconds < 5 || attach == NULL || !text_equal(attach, "attach"))
+    if (h->c->seconds < 5 || attach == NULL || !text_equal(attach, "attach") ||
+        !findings_compiles_anew(h->c))
         return false;
     last.from = h->c->process->duration_ns / 2;
     weights = findings_weights(h->c, &h->p, &last);

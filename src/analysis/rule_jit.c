@@ -11,6 +11,8 @@
 #include "analysis/jit.h"
 #include "base/text.h"
 
+enum { ONE_LIFE = 4 }; /* compilations of a method: docs/profilers/jit.md */
+
 typedef struct {
     double rates[2]; /* of methods made at run time, a second, by half */
     uint64_t spent_ns;
@@ -61,6 +63,41 @@ static void tell(findings_context *c, const jit *x, const made *s)
         "Make such code once and keep it: compiled expression trees, DynamicMethod, "
         "RegexOptions.Compiled, serializers and proxies belong into a static field or a "
         "cache.");
+}
+
+/* Made at run time (also in an assembly that has no file), or compiled more often than the tiers of
+ * one life explain. */
+static bool is_made_anew(const findings_context *c, const groups_item *item)
+{
+    const model_method *method = &c->process->methods[item->key[0]];
+
+    return item->key[0] == 0 || item->count > ONE_LIFE ||
+           model_text(c->m, c->process->modules[method->module].path)[0] == '\0';
+}
+
+bool findings_compiles_anew(const findings_context *c)
+{
+    const model_table *table = model_find_table(c->m, c->process, "compilations", "jit");
+    const model_column *time, *method, *weight;
+    uint64_t anew = 0, all = 0;
+    groups_list late = {0};
+
+    if (table == NULL)
+        return true;
+    time = groups_column(c->m, table, "time", RECORDING_TIME);
+    method = groups_column(c->m, table, "method", RECORDING_METHOD_ID);
+    weight = groups_column(c->m, table, "weight", RECORDING_DURATION);
+    for (size_t row = 0; row < table->rows; row++)
+        if (groups_cell(time, row, 0) >= c->process->duration_ns / 2 &&
+            !groups_add(&late, (uint32_t)groups_cell(method, row, 0), 0, 0, 1,
+                        groups_cell(weight, row, 0)))
+            c->list->failed = true;
+    for (size_t i = 0; i < late.count; i++) {
+        all += late.items[i].sum;
+        anew += is_made_anew(c, &late.items[i]) ? late.items[i].sum : 0;
+    }
+    groups_free(&late);
+    return 2 * anew >= all;
 }
 
 void findings_rule_jit(findings_context *c)

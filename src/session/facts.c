@@ -11,7 +11,13 @@
 #include "diagnostics/procfs.h"
 #include "recording/encode.h"
 
-enum { MOST_THREADS = 1024, GROWN_UP_SECONDS = 2, MOST_BYTES = 65536, MOST_VALUE = 300 };
+enum {
+    MOST_THREADS = 1024,
+    GROWN_UP_SECONDS = 2,
+    MOST_BYTES = 65536,
+    MOST_VALUE = 300,
+    MOST_MAPS = 8 << 20
+};
 
 /* ---- the collector ---- */
 
@@ -215,4 +221,48 @@ void facts_put(buffer *chunk, int process_id)
     put_gc_mode(chunk, process_id);
     put_group_limits(chunk, process_id);
     put_environment(chunk, process_id);
+}
+
+/* ---- assemblies ---- */
+
+/* A line of the list that is exactly this one. */
+static bool is_listed(const buffer *list, const char *path, size_t length)
+{
+    for (const char *at = buffer_text(list); *at != '\0';) {
+        size_t size = strcspn(at, "\n");
+
+        if (size == length && memcmp(at, path, length) == 0)
+            return true;
+        at += size + (at[size] == '\n');
+    }
+    return false;
+}
+
+void facts_append_assemblies(buffer *out, const buffer *maps)
+{
+    for (const char *line = buffer_text(maps); *line != '\0';) {
+        size_t length = strcspn(line, "\n");
+        const char *path = memchr(line, '/', length);
+        size_t size = path == NULL ? 0 : length - (size_t)(path - line);
+
+        if (size > 4 && memcmp(line + length - 4, ".dll", 4) == 0 &&
+            out->length + size < MOST_BYTES && !is_listed(out, path, size)) {
+            buffer_append_text(out, out->length == 0 ? "" : "\n");
+            text_append_cleaned(out, path, size);
+        }
+        line += length + (line[length] == '\n');
+    }
+}
+
+void facts_put_assemblies(buffer *chunk, int process_id)
+{
+    buffer maps = BUFFER_EMPTY;
+    buffer text = BUFFER_EMPTY;
+
+    if (procfs_read(process_id, "maps", MOST_MAPS, &maps) == 0)
+        facts_append_assemblies(&text, &maps);
+    if (text.length != 0)
+        recording_put_info(chunk, "assemblies", buffer_text(&text));
+    buffer_free(&maps);
+    buffer_free(&text);
 }

@@ -248,6 +248,21 @@ static bool is_alive(const peer *p)
            stat.state != 'X';
 }
 
+/* At the end: by then it has loaded what it needs. */
+static void describe_assemblies(recorder *r, peer *p)
+{
+    buffer chunks = BUFFER_EMPTY;
+    size_t chunk;
+
+    if (p->process_id == 0 || r->options->short_lived)
+        return;
+    chunk = recording_begin_chunk(&chunks, RECORDING_INFO, p->index);
+    facts_put_assemblies(&chunks, p->process_id);
+    recording_end_chunk(&chunks, chunk);
+    append(r, &chunks);
+    buffer_free(&chunks);
+}
+
 /* The connection has ended. A process that ends closes it early: what comes after the runtime's
  * shutdown can take its time. So its end is waited for, among all else. */
 static void leave(recorder *r, peer *p)
@@ -259,6 +274,7 @@ static void leave(recorder *r, peer *p)
         drop(r, p, is_alive(p) ? "connection lost" : "target exited");
         return;
     }
+    describe_assemblies(r, p);
     link_close(&p->link);
     link_init(&p->link, process);
     p->phase = PEER_LEAVING;
@@ -344,6 +360,7 @@ static void take_answer(recorder *r, peer *p, const recording_chunk *chunk)
         break;
     case CONTROL_STOPPED:
         p->end = r->reason;
+        describe_assemblies(r, p);
         link_send_plain(&p->link, CONTROL_GOODBYE, NULL);
         drop(r, p, r->reason);
         break;

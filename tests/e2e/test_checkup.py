@@ -158,6 +158,10 @@ def test_a_small_heap_is_looked_at_without_being_asked(runtime, sample, clarinet
             assert types["LeakyCache.Entry"] == 20000
             page = page_data((tmp_path / "out.html").read_text())
             (heap,) = [process["heap"] for process in page["processes"]]
+            loaded = page["processes"][0]["info"]["assemblies"].splitlines()
+            names = [path.rpartition("/")[2] for path in loaded]
+            assert {"LeakyCache.dll", "System.Private.CoreLib.dll"} <= set(names), names
+            assert len(loaded) == len(set(loaded)), loaded
             assert heap["quick"] and not heap["collected"], heap
             assert {row["type"]: row["count"] for row in heap["types"]}["LeakyCache.Entry"] == 20000
         assert "heap" not in result and not list(tmp_path.glob("*-heap*"))

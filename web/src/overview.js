@@ -1,7 +1,7 @@
 // The top of the page: who the target is, findings, process facts, and the help overlay.
 
 import { el, fill } from './dom.js';
-import { clock, duration, shortNumber } from './format.js';
+import { bytes, clock, duration, fileName, shortNumber } from './format.js';
 
 const SEVERITIES = ['critical', 'warning', 'info'];
 const FACT_NAMES = {
@@ -13,10 +13,25 @@ const FACT_NAMES = {
     user: 'User',
     entry_assembly: 'Entry assembly',
     command_line: 'Command line',
+    gc_mode: 'Garbage collector',
+    cpu_limit: 'CPU limit',
+    memory_limit: 'Memory limit',
     attach: 'Entered by',
     agent_version: 'Agent',
 };
-const HIDDEN_FACTS = new Set(['pid', 'name', 'origin_monotonic_ns', 'origin_unix_ns']);
+const FACT_TEXTS = { memory_limit: (value) => bytes(Number(value)) };
+/** Lists, each with its title and how a line is shown. */
+const FACT_LISTS = {
+    environment: ['Settings of .NET in the environment', (line) => line],
+    assemblies: ['Loaded assemblies', fileName],
+};
+const HIDDEN_FACTS = new Set([
+    'pid',
+    'name',
+    'origin_monotonic_ns',
+    'origin_unix_ns',
+    'start_ticks',
+]);
 
 /** Findings first: each a sentence, its evidence inside. @param {any[]} findings */
 export function findingsSection(findings) {
@@ -76,9 +91,10 @@ export function factsSection(report, process) {
     if (process.duration > 0) facts.push(['Duration', duration(process.duration)]);
     facts.push(['Ended', process.end || 'cut off']);
     for (const [key, name] of Object.entries(FACT_NAMES))
-        if (process.info[key]) facts.push([name, process.info[key]]);
+        if (process.info[key])
+            facts.push([name, (FACT_TEXTS[key] || String)(process.info[key])]);
     for (const [key, value] of Object.entries(process.info)) {
-        if (!(key in FACT_NAMES) && !HIDDEN_FACTS.has(key) && value)
+        if (!(key in FACT_NAMES) && !(key in FACT_LISTS) && !HIDDEN_FACTS.has(key) && value)
             facts.push([key.replace(/_/g, ' '), value]);
     }
     if (report.command) facts.push(['Recorded with', report.command]);
@@ -113,6 +129,27 @@ export function factsSection(report, process) {
             facts.map(([term, value]) =>
                 el('div', null, el('dt', { text: term }), el('dd', { text: String(value) })),
             ),
+        ),
+        report.kind !== 'diff' && Object.keys(FACT_LISTS).map((key) => factList(process, key)),
+    );
+}
+
+/** Lines of one fact; the whole line is in the title where only a part is shown. */
+function factList(process, key) {
+    const [title, show] = FACT_LISTS[key];
+    if (!process.info[key]) return null;
+    const lines = String(process.info[key])
+        .split('\n')
+        .map((line) => [show(line), line])
+        .sort((a, b) => a[0].localeCompare(b[0]));
+    return el(
+        'details',
+        { class: 'fact-list' },
+        el('summary', { text: `${title} (${lines.length})` }),
+        el(
+            'ul',
+            null,
+            lines.map(([text, line]) => el('li', { text, title: text === line ? null : line })),
         ),
     );
 }

@@ -8,9 +8,12 @@ import { grid } from './grid.js';
 const KNOWN = new Set(['samples', 'exceptions', 'diff', 'trace_calls', 'trace_events']);
 const MAX_ROWS = 20000;
 
-/** @param {import('./model.js').Process} process */
+/** Of the looks at threads only the list of looks: the rest is what the wait graph is made of.
+ *  @param {import('./model.js').Process} process */
 export function otherTables(process) {
-    return process.tables.filter((table) => !KNOWN.has(table.name));
+    return process.tables.filter(
+        ({ name, profiler }) => !KNOWN.has(name) && (profiler !== 'threads' || name === 'looks'),
+    );
 }
 
 export class OtherView {

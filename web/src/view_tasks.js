@@ -70,13 +70,20 @@ export class TasksView {
     filter(words) {
         this.words = words;
         const wanted = words.toLowerCase();
-        const shown = this.tasks.chains.filter((c) => textOf(c).toLowerCase().includes(wanted));
+        const shown = this.tasks.chains
+            .filter((chain) => textOf(chain).toLowerCase().includes(wanted))
+            .sort((a, b) => urgency(b) - urgency(a));
         fill(
             this.list,
             shown.map((chain, i) => chainOf(chain, i < OPEN)),
             shown.length === 0 && el('p', { class: 'muted', text: 'No chain has this in it.' }),
         );
     }
+}
+
+/** What can never go on stands first. */
+function urgency({ ring, never_completed: lost }) {
+    return ring ? 2 : lost > 0 ? 1 : 0;
 }
 
 function verdict(tasks) {

@@ -75,6 +75,7 @@ const KNOWN_PANELS = new Map([
     ['requests', (a, t) => [sumPanel(a, t, null, 'Requests a second', shortNumber)]],
     ['compilations', (a, t) => [sumPanel(a, t, 'weight', 'Compiling a second', duration)]],
     ['holders', () => []], // stacks that belong to waits
+    ['looks', (a, t) => [spanPanel(a, t, 'suspension', 'Pauses for our looks at the threads')]],
     ['counters', counterPanels],
     ['meters', counterPanels],
 ]);

@@ -1,7 +1,7 @@
 // The threads of the last look, and who waits for whom: a drawing of those that wait for each
 // other, with deadlocks marked, and a table of all of them. A box shows its stack.
 
-import { el, fill, svg } from './dom.js';
+import { breakable, el, fill, svg } from './dom.js';
 import { duration, shortNumber } from './format.js';
 import { grid } from './grid.js';
 import { BOX, arrow, layoutWaits } from './wait_layout.js';
@@ -109,7 +109,12 @@ export class WaitsView {
                 { title: 'Thread', value: titleOf },
                 { title: 'Role', value: (t) => t.role },
                 { title: 'State', value: (t) => t.state },
-                { title: 'Waits for', value: (t) => t.type || '–' },
+                {
+                    title: 'Waits for',
+                    wide: true,
+                    value: (t) => t.type || '–',
+                    cell: (t) => el('span', { class: 'clamp' }, breakable(t.type || '–')),
+                },
                 {
                     title: 'Which has',
                     value: (t) =>
