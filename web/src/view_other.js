@@ -8,11 +8,11 @@ import { grid } from './grid.js';
 const KNOWN = new Set(['samples', 'exceptions', 'diff', 'trace_calls', 'trace_events']);
 const MAX_ROWS = 20000;
 
-/** Of the looks at threads only the list of looks: the rest is what the wait graph is made of.
+/** Not those of the looks at threads, which the wait graph is made of.
  *  @param {import('./model.js').Process} process */
 export function otherTables(process) {
     return process.tables.filter(
-        ({ name, profiler }) => !KNOWN.has(name) && (profiler !== 'threads' || name === 'looks'),
+        ({ name, profiler }) => !KNOWN.has(name) && profiler !== 'threads',
     );
 }
 

@@ -36,7 +36,10 @@ export class TimeView {
         const exceptions = process.table('exceptions');
         if (exceptions && exceptions.time && exceptions.rows > 0)
             panels.push(ratePanel(analysis, exceptions));
-        const others = otherTables(process).filter((table) => table.time && table.rows > 0);
+        const looks = process.tables.filter((table) => table.name === 'looks');
+        const others = [...otherTables(process), ...looks].filter(
+            (table) => table.time && table.rows > 0,
+        );
         for (const [name, panelOf] of KNOWN_PANELS)
             for (const table of others)
                 if (table.name === name) panels.push(...panelOf(analysis, table));
