@@ -177,6 +177,8 @@ static const catalogue_parameter COUNTERS[] = {
                 "METER\\INSTRUMENT; of "
                 "a "
                 "running process")},
+    {"find", CATALOGUE_BOOLEAN, "true", 0, 1, NULL,
+     FOR_PEOPLE("look for event sources with counters in the program's assemblies, and read them")},
     {"sources", CATALOGUE_TEXT, "", 0, 0, NULL,
      FOR_PEOPLE(
          "also the EventCounters of these event sources, apart by commas: the program's own, "

@@ -34,8 +34,8 @@ typedef struct {
 /* Libraries whose counters are read without being named, besides those that `http` listens to. */
 #define COUNTER_LIBRARIES "System.Net.NameResolution,System.Net.Security,System.Net.Sockets"
 
-/* Of sources that somebody names. */
-enum { COUNTER_MOST_SOURCES = 32, COUNTER_SOURCE_NAME = 128 };
+/* Of sources known by name only: 32 that are named or found, and the libraries. */
+enum { COUNTER_MOST_SOURCES = 36, COUNTER_SOURCE_NAME = 128 };
 
 /* The next of names that stand apart by commas, without the blanks around it; 0 = no further. */
 size_t counter_next_source(const char **list, const char **name);

@@ -112,11 +112,20 @@ static void on_start(gc_collections *g, const gc_event *event, reader *r)
 {
     uint32_t number = reader_u32(r);
     uint32_t generation = reader_u32(r);
-    gc_collection *c = begin(g, event->time, event->thread, number, reader_u32(r));
+    gc_collection *c;
 
+    if (!g->is_suspended)
+        g->lost++; /* the begin of its suspension was not seen: it has no pause */
+    c = begin(g, event->time, event->thread, number, reader_u32(r));
     c->cells[GC_CELL_GENERATION] = generation;
     c->cells[GC_CELL_KIND] = reader_u32(r);
     g->newest = c;
+}
+
+/* Whether it started inside of the suspension that is under way. */
+static bool is_of_suspension(const gc_collections *g, const gc_collection *c)
+{
+    return g->is_suspended && c != NULL && c->cells[GC_CELL_TIME] >= g->suspend_begin;
 }
 
 static void on_end(gc_collections *g, const gc_event *event, reader *r)
@@ -124,8 +133,11 @@ static void on_end(gc_collections *g, const gc_event *event, reader *r)
     gc_collection *c = find_number(g, reader_u32(r));
 
     if (c == NULL || c->has_ended) {
-        g->lost++; /* it began before we looked */
+        g->lost++; /* it began before we looked, or its begin was lost */
         g->is_triggered = false;
+        g->has_strange_end = true;
+        if (!is_of_suspension(g, g->newest))
+            g->newest = NULL; /* the sizes that follow are not its */
         return;
     }
     c->has_ended = true;
@@ -168,6 +180,7 @@ static void on_suspend(gc_collections *g, const gc_event *event, reader *r)
     uint32_t number;
 
     g->is_suspended = true;
+    g->has_strange_end = false;
     g->suspend_thread = event->thread;
     g->suspend_begin = event->time;
     g->suspend_end = 0;
@@ -193,13 +206,16 @@ static gc_collection *begin_nothing(gc_collections *g)
 static void on_restart(gc_collections *g, const gc_event *event)
 {
     gc_collection *c = g->newest;
+    bool is_inside = is_of_suspension(g, c);
 
     if (!g->is_suspended)
         return;
     g->is_suspended = false;
     if (g->suspend_reason != GC_SUSPEND_COLLECTION && g->suspend_reason != GC_SUSPEND_BACKGROUND)
         return;
-    if (c == NULL || c->cells[GC_CELL_TIME] < g->suspend_begin)
+    if (!is_inside && g->has_strange_end)
+        return; /* it was that collection's */
+    if (!is_inside)
         c = g->suspend_reason == GC_SUSPEND_COLLECTION && g->is_triggered ? begin_nothing(g)
                                                                           : find_background(g);
     if (c == NULL)
@@ -224,6 +240,8 @@ void gc_collections_take(gc_collections *g, const gc_event *event)
         on_suspend(g, event, &r);
         break;
     case GC_EVENT_SUSPEND_END:
+        if (g->suspend_end != 0)
+            g->is_suspended = false; /* the second of one begin: that of this one was lost */
         g->suspend_end = event->time;
         break;
     case GC_EVENT_RESTART_END:

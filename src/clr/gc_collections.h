@@ -75,7 +75,8 @@ typedef struct {
     gc_collection under_way[GC_UNDER_WAY];
     gc_collection *newest; /* started or ended last */
     bool is_suspended;
-    bool is_triggered; /* and nothing has started since */
+    bool is_triggered;    /* and nothing has started since */
+    bool has_strange_end; /* a collection that was not seen to start ended in this suspension */
     uint32_t trigger_reason;
     uint32_t suspend_reason;
     uint64_t suspend_thread;

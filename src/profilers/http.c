@@ -110,7 +110,8 @@ static bool kind_of(const events_event *event, record_kind *kind)
     for (size_t i = 0; i < sizeof EVENTS / sizeof *EVENTS; i++) {
         if (EVENTS[i].provider == event->provider && EVENTS[i].id == event->id) {
             *kind = EVENTS[i].kind;
-            return true;
+            /* the sources' counters have any number, also one of these */
+            return !events_is_named(event, "EventCounters");
         }
     }
     *kind = RECORD_STATUS;

@@ -25,6 +25,7 @@
 #include "base/text.h"
 #include "control/control.h"
 #include "diagnostics/procfs.h"
+#include "session/counter_sources.h"
 #include "session/newcomers.h"
 #include "session/place.h"
 #include "session/recorder.h"
@@ -344,11 +345,10 @@ static int check_meters(const catalogue_selection *selection, error *e)
     return 0;
 }
 
-int session_record_command(const session_options *options, char *const *command,
+static int record_selected(const session_options *options, char *const *command,
                            session_result *result, error *e)
 {
-    recorder *r =
-        check_meters(options->selection, e) != 0 ? NULL : recorder_create(options, result, e);
+    recorder *r = recorder_create(options, result, e);
     environment v;
     place p = {.descriptor = -1};
     bool main_place = false;
@@ -385,5 +385,23 @@ int session_record_command(const session_options *options, char *const *command,
         recorder_close(r);
     result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     result->exit_code = result->signal != 0 ? 128 + result->signal : WEXITSTATUS(status);
+    return code;
+}
+
+int session_record_command(const session_options *options, char *const *command,
+                           session_result *result, error *e)
+{
+    session_options own = *options;
+    catalogue_selection *with = NULL;
+    int code = check_meters(options->selection, e);
+
+    if (code == 0)
+        code = counter_sources_of_command(options->selection, command, &with, e);
+    if (code != 0)
+        return error_prefix(e, "%s was not run", command[0]);
+    if (with != NULL)
+        own.selection = with;
+    code = record_selected(&own, command, result, e);
+    memory_free(with);
     return code;
 }

@@ -4,8 +4,10 @@
 #include <poll.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/os.h"
 #include "session/attach.h"
+#include "session/counter_sources.h"
 #include "session/meters.h"
 #include "session/port.h"
 #include "session/recorder.h"
@@ -115,15 +117,12 @@ static int record_in_turn(const session_options *options, const diagnostics_proc
     }
 }
 
-int session_record_process(const session_options *options, const diagnostics_process *process,
+static int record_selected(const session_options *options, const diagnostics_process *process,
                            session_result *result, error *e)
 {
     bool unloadable = false;
-    int code = catalogue_check_attach(options->selection, e);
+    int code = diagnostics_require_attachable(process, e);
 
-    if (code != 0)
-        return code;
-    code = diagnostics_require_attachable(process, e);
     if (code != 0)
         return has_only_port(process) ? record_by_port(options, process, result, e) : code;
     if (options->way == SESSION_BY_PORT) {
@@ -132,4 +131,21 @@ int session_record_process(const session_options *options, const diagnostics_pro
     }
     code = record_in_turn(options, process, result, &unloadable, e);
     return code != 0 && unloadable ? record_by_port(options, process, result, e) : code;
+}
+
+int session_record_process(const session_options *options, const diagnostics_process *process,
+                           session_result *result, error *e)
+{
+    session_options own = *options;
+    catalogue_selection *with = NULL;
+    int code = catalogue_check_attach(options->selection, e);
+
+    if (code == 0)
+        code = counter_sources_of_process(options->selection, process->process_id, &with, e);
+    if (with != NULL)
+        own.selection = with;
+    if (code == 0)
+        code = record_selected(&own, process, result, e);
+    memory_free(with);
+    return code;
 }

@@ -108,7 +108,12 @@ def test_bad_requests_say_what_to_do(clarinet):
     for arguments, words in ((("counters",), "needs one process"),
                              (("counters", "-f", "xml", "1"), "no format 'xml'"),
                              (("counters", "--listen", "x", "1"), "needs a port"),
-                             (("counters", "--interval", "1ns", "1"), "interval")):
+                             (("counters", "--interval", "1ns", "1"), "interval"),
+                             (("record", "-p", "counters", "--set",
+                               "counters.sources=" + ",".join(["a"] * 33), "--", "true"),
+                              "names 33 event sources"),
+                             (("record", "-p", "counters", "--set", "counters.sources=" + "a" * 128,
+                               "--", "true"), "no event source has a name as long")):
         done = clarinet(*arguments)
         assert done.code == 2 and words in done.err, done
 
@@ -183,9 +188,9 @@ def test_meters_of_libraries_and_of_the_program(runtime, web_service, clarinet):
 
 @pytest.mark.parametrize("way", ["agent", "port"])
 def test_the_programs_own_event_counters(runtime, web_service, clarinet, way):
-    """Each of the four kinds of EventCounters, of a source that is named."""
-    tool = clarinet.start("counters", "--sources", "Shop-Counters, No-Such", "--interval", "250ms",
-                          "--json", "-o", "out.clarinet", web_service.pid,
+    """Each of the four kinds of EventCounters; sources named by attribute, constructor and type."""
+    tool = clarinet.start("counters", "--sources", "No-Such", "--interval", "250ms", "--json",
+                           "-o", "out.clarinet", web_service.pid,
                           env={"CLARINET_WAY": way})
     wait_until(lambda: size_of(clarinet.folder / "out.clarinet") > 16)
     with connection(web_service.url) as get:
@@ -196,7 +201,7 @@ def test_the_programs_own_event_counters(runtime, web_service, clarinet, way):
     tool.send_signal(signal.SIGINT)
     out, err = tool.communicate(timeout=180)
     assert tool.returncode == 0 and web_service.finish() == 0, (err, web_service)
-    assert "the source 'No-Such' told no value" in err and "'Shop-Counters'" not in err, err
+    assert "the source 'No-Such' told no value" in err and "Shop" not in err, err
     told = json.loads(out)["counters"]
     shop = {row["name"]: row for row in told if row["provider"] == "Shop-Counters"}
     values = {name: [value["value"] for value in row["values"]] for name, row in shop.items()}
@@ -206,4 +211,19 @@ def test_the_programs_own_event_counters(runtime, web_service, clarinet, way):
     assert (sum(values["lookups"]), sum(values["asked"])) == (3, 3), values
     assert set(values["offered"]) == {100} and set(values["sorted"]) == {0, 1000}, values
     assert (shop["sorted"]["title"], shop["sorted"]["unit"]) == ("Numbers sorted", "numbers")
-    assert {"System.Net.Sockets", "System.Runtime"} <= {row["provider"] for row in told}
+    others = {row["name"]: row["provider"] for row in told}
+    assert (others["left"], others["open"]) == ("Shop-Stock", "TillEvents"), others
+    assert {"System.Net.Sockets", "System.Runtime"} <= set(others.values()), others
+
+
+def test_own_sources_are_counted_from_the_start(runtime, sample_command, clarinet):
+    command = sample_command("WebShop", "--seconds", 2)
+    parameters = ("--set", "counters.interval=250ms", "-o", "out.clarinet", "--", *command)
+    done = clarinet("record", "-p", "counters,http", *parameters)
+    assert done.code == 0, done
+    report = clarinet("report", "out.clarinet", "-f", "json")
+    assert "Shop-Counters" in report.out and report.json["processes"][0]["loss"] == [], report
+    done = clarinet("record", "-p", "counters", "--set", "counters.find=false", *parameters)
+    assert done.code == 0, done
+    told = clarinet("report", "out.clarinet", "-f", "json").out
+    assert "working-set" in told and "Shop-Counters" not in told, told

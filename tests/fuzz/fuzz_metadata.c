@@ -6,6 +6,7 @@
 #include "cil/pattern.h"
 #include "metadata/assembly.h"
 #include "metadata/precompiled.h"
+#include "symbols/event_sources.h"
 #include "symbols/values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -81,9 +82,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     assembly *a = malloc(sizeof *a);
     pe_debug_entry entry;
+    buffer names = BUFFER_EMPTY;
 
     if (a == NULL)
         return 0;
+    event_sources_append(&names, data, size);
+    buffer_free(&names);
     if (assembly_open(a, data, size, NULL) == 0)
         examine(a);
     else if (metadata_open(&a->tables, data, size, NULL) == 0) {

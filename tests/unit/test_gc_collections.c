@@ -129,6 +129,7 @@ static void what_was_seen_in_part_is_counted(void **unused)
     restart();
     assert_null(gc_collections_next(&g, false));
     assert_int_equal(g.lost, 1);
+    suspend(ALICE, GC_SUSPEND_COLLECTION, 5);
     for (uint32_t i = 6; i < 6 + GC_UNDER_WAY + 1; i++)
         start(ALICE, i, 0, 0); /* their ends are lost */
     assert_int_equal(g.lost, 2);
@@ -140,12 +141,61 @@ static void what_was_seen_in_part_is_counted(void **unused)
     assert_null(gc_collections_next(&g, true));
 }
 
+/* The pause of a collection whose begin was lost is not that of the background one under way, nor
+ * are its sizes. */
+static void a_lost_begin_spoils_no_other(void **unused)
+{
+    uint32_t sizes[30] = {0, 0, 1000};
+    gc_event stats = {0, GC_THREAD, GC_EVENT_HEAP_STATS, 0, reader_of(sizes, sizeof sizes)};
+    const uint64_t *cells;
+
+    (void)unused;
+    suspend(ALICE, GC_SUSPEND_COLLECTION, 0);
+    start(ALICE, 1, 2, GC_KIND_BACKGROUND);
+    restart();
+    suspend(BOB, GC_SUSPEND_COLLECTION, 1);
+    tell(GC_EVENT_END, BOB, 0, 2, 0, 0, 0);
+    gc_collections_take(&g, &stats);
+    restart();
+    assert_null(gc_collections_next(&g, false));
+    assert_int_equal(g.lost, 1);
+    end(1);
+    cells = gc_collections_next(&g, false);
+    assert_non_null(cells);
+    assert_int_equal(cells[GC_CELL_PAUSE], 30);
+    assert_int_equal(cells[GC_CELL_PROMOTED], 0);
+}
+
+/* Without the begin of its suspension a collection has no pause, and is told as seen in part; an
+ * older suspension whose end was lost too is not taken for it. */
+static void a_lost_suspension_is_counted(void **unused)
+{
+    (void)unused;
+    start(ALICE, 1, 0, 0);
+    end(1);
+    restart();
+    assert_next(1, 0, 0, 0);
+    assert_int_equal(g.lost, 1);
+    suspend(ALICE, GC_SUSPEND_COLLECTION, 1);
+    start(ALICE, 2, 0, 0);
+    end(2); /* the restart and the next begin are lost */
+    tell(GC_EVENT_SUSPEND_END, ALICE, 0, 0, 0, 0, 0);
+    assert_next(2, 0, 0, 0);
+    start(ALICE, 3, 0, 0);
+    end(3);
+    restart();
+    assert_next(3, 0, 0, 0);
+    assert_int_equal(g.lost, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_region_that_has_room_is_a_collection, begin),
         cmocka_unit_test_setup(suspensions_belong_to_what_starts_inside, begin),
         cmocka_unit_test_setup(what_was_seen_in_part_is_counted, begin),
+        cmocka_unit_test_setup(a_lost_begin_spoils_no_other, begin),
+        cmocka_unit_test_setup(a_lost_suspension_is_counted, begin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
