@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/sampling.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
@@ -187,21 +188,23 @@ static void need_thread(output *o, uint64_t os_id)
 {
     recording_thread record = {os_id, 0, 0, 0, 0, 0};
     char name[THREAD_NAMES_KERNEL];
+    const char *ended;
     uint64_t known;
 
     if (os_id == 0 || table_u64_get(&o->threads_sent, os_id, &known))
         return;
-    if (thread_names_kernel(os_id, name) != 0) {
-        bool can_ask = o->agent != NULL && agent_enter_runtime(o->agent);
+    ended = sampling_name_of_ended((int)os_id);
+    if (thread_names_kernel(os_id, name) != 0 || ended[0] != '\0') {
+        bool can_ask = name[0] != '\0' && o->agent != NULL && agent_enter_runtime(o->agent);
         buffer clean = BUFFER_EMPTY;
 
-        thread_names_append(&o->names->threads, can_ask ? o->names->info : NULL, os_id, name,
-                            &clean);
+        thread_names_append(&o->names->threads, can_ask ? o->names->info : NULL, os_id,
+                            ended[0] != '\0' ? ended : name, &clean);
         record.name = names_intern(o->names, buffer_text(&clean), clean.length);
         buffer_free(&clean);
         need_string(o, (uint32_t)record.name);
     }
-    record.flags = thread_flags(os_id, name);
+    record.flags = thread_flags(os_id, ended[0] != '\0' ? ended : name);
     table_u64_put(&o->threads_sent, os_id, 1);
     recording_put_thread(&o->definitions[OUTPUT_THREADS], &record);
 }

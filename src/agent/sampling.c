@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "recording/tables.h"
 
-enum { LIST_EVERY_MS = 1000, HEAR_EVERY_MS = 200, WALK_EVERY_MS = 450 };
+enum { LIST_EVERY_MS = 1000, HEAR_EVERY_MS = 200, WALK_EVERY_MS = 450, NAME_TRIES = 20 };
 
 struct sampling {
     bool users[SAMPLING_KINDS];
@@ -22,6 +22,7 @@ struct sampling {
     uint64_t walked_ns;
     uint64_t lost_before[SAMPLING_KINDS][SAMPLING_LOSSES];
     uint64_t captures;  /* taken so far */
+    unsigned learnt;    /* times that it was tried to learn where threads' names are */
     uint64_t missed_ns; /* burned by short-lived threads that no sample met */
     /* Both as they were at the last tick. */
     uint64_t captures_before;
@@ -53,7 +54,7 @@ static void forget_ids(void)
     for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
         sampling_thread *t = &sampling_state.threads[i];
 
-        t->start_frame = t->cpu_stack = t->last_stack = t->held_stack = 0;
+        t->start_frame = t->start_tries = t->cpu_stack = t->last_stack = t->held_stack = 0;
         atomic_store(&t->held_clock_ns, 0);
         atomic_store(&t->asking, false);
         /* by now another thread may have this id */
@@ -93,7 +94,7 @@ int sampling_open(agent *a, sampling_kind kind, error *e)
             return code;
         forget_ids();
         sampling_walk_start(a->sampling->walker);
-        a->sampling->missed_ns = 0;
+        a->sampling->missed_ns = a->sampling->learnt = 0;
         sampling_threads_list();
         sampling_threads_mark_managed(a);
         sampling_fault_arm();
@@ -375,6 +376,8 @@ static void reap(agent *a)
     sampling_rest rests[64];
     size_t count;
 
+    if (a->sampling->users[SAMPLING_WALL] && atomic_load(&sampling_state.endings) != 0)
+        wall_flush_ended(a);
     do {
         count = sampling_threads_reap(rests, 64);
         for (size_t i = 0; i < count; i++)
@@ -467,6 +470,9 @@ void sampling_drain(agent *a, bool last)
     if (!last && may_wait(a, now))
         return;
     a->sampling->walked_ns = now;
+    /* When a program starts under us its threads are not there yet. */
+    if (a->names.threads.handle_offset == 0 && a->sampling->learnt++ < NAME_TRIES)
+        sampling_threads_mark_managed(a);
     atomic_store(&sampling_state.held, false);
     a->sampling->changes_walked = atomic_load(&sampling_state.changes);
     walk_all(a);

@@ -37,6 +37,7 @@ enum {
     SAMPLING_LARGEST_COPY = 256 << 10,
     SAMPLING_RING = 2 << 20,
     SAMPLING_MAX_DEPTH = 4096,
+    SAMPLING_NAME = 64, /* bytes kept of the name of a thread that has ended */
 };
 
 /* Who asked for a sample; the last: contention, of the thread that holds a lock. */
@@ -70,7 +71,7 @@ typedef struct {
     atomic_bool born;                       /* we saw it start */
     atomic_bool ticked;                     /* a sample of cpu was taken of it */
     atomic_uint_fast64_t lifetime_ns;       /* its processor time when it ended */
-    atomic_bool ending;                     /* the runtime said so */
+    atomic_bool ending;                     /* the runtime said so; then it has a name … */
     atomic_bool renamed;                    /* since the filters looked at it */
     atomic_bool waiting;                    /* a signal of the sampler is under way */
     atomic_int collecting;                  /* runs a garbage collection */
@@ -90,6 +91,7 @@ typedef struct {
     chain_memory chain;
     /* Own thread only. */
     uint32_t start_frame; /* outermost managed frame; 0 = not known */
+    uint32_t start_tries; /* … to find it under a stack deeper than its copy */
     uint32_t cpu_stack;   /* its last stack under cpu */
     uint64_t cpu_time_ns; /* when that was */
     uint64_t sampled_ns;  /* processor time in rows so far */
@@ -124,6 +126,7 @@ typedef struct {
     uint64_t seen_clock_ns; /* its CPU clock at the last look */
     uint64_t still_ns;      /* … where it was seen to stand since the last signal; 0 = not yet */
     uint32_t pause;         /* intervals between looks while idle */
+    char name[SAMPLING_NAME]; /* … as it was at its end */
 } sampling_thread;
 
 /* One record of the ring. */
@@ -298,6 +301,9 @@ typedef struct {
 } sampling_rest;
 /* Frees the slots of threads that have ended, of at most `room`; returns how many left a rest. */
 size_t sampling_threads_reap(sampling_rest *rests, size_t room);
+/* The name of a thread that has ended a moment ago; "" = it is not known. Valid until its slot is
+ * freed, on the own thread. */
+const char *sampling_name_of_ended(int os_thread);
 /* Asks the runtime for its threads and marks them. */
 void sampling_threads_mark_managed(agent *a);
 /* Sets, changes or (interval 0) deletes the timers of all threads. */
@@ -392,6 +398,8 @@ void contention_take_holder(agent *a, const sampling_capture *c, uint32_t stack)
 
 /* ---- profilers/wall.c ---- */
 
+/* Writes what is left of threads that have ended; own thread. */
+void wall_flush_ended(agent *a);
 /* A sample of wall was walked; own thread. */
 void wall_take(agent *a, const sampling_capture *c, const sampling_result *result);
 

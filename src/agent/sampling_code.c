@@ -293,23 +293,28 @@ static stackwalk_rule managed_rule(sampling_code *s, uint64_t address, bool leaf
                               piece->size - offset);
 }
 
-/* Task's and ValueTask's boxes: AsyncTaskMethodBuilder<T>.AsyncStateMachineBox<S>; ValueTask's when
- * it is pooled: PoolingAsyncValueTaskMethodBuilder<T>.StateMachineBox<S>. */
-static void describe_async(const names *n, sampling_address *out)
+const char *sampling_code_name(const names *n, uint32_t frame)
 {
-    const names_frame *f = names_get_frame(n, out->frame);
+    const names_frame *f = names_get_frame(n, frame);
     const names_method *m =
         f != NULL && f->kind == RECORDING_FRAME_MANAGED ? names_get_method(n, f->a) : NULL;
     const names_string *name = m != NULL ? names_get_string(n, m->name) : NULL;
 
-    if (name == NULL)
-        return;
-    out->in_box = text_starts_with(name->text, "System.Runtime.CompilerServices.") &&
-                  strstr(name->text, "StateMachineBox<") != NULL;
-    out->resumes = text_starts_with(name->text, "System.Threading.ExecutionContext.Run") ||
-                   text_equal(name->text,
-                              "System.Threading.Tasks.AwaitTaskContinuation.RunOrScheduleAction") ||
-                   text_equal(name->text, "System.Threading.ThreadPoolWorkQueue.Dispatch");
+    return name != NULL ? name->text : "";
+}
+
+/* Task's and ValueTask's boxes: AsyncTaskMethodBuilder<T>.AsyncStateMachineBox<S>; ValueTask's when
+ * it is pooled: PoolingAsyncValueTaskMethodBuilder<T>.StateMachineBox<S>. */
+static void describe_async(const names *n, sampling_address *out)
+{
+    const char *name = sampling_code_name(n, out->frame);
+
+    out->in_box = text_starts_with(name, "System.Runtime.CompilerServices.") &&
+                  strstr(name, "StateMachineBox<") != NULL;
+    out->resumes =
+        text_starts_with(name, "System.Threading.ExecutionContext.Run") ||
+        text_equal(name, "System.Threading.Tasks.AwaitTaskContinuation.RunOrScheduleAction") ||
+        text_equal(name, "System.Threading.ThreadPoolWorkQueue.Dispatch");
 }
 
 /* false: no managed method is there. */

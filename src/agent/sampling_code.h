@@ -68,6 +68,9 @@ void sampling_code_close(agent *a);
  * next call. */
 const sampling_address *sampling_code_at(sampling_code *s, uint64_t address, bool leaf);
 
+/* The name of a managed frame's method; "" = it is none. */
+const char *sampling_code_name(const names *n, uint32_t frame);
+
 /* For stackwalk: executable memory that is known. Context is the sampling_code. */
 bool sampling_code_is_code(void *context, uint64_t address);
 

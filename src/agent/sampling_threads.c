@@ -10,11 +10,13 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/sampling.h"
+#include "agent/thread_names.h"
 #include "base/os.h"
 
 enum { NOTIFY_THREAD = 4, LIST_BYTES = 16384 };
@@ -353,6 +355,7 @@ void sampling_threads_mark_managed(agent *a)
         for (uint32_t i = 0; i < count; i++) {
             uint32_t os_thread = 0;
 
+            thread_names_learn(&a->names.threads, &a->info, batch[i]);
             if (clr_info_get_thread_info(&a->info, batch[i], &os_thread) == S_OK && os_thread != 0)
                 meet(a, os_thread, SAMPLING_MEET);
         }
@@ -422,6 +425,34 @@ void sampling_threads_judge_again(void)
     lock_give(&sampling_state.guard);
 }
 
+/* The name of this thread, before it ends: nobody can be asked for it later. */
+static void keep_name(const agent *a, sampling_thread *t, ThreadID thread)
+{
+    enum { KERNEL_KEEPS = 15, MOST = 800 };
+    char kernel[KERNEL_KEEPS + 1] = "", whole[MOST];
+    const char *name = kernel;
+    size_t length;
+    buffer text;
+
+    prctl(PR_GET_NAME, kernel, 0, 0, 0);
+    buffer_fix(&text, whole, sizeof whole);
+    if (kernel[KERNEL_KEEPS - 1] != '\0' &&
+        thread_names_whole(&a->names.threads, thread, kernel, &text))
+        name = whole;
+    length = strnlen(name, sizeof t->name - 1);
+    while (length > 0 && ((uint8_t)name[length] & 0xc0) == 0x80) /* not within a character */
+        length--;
+    memcpy(t->name, name, length);
+    t->name[length] = '\0';
+}
+
+const char *sampling_name_of_ended(int os_thread)
+{
+    const sampling_thread *t = sampling_thread_at(os_thread, SAMPLING_FIND);
+
+    return t != NULL && atomic_load(&t->ending) ? t->name : "";
+}
+
 /* Called on the thread that ends, or on the finalizer's for one that has ended before: that one is
  * found by the next listing. */
 void sampling_on_thread_destroyed(agent *a, ThreadID thread)
@@ -435,6 +466,7 @@ void sampling_on_thread_destroyed(agent *a, ThreadID thread)
     t = sampling_thread_at(os_thread_id(), SAMPLING_FIND);
     if (t == NULL)
         return;
+    keep_name(a, t, thread);
     atomic_store(&t->lifetime_ns, os_thread_cpu_ns());
     if (!atomic_exchange(&t->ending, true))
         atomic_fetch_add(&sampling_state.endings, 1);

@@ -67,29 +67,14 @@ static bool is_semaphore(const char *name)
     return text_starts_with(name, "System.Threading.SemaphoreSlim.Wait");
 }
 
-static const char *method_name(const names *n, uint32_t frame)
-{
-    const names_frame *f = names_get_frame(n, frame);
-    const names_method *m;
-    const names_string *s;
-
-    if (f == NULL || f->kind != RECORDING_FRAME_MANAGED)
-        return NULL;
-    m = names_get_method(n, f->a);
-    s = m != NULL ? names_get_string(n, m->name) : NULL;
-    return s != NULL ? s->text : NULL;
-}
-
 static uint32_t find_by_name(const names *n, const sampling_walked *stack)
 {
     uint32_t state = RECORDING_STATE_WAIT;
     bool found = false;
 
     for (unsigned i = 0; i < stack->count && i < STATE_FRAMES; i++) {
-        const char *name = method_name(n, stack->frames[i]);
+        const char *name = sampling_code_name(n, stack->frames[i]);
 
-        if (name == NULL)
-            continue;
         if (is_semaphore(name))
             return RECORDING_STATE_LOCK;
         for (size_t k = 0; k < sizeof WAITS / sizeof *WAITS && !found; k++) {
@@ -153,8 +138,8 @@ static bool is_untold(const names *n, const sampling_walked *stack)
 
     while (at < stack->count && stack->places[at] != SAMPLING_MANAGED)
         at++;
-    name = at > 0 && at < stack->count ? method_name(n, stack->frames[at]) : NULL;
-    return name != NULL && stack->places[at - 1] == SAMPLING_NATIVE &&
+    name = at > 0 && at < stack->count ? sampling_code_name(n, stack->frames[at]) : "";
+    return name[0] != '\0' && stack->places[at - 1] == SAMPLING_NATIVE &&
            !text_starts_with(name, "System.Threading.");
 }
 

@@ -11,6 +11,7 @@
 #include "agent/sampling_types.h"
 #include "agent/sampling_waits.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "recording/encode.h"
 
 enum { DEEPEST = SAMPLING_MAX_DEPTH };
@@ -185,6 +186,13 @@ static void learn_readable(sampling_thread *t, const sampling_capture *c)
         atomic_store_explicit(&t->readable_from, c->stack_address, memory_order_release);
 }
 
+/* Whether a thread may begin with this method: what the runtime calls first is not told. */
+static bool is_start(const sampling_walker *w, uint32_t frame)
+{
+    return !text_starts_with(sampling_code_name(&w->agent->names, frame),
+                             "System.Threading.Thread.Start");
+}
+
 /* What the next capture of this thread should copy; each kind has a depth of its own. */
 static void learn(sampling_walker *w, sampling_thread *t, const sampling_capture *c,
                   stackwalk_end end, const stackwalk_registers *r)
@@ -198,7 +206,8 @@ static void learn(sampling_walker *w, sampling_thread *t, const sampling_capture
     if (end == STACKWALK_COMPLETE) {
         atomic_store(&t->stack_end, (uintptr_t)r->value[STACKWALK_RSP] + 64);
         for (outermost = w->count; outermost > 0; outermost--) {
-            if (w->places[outermost - 1] == SAMPLING_MANAGED)
+            if (w->places[outermost - 1] == SAMPLING_MANAGED &&
+                (t->start_frame != 0 || is_start(w, w->frames[outermost - 1])))
                 break;
         }
         if (outermost != 0) {
@@ -212,6 +221,63 @@ static void learn(sampling_walker *w, sampling_thread *t, const sampling_capture
         atomic_store(copied, limit * 2);
     } else if (end == STACKWALK_TRUNCATED && used + used / 4 + 4096 < limit) {
         atomic_store(copied, (unsigned)(used + used / 4 + 4096));
+    }
+}
+
+/* A part of a stack as it is now. */
+typedef struct {
+    peek_copy copy;
+    uint8_t bytes[16 << 10];
+} walk_window;
+
+/* A walk goes outwards: what is asked for and all that follows. */
+static bool read_window(void *context, uint64_t address, void *out, size_t size)
+{
+    walk_window *v = context;
+
+    if (peek_copy_read(&v->copy, address, out, size))
+        return true;
+    v->copy = (peek_copy){address, v->bytes,
+                          sampling_read_memory(v->bytes, (uintptr_t)address, sizeof v->bytes)};
+    return peek_copy_read(&v->copy, address, out, size);
+}
+
+/*
+ * The start method of a stack that is deeper than its copy: from the last frame `r` on the walk
+ * goes over the stack as it is now, however deep. Frames of calls that have not returned do not
+ * change, and what lies outside of `r` must still be what was copied; and a thread's
+ * start stays the same for as long as it lives.
+ */
+static void find_start(sampling_walker *w, sampling_thread *t, const sampling_capture *c,
+                       stackwalk_registers r)
+{
+    enum { TRIES = 3, MOST = 1 << 20 };
+    walk_window now = {.copy.length = 0};
+    peek stack = {read_window, &now};
+    stackwalk_code code = {sampling_code_is_code, w->code};
+    uint64_t at = r.value[STACKWALK_RSP] - c->stack_address, left = c->stack_length - at;
+    uint32_t outermost = 0;
+    uint8_t byte;
+
+    if (t->start_frame != 0 || t->start_tries == TRIES || (c->flags & SAMPLING_ON_ALTERNATE) != 0 ||
+        atomic_load(&t->thread) != c->thread)
+        return;
+    if (at >= c->stack_length || !read_window(&now, r.value[STACKWALK_RSP], &byte, 1) ||
+        memcmp(now.bytes, c->stack + at, left < now.copy.length ? left : now.copy.length) != 0)
+        return;
+    t->start_tries++;
+    for (unsigned depth = 0; depth < MOST; depth++) {
+        sampling_address here = *sampling_code_at(w->code, r.value[STACKWALK_RIP], false);
+        stackwalk_end end;
+
+        if (here.place == SAMPLING_MANAGED && here.frame != outermost && is_start(w, here.frame))
+            outermost = here.frame;
+        end = here.place != SAMPLING_UNKNOWN ? stackwalk_step(&r, &here.rule, &stack, &code)
+                                             : STACKWALK_UNKNOWN_CODE;
+        if (end == STACKWALK_COMPLETE)
+            t->start_frame = outermost;
+        if (end != STACKWALK_GOES_ON)
+            return;
     }
 }
 
@@ -270,7 +336,7 @@ static uint32_t build_stack(sampling_walker *w, const sampling_thread *t, stackw
     unsigned at = end == STACKWALK_COMPLETE ? 0 : MEMO_DEPTH, dispatch;
     uint32_t stack = 0;
 
-    if (end == STACKWALK_TRUNCATED) {
+    if (end == STACKWALK_TRUNCATED || (end == STACKWALK_NOT_COPIED && t->start_frame != 0)) {
         if (t->start_frame != 0)
             stack = names_stack_on(n, 0, t->start_frame);
         stack = names_stack_on(n, stack, names_frame_synthetic(n, "(truncated)"));
@@ -333,6 +399,8 @@ sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c,
     result.blocked = run.at_system_call;
     result.resumed = w->resumption_count != 0;
     learn(w, t, c, result.end, &r);
+    if (result.end == STACKWALK_TRUNCATED || result.end == STACKWALK_NOT_COPIED)
+        find_start(w, t, c, r);
     name_runtime_work(w, (c->flags & SAMPLING_IN_COLLECTION) != 0, &run);
     result.depth = w->count;
     result.stack =

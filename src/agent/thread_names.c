@@ -78,17 +78,26 @@ static int take_thread(void *context, uintptr_t thread)
     return s->found == 0;
 }
 
-/* The name of the Thread object that a handle points at, when it fits. */
+/* The Thread object that a handle points at; 0 = it points at none. */
+static uintptr_t read_object(const thread_names *t, uintptr_t handle)
+{
+    uintptr_t object = 0, type = 0;
+
+    if ((handle & 7) != 0 || !read_self(handle, &object, sizeof object) || (object & 7) != 0 ||
+        !read_self(object, &type, sizeof type) || (type & ~(uintptr_t)7) != t->class_id)
+        return 0;
+    return object;
+}
+
+/* Its name, when it fits. */
 static bool read_name(const thread_names *t, uintptr_t handle, const char *short_name, buffer *out)
 {
     uint16_t units[MOST_UNITS];
-    uintptr_t object = 0, type = 0, string = 0;
+    uintptr_t object = read_object(t, handle), string = 0;
     size_t before = out->length, length = strlen(short_name);
     uint32_t count = 0;
 
-    if ((handle & 7) != 0 || !read_self(handle, &object, sizeof object) || (object & 7) != 0 ||
-        !read_self(object, &type, sizeof type) || (type & ~(uintptr_t)7) != t->class_id ||
-        !read_self(object + t->name_offset, &string, sizeof string) || string == 0 ||
+    if (object == 0 || !read_self(object + t->name_offset, &string, sizeof string) || string == 0 ||
         !read_self(string + t->string_length, &count, sizeof count) || count == 0 ||
         count > MOST_UNITS || !read_self(string + t->string_start, units, count * sizeof *units))
         return false;
@@ -101,34 +110,41 @@ static bool read_name(const thread_names *t, uintptr_t handle, const char *short
     return true;
 }
 
+void thread_names_learn(thread_names *t, const clr_info *info, ThreadID thread)
+{
+    void *both[2] = {t, (void *)(uintptr_t)info};
+    uintptr_t words[THREAD_BYTES / sizeof(uintptr_t)];
+
+    if (t->class_id == 0) /* early in a program's life it is not there yet */
+        clr_each_module(info, take_module, both);
+    if (t->class_id == 0 || t->handle_offset != 0 || !read_self(thread, words, sizeof words))
+        return;
+    for (uint32_t i = 1; i < THREAD_BYTES / sizeof *words && t->handle_offset == 0; i++) {
+        if (read_object(t, words[i]) != 0)
+            t->handle_offset = i * (uint32_t)sizeof *words;
+    }
+}
+
+/* A collection may move the object while it is read. */
+bool thread_names_whole(const thread_names *t, ThreadID thread, const char *short_name, buffer *out)
+{
+    bool found = false;
+
+    for (int i = 0; i < TRIES && t->handle_offset != 0 && !found; i++)
+        found = read_name(t, read_self_word(thread + t->handle_offset), short_name, out);
+    return found;
+}
+
 bool thread_names_find(thread_names *t, const clr_info *info, uint32_t os_thread,
                        const char *short_name, buffer *out)
 {
-    void *both[2] = {t, (void *)(uintptr_t)info};
     search s = {info, os_thread, 0};
-    uintptr_t words[THREAD_BYTES / sizeof(uintptr_t)];
 
-    if (!t->asked) {
-        t->asked = true;
-        clr_each_module(info, take_module, both);
-    }
-    if (t->class_id == 0)
-        return false;
     clr_each_thread(info, take_thread, &s);
-    if (s.found == 0 || !read_self(s.found, words, sizeof words))
+    if (s.found == 0)
         return false;
-    /* A collection may move the object while it is read. */
-    for (int i = 0; i < TRIES && t->handle_offset != 0; i++) {
-        if (read_name(t, words[t->handle_offset / sizeof *words], short_name, out))
-            return true;
-    }
-    for (uint32_t i = 1; i < THREAD_BYTES / sizeof *words; i++) {
-        if (read_name(t, words[i], short_name, out)) {
-            t->handle_offset = i * (uint32_t)sizeof *words;
-            return true;
-        }
-    }
-    return false;
+    thread_names_learn(t, info, s.found);
+    return thread_names_whole(t, s.found, short_name, out);
 }
 
 size_t thread_names_kernel(uint64_t os_thread, char name[THREAD_NAMES_KERNEL])

@@ -6,7 +6,7 @@
  * what it must point at; nothing is assumed about where. It may be moved while it is read: every
  * read goes through the kernel, and only a name that begins with what the kernel has is believed.
  *
- * Thread rules: the agent's own thread only.
+ * Thread rules: the agent's own thread only, but for thread_names_whole.
  */
 #ifndef CLARINET_AGENT_THREAD_NAMES_H
 #define CLARINET_AGENT_THREAD_NAMES_H
@@ -16,7 +16,6 @@
 
 /* What is known of the runtime's types; starts zeroed. */
 typedef struct {
-    bool asked;
     ClassID class_id;     /* of System.Threading.Thread; 0 = not found */
     uint32_t name_offset; /* in the object */
     uint32_t string_length, string_start;
@@ -27,6 +26,12 @@ typedef struct {
  * be found. The caller has made this thread known to the runtime. */
 bool thread_names_find(thread_names *t, const clr_info *info, uint32_t os_thread,
                        const char *short_name, buffer *out);
+
+/* Finds out from one of the runtime's threads what thread_names_whole needs. */
+void thread_names_learn(thread_names *t, const clr_info *info, ThreadID thread);
+/* Appends the name of one of the runtime's threads, without asking the runtime: on any thread. */
+bool thread_names_whole(const thread_names *t, ThreadID thread, const char *short_name,
+                        buffer *out);
 
 enum { THREAD_NAMES_KERNEL = 32 };
 /* What the kernel calls the thread; its length, 0 when the thread is gone. */

@@ -363,6 +363,14 @@ static void flush_idle(agent *a, sampling_thread *t)
         put_row(a, t, from, idle);
 }
 
+void wall_flush_ended(agent *a)
+{
+    for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
+        if (atomic_load(&sampling_state.threads[i].ending))
+            flush_idle(a, &sampling_state.threads[i]);
+    }
+}
+
 void wall_take(agent *a, const sampling_capture *c, const sampling_result *result)
 {
     sampling_thread *t = &sampling_state.threads[c->slot % SAMPLING_THREADS];

@@ -205,7 +205,7 @@ def test_a_filter_looks_again_at_a_thread_with_a_new_name(newest_runtime, sample
     assert {recording.thread_name(s.thread) for s in recording.samples("cpu")} == {"a name later 2"}
 
 
-def test_deep_recursion_is_cut_at_max_depth(newest_runtime, sample, clarinet, tmp_path):
+def test_deep_recursion_is_cut_at_max_depth(runtime, sample, clarinet, tmp_path):
     # Each profiler has a depth of its own: what the small one needs copied is not enough for both.
     most = {"cpu": 32, "wall": 512}
     with sample("Shapes", "--work", "deep") as patient:
@@ -222,7 +222,12 @@ def test_deep_recursion_is_cut_at_max_depth(newest_runtime, sample, clarinet, tm
         for stack in cut:
             at = [f.name for f in stack].index("(truncated)")
             assert at <= 1 and len(stack) - at - 1 <= depth
+            assert at == 0 or stack[0].name == "Shapes.Works.DeepRoot", stack[0].name
             assert sum(f.name.endswith(".Deep") for f in stack) > depth * 3 // 4
+        # We came in the midst of it: nobody has seen a whole stack. A thread that goes on while its
+        # stack is looked at shows its start with the next sample.
+        started = [s for s in cut if s[0].name != "(truncated)"]
+        assert len(started) > len(cut) // 2
 
 
 @pytest.mark.parametrize("rounds", [5])
@@ -272,3 +277,16 @@ def test_many_threads_do_not_fill_the_ring(newest_runtime, sample, clarinet, tmp
         lost = sum(n for (_, reason), n in one.losses.items() if reason == "ring full")
         assert lost <= 3, one.losses
     assert "awake 1500" in patient.lines, patient
+
+
+def test_threads_that_have_ended_have_names(runtime, sample_command, clarinet, tmp_path):
+    # Each is gone before its first row is written.
+    path = tmp_path / "ended.clarinet"
+    done = clarinet("record", "-p", "wall", "-o", path, "--",
+                    *sample_command("Bursty", "--bursts", 6, "--burst", 30, "--threads", 2,
+                                    "--period", 300, "--seconds", 50))
+    assert done.code == 0 and "done" in done.out, done
+    recording = Recording.load(path)
+    names = {s.thread: recording.thread_name(s.thread) for s in recording.samples("wall")
+             if any(f.name.endswith(".Compute") for f in s.stack)}
+    assert names and all(name in ("burst-1", "burst-2") for name in names.values()), names
