@@ -39,6 +39,21 @@ namespace Hoarder
 
     public sealed class PooledItem { }
 
+    public sealed class SlotItem { }
+
+    /* What every thread has for itself, for each type. */
+    public static class Slot<T>
+    {
+        [ThreadStatic]
+        public static int Used;
+
+        [ThreadStatic]
+        public static List<SlotItem>? Items;
+
+        [ThreadStatic]
+        public static List<T>? Kept;
+    }
+
     public sealed class PairItem { }
 
     public sealed class SparseItem { }
@@ -167,6 +182,12 @@ namespace Hoarder
         public static readonly List<byte[]> Large = new List<byte[]>();
         public static Node? Chain;
 
+        /* Room for many numbers, with few in it. */
+        public static List<List<int>> Counts = new List<List<int>>();
+        public static Dictionary<long, long> Totals = new Dictionary<long, long>(10000);
+        public static HashSet<int> Seen = new HashSet<int>(10000);
+        public static Queue<double> Waiting = new Queue<double>(10000);
+
         [ThreadStatic]
         public static List<ThreadItem>? PerThread;
     }
@@ -238,6 +259,16 @@ namespace Hoarder
             Pool<DateTime>.Items = Many<PooledItem>(2 * count);
             Pool<Dictionary<int, string>>.Items = Many<PooledItem>(3 * count);
             Store.PerThread = Many<ThreadItem>(count);
+            Slot<string>.Items = Many<SlotItem>(count);
+            Slot<DateTime>.Items = Many<SlotItem>(2 * count);
+            Slot<SlotItem>.Kept = Many<SlotItem>(3 * count);
+            for (int i = 0; i < 20; i++)
+            {
+                Store.Counts.Add(new List<int>(1000) { i, i });
+                Store.Totals[i] = Slot<long>.Used++;
+                Store.Seen.Add(i);
+                Store.Waiting.Enqueue(i);
+            }
             Store.Pairs = new Pair[count];
             Store.Boxes = new object[count];
             for (int i = 0; i < count; i++)

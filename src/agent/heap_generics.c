@@ -17,6 +17,7 @@ enum {
     CLASS_MODULE = 3, /* words of a class, before 9.0: the module that made it */
     CLASS_FURTHER = 4,
     CLASS_FIXED = 8, /* its further parts come after these */
+    ARRAY_HEAD = 2,  /* words before the first element, which a thread's field counts too */
     LOCAL_TABLE = 1, /* before 9.0, of what a module keeps for its statics */
     LOCAL_COUNT = 2,
     FIELD_STATIC = 1 << 24,
@@ -42,6 +43,7 @@ typedef struct {
     uint64_t fields;
     uint64_t base;   /* of the slots; 0 = known by the number */
     uint64_t number; /* in the table of its module */
+    uint32_t thread_index;
     ModuleID module;
 } instance;
 
@@ -74,18 +76,43 @@ static size_t elect(const unsigned *votes)
 
 /* ---- a class ---- */
 
-/* From 9.0 on the fields and the slots stand before the class's further part. */
+/* From 9.0 on the fields and the slots stand before the class's further part, and before them, of a
+ * class that has thread statics, the numbers of these. */
+typedef struct {
+    uint32_t others_index, thread_index;
+    uint64_t fields;
+    uint64_t base, others; /* slots of references, of others */
+    uint64_t class_id;
+} statics;
+
+static bool read_statics(const uint64_t *words, ClassID class_id, statics *found)
+{
+    return is_place(words[CLASS_FURTHER]) &&
+           read_self(words[CLASS_FURTHER] - sizeof *found, found, sizeof *found) &&
+           found->class_id == class_id;
+}
+
 static bool find_statics(const uint64_t *words, instance *c)
 {
-    uint64_t before[4]; /* fields, slots of references, of others, the class */
+    statics found;
 
-    if (!is_place(words[CLASS_FURTHER]) ||
-        !read_self(words[CLASS_FURTHER] - sizeof before, before, sizeof before) ||
-        before[3] != c->class_id)
+    if (!read_statics(words, c->class_id, &found) || !is_place(found.fields) ||
+        read_self_word(found.fields) != c->class_id)
         return false;
-    c->fields = before[0];
-    c->base = before[1];
-    return is_place(c->base) && read_self_word(c->fields) == c->class_id;
+    c->fields = found.fields;
+    c->base = is_place(found.base) ? found.base : 0;
+    c->thread_index = found.thread_index;
+    return true;
+}
+
+uint32_t heap_generics_thread_index(ClassID class_id)
+{
+    uint64_t words[CLASS_FURTHER + 1];
+    statics found;
+
+    return read_self(class_id, words, sizeof words) && read_statics(words, class_id, &found)
+               ? found.thread_index
+               : 0;
 }
 
 /* Before, the class ends with its fields and a number. */
@@ -135,7 +162,7 @@ static bool read_field(const instance *c, size_t i, uint32_t *flags, uint32_t *p
 
 static bool has_slot(uint32_t flags, uint32_t place)
 {
-    return (flags & (FIELD_OF_THREAD | FIELD_IN_FILE)) == 0 &&
+    return (flags & (uint32_t)(FIELD_OF_THREAD | FIELD_IN_FILE)) == 0 &&
            (place >> 27 == ELEMENT_VALUE || place >> 27 == ELEMENT_CLASS);
 }
 
@@ -175,11 +202,19 @@ static void tell(search *s, const instance *c)
 {
     uint32_t flags, place;
 
-    for (size_t i = 0; c->base != 0 && read_field(c, i, &flags, &place); i++)
-        if (has_slot(flags, place))
-            s->found(s->context, &(heap_generic){.class_id = c->class_id,
-                                                 .token = 0x04000000 | (flags & 0xffffff),
-                                                 .slot = c->base + (place & 0x7ffffff)});
+    for (size_t i = 0; read_field(c, i, &flags, &place); i++) {
+        heap_generic found = {.class_id = c->class_id,
+                              .token = 0x04000000 | (flags & 0xffffff),
+                              .place = (place & 0x7ffffff) / 8 - ARRAY_HEAD};
+
+        if (c->base != 0 && has_slot(flags, place))
+            found.slot = c->base + (place & 0x7ffffff);
+        else if ((flags & FIELD_OF_THREAD) != 0 &&
+                 has_slot(flags & ~(uint32_t)FIELD_OF_THREAD, place))
+            found.thread_index = c->thread_index;
+        if (found.slot != 0 || found.thread_index != 0)
+            s->found(s->context, &found);
+    }
 }
 
 static void take_class(search *s, ClassID class_id)
@@ -201,6 +236,12 @@ static void take_class(search *s, ClassID class_id)
 }
 
 /* ---- a module ---- */
+
+/* No module has been unloaded since: classes may be asked for. */
+static bool may_go_on(const search *s)
+{
+    return atomic_load(&s->names->overtaken) == s->overtaken;
+}
 
 /* The classes of a table; how many of them were met. */
 static unsigned walk_table(search *s, uint64_t table, bool taking)
@@ -227,17 +268,12 @@ static unsigned walk_table(search *s, uint64_t table, bool taking)
                     break;
                 left--;
                 met += is_known(s, entry[0]);
-                if (taking && is_place(entry[0]))
+                if (taking && is_place(entry[0]) && may_go_on(s))
                     take_class(s, (ClassID)entry[0]);
             }
         }
     }
     return met;
-}
-
-static bool may_go_on(const search *s)
-{
-    return atomic_load(&s->names->overtaken) == s->overtaken;
 }
 
 /* Any module with enough instances will do. */

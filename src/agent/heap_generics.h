@@ -19,10 +19,15 @@ typedef struct {
     ClassID class_id;
     mdFieldDef token;
     uint64_t slot;
+    /* of a thread's field no slot: where the class's array has it, and how threads number that */
+    uint32_t place, thread_index;
 } heap_generic;
 
 /* Called for each static field that holds a reference or a boxed value. */
 typedef void heap_generics_found(void *context, const heap_generic *found);
+/* From 9.0 on: the number by which threads keep the references of a class's thread statics; 0 =
+ * none. The first numbers are not used, how many is for the reader to find out. */
+uint32_t heap_generics_thread_index(ClassID class_id);
 void heap_generics_each(names *n, const heap_walk *w, heap_generics_found *found, void *context);
 
 #endif

@@ -31,6 +31,7 @@ typedef struct {
     mdFieldDef token;
     AppDomainID domain;
     uint32_t name; /* string */
+    uint32_t thread_index;
 } thread_field;
 
 /* Where a thread keeps one of them: in an array of the runtime's, which moves. */
@@ -39,6 +40,7 @@ typedef struct {
     uint32_t length, index; /* of the array */
     ClassID class_id;       /* of what is kept there */
     uint64_t array;
+    uint32_t thread_index;
 } thread_slot;
 
 typedef struct {
@@ -165,7 +167,8 @@ static int visit_field(void *context, mdToken token)
                clr_info_get_static_field_info(s->walk->info, s->class_id, token, &kind) == S_OK &&
                kind == COR_PRF_FIELD_THREAD_STATIC) {
         s->thread_fields[s->thread_field_count++] =
-            (thread_field){s->class_id, token, s->domain, name_of_field(s, &name)};
+            (thread_field){s->class_id, token, s->domain, name_of_field(s, &name),
+                           heap_generics_thread_index(s->class_id)};
     }
     return 1;
 }
@@ -235,7 +238,10 @@ static void take_generic(void *context, const heap_generic *found)
     s->class_id = found->class_id;
     if (CLR_OK(clr_get_field(s->import, found->token, &name, &owner, &flags)) && owner == token &&
         (flags & FIELD_STATIC) != 0)
-        s->found(s->context, &(heap_static){.slot = found->slot, .name = name_of_field(s, &name)});
+        s->found(s->context, &(heap_static){.slot = found->slot,
+                                            .name = name_of_field(s, &name),
+                                            .index = found->place,
+                                            .thread_index = found->thread_index});
     clr_release(s->import);
 }
 
@@ -284,6 +290,7 @@ static int visit_thread(void *context, uintptr_t thread)
             ((uintptr_t)address & 7) != 0 || !find_array(s, (uintptr_t)address, slot))
             continue;
         slot->name = f->name;
+        slot->thread_index = f->thread_index;
         s->thread_slot_count++;
     }
     return 1;
@@ -328,7 +335,8 @@ static void search_threads(search *s)
                              .length = slot->length,
                              .index = slot->index,
                              .class_id = slot->class_id,
-                             .array = slot->array};
+                             .array = slot->array,
+                             .thread_index = slot->thread_index};
 
         s->found(s->context, &found);
     }

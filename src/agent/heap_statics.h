@@ -24,6 +24,9 @@ typedef struct {
     uint32_t length, index;
     ClassID class_id;
     uint64_t array; /* where it was; it moves */
+    /* of a thread's static: how threads number the array; of a generic class only this is known,
+     * and the index in it */
+    uint32_t thread_index;
 } heap_static;
 
 /* Called for each field found. */

@@ -197,13 +197,54 @@ bool heap_series_rises(const heap_series *s, const heap_series_row *row)
     return s->count >= 3;
 }
 
+/* Objects that hold what grows: of the buffers themselves some may come and go. */
+static bool holds_more(const heap_series *s, const heap_series_row *row)
+{
+    for (size_t i = 1; i < s->count; i++)
+        if (row->count[i] <= row->count[i - 1] || row->retained[i] <= row->retained[i - 1])
+            return false;
+    return s->count >= 3;
+}
+
+static bool matters(const heap_series *s, int64_t growth)
+{
+    return growth >= LEAST_LEAK &&
+           (uint64_t)growth >= s->snapshots[s->count - 1].bytes / LEAST_SHARE;
+}
+
 bool heap_series_is_leak(const heap_series *s, const heap_series_row *row)
 {
-    int64_t growth = heap_series_growth(s, row->bytes);
+    return (matters(s, heap_series_growth(s, row->bytes)) && heap_series_rises(s, row)) ||
+           (matters(s, heap_series_growth(s, row->retained)) && holds_more(s, row));
+}
 
-    return growth >= LEAST_LEAK &&
-           (uint64_t)growth >= s->snapshots[s->count - 1].bytes / LEAST_SHARE &&
-           heap_series_rises(s, row);
+int64_t heap_series_weight(const heap_series *s, const heap_series_row *row)
+{
+    int64_t own = heap_series_growth(s, row->bytes), all = heap_series_growth(s, row->retained);
+
+    return all > own ? all : own;
+}
+
+size_t heap_series_leaks(const heap_series *s, const heap_series_row **rows, size_t room,
+                         bool (*is_wanted)(const void *context, const heap_series_row *row),
+                         const void *context)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < s->types.count; i++) {
+        const heap_series_row *row = &s->types.items[i];
+        size_t at = count;
+
+        if (!is_wanted(context, row) || !heap_series_is_leak(s, row))
+            continue;
+        for (; at > 0 && heap_series_weight(s, rows[at - 1]) < heap_series_weight(s, row); at--)
+            if (at < room)
+                rows[at] = rows[at - 1];
+        if (at < room)
+            rows[at] = row;
+        count += count < room;
+    }
+    return count;
 }
 
 uint64_t heap_series_span(const heap_series *s)

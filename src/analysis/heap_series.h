@@ -59,8 +59,15 @@ bool heap_series_has_grown(const heap_series *s, const char *type);
  * only.
  */
 bool heap_series_rises(const heap_series *s, const heap_series_row *row);
-/* Rises, and by so much that it matters: 64 KB and a hundredth of the heap. */
+/* Rises, and by so much that it matters: 64 KB and a hundredth of the heap. So do types whose
+ * objects become more with every snapshot, and what they retain, too. */
 bool heap_series_is_leak(const heap_series *s, const heap_series_row *row);
+/* What has grown by it: its own bytes, or what it retains where that is more. */
+int64_t heap_series_weight(const heap_series *s, const heap_series_row *row);
+/* The rows of types that are leaks, the heaviest first; `room` at most. */
+size_t heap_series_leaks(const heap_series *s, const heap_series_row **rows, size_t room,
+                         bool (*is_wanted)(const void *context, const heap_series_row *row),
+                         const void *context);
 /* Nanoseconds from the first snapshot to the last; 0 = not known. */
 uint64_t heap_series_span(const heap_series *s);
 

@@ -94,7 +94,9 @@ static int take_option(heap_options *q, int option, const char *name, error *e)
         snprintf(q->kept, sizeof q->kept, "%s", optarg);
         return 0;
     case 'e':
-        return catalogue_parse_duration(optarg, &q->every_ns, e);
+        if (catalogue_parse_duration(optarg, &q->every_ns, e) == 0 && q->every_ns == 0)
+            return error_set(e, ERROR_USAGE, "--every wants a time of more than 0");
+        return e->code;
     case 'n':
         if (!text_to_u64(optarg, &top) || top < 2 || top > HEAP_SERIES_MOST)
             return error_set(e, ERROR_USAGE, "--count wants a number from 2 to %d, not '%s'",
@@ -199,8 +201,16 @@ static int take_names(heap_options *q, int count, char **names, error *e)
         return error_set(e, ERROR_USAGE, "--paths needs --type NAME: the paths to these objects");
     if (q->report.objects && q->report.type == NULL)
         return error_set(e, ERROR_USAGE, "--objects needs --type NAME: these objects are shown");
-    if (q->fields_said != NULL && (q->diff || heap_options_is_file(names[0])))
-        return error_set(e, ERROR_USAGE, "--fields belongs to taking a snapshot");
+    if (q->diff || heap_options_is_file(names[0]) || text_equal(names[0], "-")) {
+        const char *taking = q->fields_said != NULL ? "--fields"
+                             : q->quick             ? "--quick"
+                             : q->strings_off       ? "--strings off"
+                             : q->kept[0] != '\0'   ? "-o"
+                                                    : NULL;
+
+        if (taking != NULL)
+            return error_set(e, ERROR_USAGE, "%s belongs to taking a snapshot", taking);
+    }
     if ((q->threads || q->no_threads) && (q->quick || q->diff || heap_options_is_file(names[0])))
         return error_set(e, ERROR_USAGE,
                          "--%sthreads belongs to taking a snapshot with what keeps objects alive",

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/os.h"
 #include "base/text.h"
@@ -16,7 +17,7 @@
 #include "cli/way.h"
 #include "report/report.h"
 
-enum { COUNT = 3 };
+enum { COUNT = 3, END_TRIES = 10, END_PAUSE_MS = 50 };
 #define EVERY_NS UINT64_C(60000000000)
 
 /* ---- reading ---- */
@@ -27,6 +28,22 @@ static bool is_stopped(const heap_options *q, const char *path)
     struct pollfd polled = {q->session.stop, POLLIN, 0};
 
     return path == q->file && poll(&polled, 1, 0) > 0;
+}
+
+/* Of a snapshot that did not come whole: whether the process has ended, or does so now. */
+static bool has_ended(const heap_options *q)
+{
+    for (int i = 0; i < END_TRIES; i++) {
+        diagnostics_process process;
+        error ignored;
+
+        error_clear(&ignored);
+        if (diagnostics_find_process(q->names[0], &process, &ignored) != 0)
+            return true;
+        diagnostics_process_free(&process);
+        os_sleep_ms(END_PAUSE_MS);
+    }
+    return false;
 }
 
 static int load(const heap_options *q, const char *path, model *m, const heap **h, error *e)
@@ -45,6 +62,12 @@ static int load(const heap_options *q, const char *path, model *m, const heap **
         code = error_advise(e, "take one with: clarinet heap PID -o FILE");
     } else {
         code = heap_shared(m, p, h, e);
+    }
+    /* taken just now: then it is the process, and not the file */
+    if ((code == ERROR_NOT_FOUND || code == ERROR_CORRUPT) && path == q->file &&
+        !is_stopped(q, path) && has_ended(q)) {
+        error_set(e, ERROR_GONE, "%s ended while the snapshot was taken", q->names[0]);
+        code = error_advise(e, "`clarinet ps` lists the processes there are");
     }
     if (code != 0)
         model_free(m);
@@ -216,6 +239,13 @@ static int take(heap_options *q, size_t number, error *e)
     return code == 0 ? take_look_at(&q->session, q->names[0], e) : code;
 }
 
+/* A name that can only be a file's. */
+static bool is_name_of_file(const char *name)
+{
+    return strchr(name, '/') != NULL || text_ends_with(name, ".clarinet") ||
+           text_ends_with(name, ".gcdump") || text_ends_with(name, ".nettrace");
+}
+
 static void forget_file(heap_options *q)
 {
     if (q->kept[0] == '\0')
@@ -326,8 +356,10 @@ static int prepare(heap_options *q, int argc, char **argv, error *e)
 {
     int code = way_choose(&q->session.way, false, e);
 
-    if (code == 0 && q->quick && q->session.way == SESSION_BY_PORT)
-        code = error_set(e, ERROR_USAGE, "a quick look needs the agent in the process");
+    if (code == 0 && q->quick && q->session.way == SESSION_BY_PORT) {
+        error_set(e, ERROR_USAGE, "a quick look needs the agent in the process");
+        code = error_advise(e, "leave out --quick, or unset CLARINET_WAY");
+    }
     if (q->quick)
         q->session.way = SESSION_BY_AGENT;
     if (code == 0)
@@ -366,6 +398,12 @@ int verb_heap(int argc, char **argv)
     } else if (code == 0 && !q.watch &&
                (heap_options_is_file(q.names[0]) || text_equal(q.names[0], "-"))) {
         code = show(&q, q.names[0], &e);
+    } else if (code == 0 && is_name_of_file(q.names[0])) {
+        struct stat status;
+
+        code = stat(q.names[0], &status) == 0
+                   ? error_set(&e, ERROR_USAGE, "%s is a folder", q.names[0])
+                   : error_set(&e, ERROR_NOT_FOUND, "there is no file %s", q.names[0]);
     } else if (code == 0) {
         code = prepare(&q, argc, argv, &e);
         if (code == 0)

@@ -62,8 +62,10 @@ typedef struct {
 static const recording_column TYPE_COLUMNS[] = {TABLES_HEAP_TYPES(TABLES_COLUMN)};
 static const recording_column FUNCTION_COLUMNS[] = {TABLES_HEAP_FUNCTIONS(TABLES_COLUMN)};
 static const recording_column STATIC_COLUMNS[] = {
-    {RECORDING_U64, "slot", ""},  {RECORDING_STRING_ID, "name", ""}, {RECORDING_U64, "length", ""},
-    {RECORDING_U64, "index", ""}, {RECORDING_U64, "class", ""},      {RECORDING_U64, "array", ""},
+    {RECORDING_U64, "slot", ""},         {RECORDING_STRING_ID, "name", ""},
+    {RECORDING_U64, "length", ""},       {RECORDING_U64, "index", ""},
+    {RECORDING_U64, "class", ""},        {RECORDING_U64, "array", ""},
+    {RECORDING_U64, "thread_index", ""},
 };
 static const recording_column FIELD_COLUMNS[] = {
     {RECORDING_U64, "type", ""},
@@ -83,7 +85,7 @@ static const recording_column AWAIT_COLUMNS[] = {
 };
 static const recording_table TABLES[] = {
     {"heap_types", "heap", TYPE_COLUMNS, 8},     {"heap_functions", "heap", FUNCTION_COLUMNS, 2},
-    {"heap_statics", "heap", STATIC_COLUMNS, 6}, {"heap_fields", "heap", FIELD_COLUMNS, 3},
+    {"heap_statics", "heap", STATIC_COLUMNS, 7}, {"heap_fields", "heap", FIELD_COLUMNS, 3},
     {"heap_values", "heap", VALUE_COLUMNS, 4},   {"heap_awaits", "heap", AWAIT_COLUMNS, 3},
 };
 static const events_wish WISHES[] = {HEAP_QUICK_WISH};
@@ -274,8 +276,8 @@ static void name_types(agent *a, heap *h)
 
 static void put_static(void *context, const heap_static *found)
 {
-    uint64_t cells[6] = {found->slot,  found->name,     found->length,
-                         found->index, found->class_id, found->array};
+    uint64_t cells[7] = {found->slot,     found->name,  found->length,      found->index,
+                         found->class_id, found->array, found->thread_index};
 
     agent_row(context, SELF, TABLE_STATICS, cells);
 }

@@ -23,10 +23,10 @@ static bool is_same(const heap_series *s, const heap_series_row *row)
 }
 
 /* Growth in a minute; 0 = the times are not known. */
-static uint64_t per_minute(const heap_series *s, const uint64_t *values)
+static uint64_t minutely(const heap_series *s, const heap_series_row *row)
 {
     uint64_t length_ns = heap_series_span(s);
-    int64_t growth = heap_series_growth(s, values);
+    int64_t growth = heap_series_weight(s, row);
 
     return length_ns == 0 || growth <= 0 ? 0
                                          : (uint64_t)((double)growth * 60e9 / (double)length_ns);
@@ -71,6 +71,11 @@ static bool is_wanted(const heap_report_options *o, const char *type)
     return o->type == NULL || text_matches(type, o->type);
 }
 
+static bool is_wanted_row(const void *context, const heap_series_row *row)
+{
+    return is_wanted(context, name_of(row));
+}
+
 /* A type that has gone is none of the last snapshot's. */
 static int check_type(const heap_series *s, const heap *last, const heap_report_options *o,
                       error *e)
@@ -86,25 +91,25 @@ static int check_type(const heap_series *s, const heap *last, const heap_report_
 static int put_leaks(const heap_series *s, const heap *last, const heap_report_options *o,
                      sink *out, error *e)
 {
-    size_t found = 0;
+    const heap_series_row *leaks[LEAKS];
+    size_t found = heap_series_leaks(s, leaks, LEAKS, is_wanted_row, o);
     int code = 0;
 
-    for (size_t i = 0; i < s->types.count && found < LEAKS && code == 0; i++) {
-        const heap_series_row *row = &s->types.items[i];
-        char text[2][REPORT_AMOUNT_SIZE + 1];
+    for (size_t i = 0; i < found && code == 0; i++) {
+        const heap_series_row *row = leaks[i];
+        char text[3][REPORT_AMOUNT_SIZE + 1];
         buffer way = BUFFER_EMPTY;
 
-        if (!heap_series_is_leak(s, row) || !is_wanted(o, name_of(row)))
-            continue;
-        found++;
         code = heap_series_way(last, row->name, &way, e);
         heap_report_clean(out, name_of(row));
         sink_format(out, " grows with every snapshot: %+lld objects, %s",
                     (long long)heap_series_growth(s, row->count),
                     signed_bytes(heap_series_growth(s, row->bytes), text[0]));
-        if (per_minute(s, row->bytes) != 0)
-            sink_format(out, " (%s a minute)",
-                        report_amount(per_minute(s, row->bytes), "bytes", text[1]));
+        if (has_retained(s) && heap_series_weight(s, row) != heap_series_growth(s, row->bytes))
+            sink_format(out, ", %s with what they keep alive",
+                        signed_bytes(heap_series_weight(s, row), text[2]));
+        if (minutely(s, row) != 0)
+            sink_format(out, " (%s a minute)", report_amount(minutely(s, row), "bytes", text[1]));
         if (way.length != 0) {
             sink_text(out, ", kept alive by ");
             heap_report_clean(out, buffer_text(&way));
@@ -289,23 +294,23 @@ static void json_sites(const heap_series *s, const heap_report_options *o, json 
 static int json_leaks(const heap_series *s, const heap *last, const heap_report_options *o, json *j,
                       error *e)
 {
-    size_t found = 0;
+    const heap_series_row *leaks[LEAKS];
+    size_t found = heap_series_leaks(s, leaks, LEAKS, is_wanted_row, o);
     int code = 0;
 
     json_begin_array_at(j, "leaks");
-    for (size_t i = 0; i < s->types.count && found < LEAKS && code == 0; i++) {
-        const heap_series_row *row = &s->types.items[i];
+    for (size_t i = 0; i < found && code == 0; i++) {
+        const heap_series_row *row = leaks[i];
         buffer way = BUFFER_EMPTY;
 
-        if (!heap_series_is_leak(s, row) || !is_wanted(o, name_of(row)))
-            continue;
-        found++;
         code = heap_series_way(last, row->name, &way, e);
         json_begin_object(j);
         json_put_text(j, "type", row->name);
         put_i64(j, "count", heap_series_growth(s, row->count));
         put_i64(j, "bytes", heap_series_growth(s, row->bytes));
-        json_put_u64(j, "bytes_per_minute", per_minute(s, row->bytes));
+        if (has_retained(s))
+            put_i64(j, "retained", heap_series_growth(s, row->retained));
+        json_put_u64(j, "bytes_per_minute", minutely(s, row));
         json_put_text(j, "path", buffer_text(&way));
         json_end_object(j);
         buffer_free(&way);

@@ -123,11 +123,43 @@ static void what_is_alive_comes_first(void **state)
     heap_series_free(&s);
 }
 
+static bool any_row(const void *context, const heap_series_row *row)
+{
+    (void)context;
+    return row != NULL;
+}
+
+/* Objects that become more, and hold more every time, are a leak however small they are; what they
+ * hold comes and goes in part. */
+static void small_objects_that_hold_more_leak(void **state)
+{
+    heap_series_row rows[] = {
+        {"byte[]", {194, 300, 141}, {100000, 230000, 400000}, {100000, 230000, 400000}, 0},
+        {"Shop.Session", {1, 29, 50}, {32, 928, 1600}, {4096, 120000, 300000}, 0},
+        {"Shop.Store", {1, 1, 1}, {24, 24, 24}, {4096, 120000, 300000}, 0},
+        {"Shop.Pulse", {10, 29, 5}, {320, 928, 160}, {4096, 120000, 300000}, 0},
+        {"Shop.Small", {1, 2, 3}, {32, 64, 96}, {32, 64, 96}, 0},
+        {"Shop.Order", {1, 2, 3}, {100000, 200000, 400000}, {100000, 200000, 400000}, 0},
+    };
+    heap_series s = {.count = 3, .types = {.items = rows, .count = 6}};
+    const heap_series_row *leaks[2];
+
+    (void)state;
+    s.snapshots[2].bytes = 1000000;
+    assert_int_equal(heap_series_leaks(&s, leaks, 2, any_row, NULL), 2);
+    assert_string_equal(leaks[0]->name, "Shop.Order");
+    assert_string_equal(leaks[1]->name, "Shop.Session");
+    assert_int_equal(heap_series_weight(&s, leaks[1]), 295904);
+    assert_int_equal(heap_series_leaks(&s, leaks, 1, any_row, NULL), 1);
+    assert_string_equal(leaks[0]->name, "Shop.Order");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_the_sites_of_all_recordings),
         cmocka_unit_test(what_is_alive_comes_first),
+        cmocka_unit_test(small_objects_that_hold_more_leak),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

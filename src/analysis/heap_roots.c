@@ -1,0 +1,390 @@
+/* heap_roots: see heap_roots.h. */
+#include "analysis/heap_roots.h"
+
+#include <string.h>
+
+#include "analysis/array.h"
+#include "base/memory.h"
+
+enum {
+    UNUSED_MOST = 8, /* numbers of classes that threads do not use */
+    MOST_VOTERS = 64,
+};
+
+/* The reference kept at an address; 0 = none there. */
+static uint64_t reference_at(const model_heap *s, uint32_t node, uint64_t address)
+{
+    uint64_t place = address - s->addresses[node - 1];
+    uint64_t end = node == s->object_count ? s->target_count : s->first[node];
+
+    for (uint64_t k = s->first[node - 1]; k < end; k++)
+        if (s->places[k] == place)
+            return s->targets[k];
+    return 0;
+}
+
+/* Rows of heap_statics. */
+typedef struct {
+    const model_column *slot, *name, *length, *index, *class;
+    const model_column *array, *thread_index; /* NULL in old recordings */
+    size_t rows;
+} static_rows;
+
+static static_rows find_static_rows(const heap *h)
+{
+    const model_table *t = model_find_table(h->m, h->p, "heap_statics", "heap");
+    static_rows r = {0};
+
+    if (t == NULL)
+        return r;
+    r.slot = model_find_column(h->m, t, "slot");
+    r.name = model_find_column(h->m, t, "name");
+    r.length = model_find_column(h->m, t, "length");
+    r.index = model_find_column(h->m, t, "index");
+    r.class = model_find_column(h->m, t, "class");
+    r.array = model_find_column(h->m, t, "array");
+    r.thread_index = model_find_column(h->m, t, "thread_index");
+    r.rows =
+        r.slot == NULL || r.name == NULL || r.length == NULL || r.index == NULL || r.class == NULL
+            ? 0
+            : t->rows;
+    return r;
+}
+
+/* Static fields of generic classes, for which the runtime has no record: what is kept at their
+ * slots becomes a root with the field's name. */
+static bool add_generic(heap *h, heap_places *p, const static_rows *rows, table_u64 *known,
+                        size_t row)
+{
+    const model_heap *s = h->snapshot;
+    uint64_t address = model_cell(rows->slot, row), ignored;
+    uint32_t node = table_u64_get(known, address, &ignored) ? 0 : heap_places_before(p, address);
+    uint64_t object = node == 0 ? 0 : reference_at(s, node, address);
+
+    if (object == 0 || heap_class_of(h, node)->element != 8)
+        return true;
+    if (!array_reserve(&h->roots, &h->root_capacity, h->root_count + 1, sizeof *h->roots))
+        return false;
+    h->roots[h->root_count++] =
+        (model_heap_root){.kind = RECORDING_ROOT_STATIC, .object = object, .id = address};
+    return table_u64_put(known, address, 1);
+}
+
+/* Static fields of threads. Each row is what one thread had at one place of an array; that may have
+ * moved since. */
+typedef struct {
+    heap *h;
+    heap_places *p;
+    const static_rows *rows;
+    uint32_t *arrays; /* nodes that may be those of threads */
+    size_t count, capacity;
+    uint32_t *threads; /* nodes that are, by what the runtime tells of roots */
+    size_t thread_count, thread_capacity;
+    table_u64 taken; /* arrays that are known to be a row's, and objects that have a name */
+} thread_search;
+
+/* What the array keeps where the row says, when it is of the row's shape; 0 = it is not. */
+static uint64_t fitting(const thread_search *t, uint32_t node, size_t row)
+{
+    const model_heap *s = t->h->snapshot;
+    const heap_class *class = heap_class_of(t->h, node);
+    uint64_t place = 16 + 8 * model_cell(t->rows->index, row);
+    uint64_t object;
+    uint32_t held;
+
+    if (class->element != 8 ||
+        s->sizes[node - 1] != class->data + 8 + 8 * model_cell(t->rows->length, row))
+        return 0;
+    object = reference_at(s, node, s->addresses[node - 1] + place);
+    held = object == 0 ? 0 : heap_places_at(t->p, object);
+    return held != 0 && heap_class_of(t->h, held)->id == model_cell(t->rows->class, row) ? object
+                                                                                         : 0;
+}
+
+/* What a thread keeps becomes a root with the field's name. */
+static bool add_thread_root(thread_search *t, uint64_t object, size_t row)
+{
+    heap *h = t->h;
+    uint64_t ignored;
+
+    if (table_u64_get(&t->taken, object, &ignored))
+        return true;
+    if (!array_reserve(&h->roots, &h->root_capacity, h->root_count + 1, sizeof *h->roots))
+        return false;
+    h->roots[h->root_count++] = (model_heap_root){.kind = RECORDING_ROOT_STATIC,
+                                                  .flags = RECORDING_ROOT_THREAD,
+                                                  .object = object,
+                                                  .id = object,
+                                                  .name = (uint32_t)model_cell(t->rows->name, row)};
+    return table_u64_put(&t->taken, object, 1);
+}
+
+static bool name_of_thread(thread_search *t, uint32_t array, size_t row)
+{
+    return table_u64_put(&t->taken, array, 1) && add_thread_root(t, fitting(t, array, row), row);
+}
+
+static bool is_same_slot(const static_rows *r, size_t a, size_t b)
+{
+    return model_cell(r->length, a) == model_cell(r->length, b) &&
+           model_cell(r->index, a) == model_cell(r->index, b) &&
+           model_cell(r->class, a) == model_cell(r->class, b);
+}
+
+/* Of a row whose array has moved: arrays of its shape, unless there are more of them than rows, or
+ * rows of another field. */
+static bool name_moved(thread_search *t, const uint8_t *is_done, size_t row)
+{
+    const static_rows *r = t->rows;
+    size_t alike = 0, arrays = 0;
+    uint64_t ignored;
+    bool good = true;
+
+    for (size_t i = 0; i < r->rows; i++) {
+        if (is_done[i] || !is_same_slot(r, i, row))
+            continue;
+        if (model_cell(r->name, i) != model_cell(r->name, row))
+            return true;
+        alike++;
+    }
+    for (size_t i = 0; i < t->count; i++)
+        arrays +=
+            !table_u64_get(&t->taken, t->arrays[i], &ignored) && fitting(t, t->arrays[i], row) != 0;
+    for (size_t i = 0; good && arrays <= alike && i < t->count; i++)
+        if (!table_u64_get(&t->taken, t->arrays[i], &ignored) && fitting(t, t->arrays[i], row) != 0)
+            good = name_of_thread(t, t->arrays[i], row);
+    return good;
+}
+
+static bool note_array(thread_search *t, table_u64 *known, uint32_t node)
+{
+    size_t before = known->count;
+
+    if (table_u64_at(known, node, 1) == NULL ||
+        !array_reserve(&t->arrays, &t->capacity, t->count + 1, sizeof *t->arrays))
+        return false;
+    if (known->count != before)
+        t->arrays[t->count++] = node;
+    return true;
+}
+
+/* Arrays that a stack or a handle holds may be those of threads, and so may arrays in these. */
+static bool find_arrays(thread_search *t)
+{
+    const model_heap *s = t->h->snapshot;
+    table_u64 known;
+    bool good = true;
+
+    table_u64_init(&known);
+    for (size_t i = 0; good && i < s->root_count; i++) {
+        const model_heap_root *root = &s->roots[i];
+        uint32_t node = root->kind == RECORDING_ROOT_STACK || root->kind == RECORDING_ROOT_HANDLE
+                            ? heap_places_at(t->p, root->object)
+                            : 0;
+        uint64_t end;
+
+        if (node == 0 || heap_class_of(t->h, node)->element != 8)
+            continue;
+        good = note_array(t, &known, node);
+        end = node == s->object_count ? s->target_count : s->first[node];
+        for (uint64_t k = s->first[node - 1]; good && k < end; k++) {
+            uint32_t inner = heap_places_at(t->p, s->targets[k]);
+
+            if (inner != 0 && heap_class_of(t->h, inner) == heap_class_of(t->h, node))
+                good = note_array(t, &known, inner);
+        }
+    }
+    table_u64_free(&known);
+    return good;
+}
+
+/* ---- by the numbers of threads ---- */
+
+/* From 9.0 on a thread has one array, with an array for each class that keeps references in thread
+ * statics, by the class's number less the first numbers, which are not used. */
+static uint64_t array_of_class(const thread_search *t, uint32_t array, uint64_t number,
+                               uint64_t unused)
+{
+    const model_heap *s = t->h->snapshot;
+
+    return number < unused
+               ? 0
+               : reference_at(s, array, s->addresses[array - 1] + 16 + 8 * (number - unused));
+}
+
+static uint64_t thread_index_of(const thread_search *t, size_t row)
+{
+    return t->rows->thread_index == NULL || model_cell(t->rows->slot, row) != 0
+               ? 0
+               : model_cell(t->rows->thread_index, row);
+}
+
+/* The arrays of threads: the runtime tells of them as on the stack, in no method. */
+static bool find_thread_arrays(thread_search *t)
+{
+    const model_heap *s = t->h->snapshot;
+
+    for (size_t i = 0; i < s->root_count; i++) {
+        const model_heap_root *root = &s->roots[i];
+        uint32_t node = root->kind == RECORDING_ROOT_STACK && root->id == 0
+                            ? heap_places_at(t->p, root->object)
+                            : 0;
+
+        if (node == 0 || heap_class_of(t->h, node)->element != 8)
+            continue;
+        if (!array_reserve(&t->threads, &t->thread_capacity, t->thread_count + 1,
+                           sizeof *t->threads))
+            return false;
+        t->threads[t->thread_count++] = node;
+    }
+    return true;
+}
+
+/* How many numbers are not used, by the fields of which the runtime told the array: one of its
+ * shape must be there. UNUSED_MOST = there is no clear answer. */
+static uint64_t elect_unused(const thread_search *t)
+{
+    size_t votes[UNUSED_MOST + 1] = {0}, voters = 0;
+    uint64_t best = UNUSED_MOST;
+
+    for (size_t row = 0; row < t->rows->rows && voters < MOST_VOTERS; row++) {
+        uint64_t number = thread_index_of(t, row);
+
+        if (number == 0 || model_cell(t->rows->length, row) == 0)
+            continue;
+        voters++;
+        for (size_t i = 0; i < t->thread_count; i++)
+            for (uint64_t k = 0; k < UNUSED_MOST; k++) {
+                uint32_t inner = heap_places_at(t->p, array_of_class(t, t->threads[i], number, k));
+
+                votes[k] += inner != 0 && fitting(t, inner, row) != 0;
+            }
+    }
+    for (uint64_t k = 0; k < UNUSED_MOST; k++)
+        if (votes[k] > votes[best])
+            best = k;
+    for (uint64_t k = 0; k < UNUSED_MOST; k++)
+        if (k != best && votes[k] * 3 > votes[best])
+            return UNUSED_MOST;
+    return best;
+}
+
+static bool add_by_number(thread_search *t, size_t row, uint64_t unused)
+{
+    const model_heap *s = t->h->snapshot;
+    bool good = true;
+
+    for (size_t i = 0; good && i < t->thread_count; i++) {
+        uint32_t array = t->threads[i];
+        uint32_t inner =
+            heap_places_at(t->p, array_of_class(t, array, thread_index_of(t, row), unused));
+        uint64_t object = 0;
+
+        if (inner != 0 && heap_class_of(t->h, inner) == heap_class_of(t->h, array))
+            object = reference_at(
+                s, inner, s->addresses[inner - 1] + 16 + 8 * model_cell(t->rows->index, row));
+        if (object != 0)
+            good = table_u64_put(&t->taken, inner, 1) && add_thread_root(t, object, row);
+    }
+    return good;
+}
+
+/* Every thread's, also of generic classes, for which the runtime gives no address. A field has as
+ * many rows as threads have touched it. */
+static bool add_by_numbers(thread_search *t)
+{
+    bool good = find_thread_arrays(t);
+    uint64_t unused = good ? elect_unused(t) : UNUSED_MOST;
+    table_u64 known;
+
+    table_u64_init(&known);
+    for (size_t row = 0; good && unused != UNUSED_MOST && row < t->rows->rows; row++) {
+        uint64_t number = thread_index_of(t, row);
+        size_t before = known.count;
+
+        if (number == 0)
+            continue;
+        good = table_u64_at(&known, number << 32 | model_cell(t->rows->index, row), 1) != NULL;
+        if (good && known.count != before)
+            good = add_by_number(t, row, unused);
+    }
+    table_u64_free(&known);
+    return good;
+}
+
+static bool add_of_threads(heap *h, heap_places *p, const static_rows *rows)
+{
+    thread_search t = {.h = h, .p = p, .rows = rows};
+    uint8_t *is_done = memory_allocate_array(rows->rows + 1, 1);
+    bool good = is_done != NULL;
+
+    table_u64_init(&t.taken);
+    good = good && (rows->rows == 0 || (add_by_numbers(&t) && find_arrays(&t)));
+    for (size_t row = 0; good && row < rows->rows; row++) {
+        uint32_t node = rows->array == NULL ? 0 : heap_places_at(p, model_cell(rows->array, row));
+
+        is_done[row] = model_cell(rows->length, row) == 0;
+        if (is_done[row] || node == 0 || fitting(&t, node, row) == 0)
+            continue;
+        is_done[row] = true;
+        good = name_of_thread(&t, node, row);
+    }
+    for (size_t row = 0; good && row < rows->rows; row++)
+        if (!is_done[row])
+            good = name_moved(&t, is_done, row);
+    table_u64_free(&t.taken);
+    memory_free(t.arrays);
+    memory_free(t.threads);
+    memory_free(is_done);
+    return good;
+}
+
+/* Whether the whole name of a static field ends in the bare one. */
+static bool is_name_of(const char *whole, const char *bare)
+{
+    size_t length = strlen(bare), all = strlen(whole);
+
+    return length != 0 && all > length && whole[all - length - 1] == '.' &&
+           strcmp(whole + all - length, bare) == 0;
+}
+
+/* The class of a struct's static field whose box has moved since the snapshot: by the field's name
+ * and the class of the box, where only one field has both. */
+static bool name_box(heap *h, heap_places *p, const static_rows *rows, const model_heap_root *root)
+{
+    uint32_t node = heap_places_at(p, root->object);
+    uint64_t name = 0;
+
+    if (node == 0 || table_u64_get(&h->statics, root->id, &name))
+        return true;
+    for (size_t i = 0; i < rows->rows; i++) {
+        if (model_cell(rows->slot, i) != 0 || model_cell(rows->length, i) != 0 ||
+            model_cell(rows->class, i) != heap_class_of(h, node)->id ||
+            !is_name_of(model_text(h->m, (uint32_t)model_cell(rows->name, i)),
+                        model_text(h->m, root->name)))
+            continue;
+        if (name != 0)
+            return true;
+        name = model_cell(rows->name, i);
+    }
+    return name == 0 || table_u64_put(&h->statics, root->id, name);
+}
+
+bool heap_roots_add(heap *h, heap_places *p)
+{
+    const model_heap *s = h->snapshot;
+    static_rows rows = find_static_rows(h);
+    table_u64 known;
+    bool good = array_reserve(&h->roots, &h->root_capacity, s->root_count + 1, sizeof *h->roots);
+
+    table_u64_init(&known);
+    for (size_t i = 0; good && i < s->root_count; i++) {
+        h->roots[h->root_count++] = s->roots[i];
+        if (s->roots[i].kind == RECORDING_ROOT_STATIC)
+            good = table_u64_put(&known, s->roots[i].id, 1) && name_box(h, p, &rows, &s->roots[i]);
+    }
+    for (size_t i = 0; good && i < rows.rows; i++)
+        good = model_cell(rows.slot, i) == 0 || add_generic(h, p, &rows, &known, i);
+    table_u64_free(&known);
+    return good && add_of_threads(h, p, &rows);
+}
