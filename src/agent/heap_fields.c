@@ -254,11 +254,11 @@ void heap_fields_name_values(names *n, const heap_record *r, heap_fields_value_f
         if (!heap_fields_may_ask(n, type))
             continue;
         /* boxes have no small fields that matter; the thread pool has */
-        if (type->has_values || type->is_named)
+        if (type->has_values || type->is_named || type->is_counted)
             name_values(&s, n, r, (uint32_t)i,
-                        type->is_named       ? 1
-                        : type->machine != 0 ? 4
-                                             : 2,
+                        type->is_named                           ? 1
+                        : type->machine != 0 || type->is_counted ? 4
+                                                                 : 2,
                         found, context);
         if (type->machine_is_apart && table_u64_get(&r->type_numbers, type->machine, &number))
             name_values(&s, n, r, (uint32_t)number, 4, found, context);

@@ -42,7 +42,7 @@ SELDOM bool heap_record_open(heap_record *r, const clr_info *info, const heap_re
     table_u64_init(&r->type_numbers);
     table_u64_init(&r->shape_numbers);
     heap_strings_open(&r->strings, wishes->strings);
-    heap_values_open(&r->values, info, wishes->values, wishes->fields);
+    heap_values_open(&r->values, info, wishes->values, wishes->counts, wishes->fields);
     return heap_stream_open(&r->stream);
 }
 
@@ -69,7 +69,7 @@ SELDOM void heap_record_begin(heap_record *r)
     r->previous = r->range_size = 0;
     r->generation_said = UINT32_MAX;
     r->objects = r->references = r->bad_references = 0;
-    r->values_left = HEAP_VALUES_ROOM;
+    r->values_left = r->counted_left = HEAP_VALUES_ROOM;
     r->shape_count = r->place_count = 0;
     table_u64_free(&r->shape_numbers);
     table_u64_init(&r->shape_numbers);
@@ -147,6 +147,7 @@ SELDOM static heap_record_type *add_type(heap_record *r, ClassID class_id)
             type->element == 0 &&
             heap_values_wants(&r->values, class_id, &type->machine, &type->machine_is_apart);
         type->is_named = type->element == 0 && heap_values_names(&r->values, class_id);
+        type->is_counted = type->element == 0 && heap_values_counts(&r->values, class_id);
     }
     return type;
 }
@@ -647,14 +648,25 @@ SELDOM static uint8_t *put_values(heap_record *r, uint8_t *at)
     return put_words(at, apart, r->failed ? 0 : type->base, nothing);
 }
 
-/* Whether there is room for the values of an object that a person wants to see. */
+/* Whether one of the arrays of the collection in hand has room for many. */
+static bool is_roomy(const heap_record *r)
+{
+    for (uint32_t i = 0; i < r->count; i++)
+        if (*(const uint32_t *)(uintptr_t)(r->targets[i] + 8) >= HEAP_VALUES_LEAST)
+            return true;
+    return false;
+}
+
+/* Whether there is room for the values of an object that a person wants to see, or of a collection.
+ */
 SELDOM static bool takes_values(heap_record *r, const heap_record_type *type)
 {
+    uint32_t *left = type->is_named ? &r->values_left : &r->counted_left;
     uint32_t words = type->base / 4;
 
-    if (words > r->values_left)
+    if (words > *left || (!type->is_named && !is_roomy(r)))
         return false;
-    r->values_left -= words;
+    *left -= words;
     return true;
 }
 
@@ -664,8 +676,9 @@ static bool put_whole(heap_record *r)
     const heap_record_type *type = &r->types[r->number];
     uint32_t flags =
         flags_of(r) | (type->size != r->size ? RECORDING_SHAPE_SIZED : 0) |
-        (type->has_values || (type->is_named && takes_values(r, type)) ? RECORDING_SHAPE_VALUES
-                                                                       : 0);
+        (type->has_values || ((type->is_named || type->is_counted) && takes_values(r, type))
+             ? RECORDING_SHAPE_VALUES
+             : 0);
     size_t known = r->shape_count;
     uint32_t shape = shape_of(r, flags);
     uint8_t *at;

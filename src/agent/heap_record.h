@@ -42,6 +42,7 @@ typedef struct {
     size_t layout;
     bool has_values;       /* its objects have their values written */
     bool is_named;         /* as a person wishes, as long as there is room */
+    bool is_counted;       /* to see how full it is, as long as there is room */
     bool machine_is_apart; /* as an object of its own */
     ClassID machine;       /* of an async method's box: the state machine's class; 0 = none */
 } heap_record_type;
@@ -88,7 +89,8 @@ typedef struct {
     uint64_t range_start, range_size; /* of the addresses whose generation is known */
     uint32_t generation, generation_said;
     uint64_t objects, references, bad_references;
-    uint32_t values_left; /* words of the types that a person named */
+    uint32_t values_left;  /* words of the types that a person named */
+    uint32_t counted_left; /* of collections */
     /* the object in hand */
     uint64_t object, size;
     uint32_t number; /* of its type */
@@ -103,6 +105,7 @@ typedef struct {
     bool strings;     /* their texts are compared */
     bool values;      /* those of heap_values.h are written, */
     char fields[512]; /* and of the types with these names */
+    bool counts;      /* how full collections of values are; only of objects that are alive */
 } heap_record_wishes;
 
 bool heap_record_open(heap_record *r, const clr_info *info, const heap_record_wishes *wishes);

@@ -22,6 +22,13 @@ static const struct {
     {"System.Collections.Concurrent.ConcurrentQueueSegment`1", NULL},
 };
 
+static const char *const COLLECTIONS[HEAP_VALUES_COLLECTIONS] = {
+    "System.Collections.Generic.List`1",
+    "System.Collections.Generic.Dictionary`2",
+    "System.Collections.Generic.HashSet`1",
+    "System.Collections.Generic.Queue`1",
+};
+
 /* Of a name with dots the last ones may stand before nested types. */
 static mdTypeDef find_named(IMetaDataImport2 *import, const char *name, size_t length)
 {
@@ -88,7 +95,9 @@ static int take_module(void *context, uintptr_t module)
         strstr(clr_text_value(path), "System.Private.CoreLib") != NULL &&
         clr_open_import(v->info, module, &import) == S_OK) {
         v->core = module;
-        for (size_t i = 0; i < HEAP_VALUES_TYPES; i++) {
+        for (size_t i = 0; i < HEAP_VALUES_COLLECTIONS && v->counts; i++)
+            clr_find_type(import, COLLECTIONS[i], 0, &v->collections[i]);
+        for (size_t i = 0; i < HEAP_VALUES_TYPES && v->tasks; i++) {
             mdTypeDef outer = 0;
 
             if (clr_find_type(import, TYPES[i].name, 0, &outer) != S_OK)
@@ -104,15 +113,39 @@ static int take_module(void *context, uintptr_t module)
     return v->core == 0;
 }
 
-void heap_values_open(heap_values *v, const clr_info *info, bool tasks, const char *fields)
+void heap_values_open(heap_values *v, const clr_info *info, bool tasks, bool counts,
+                      const char *fields)
 {
     memset(v, 0, sizeof *v);
     v->info = info;
     v->fields = fields;
-    if (tasks)
+    v->tasks = tasks;
+    v->counts = counts && !tasks;
+    if (tasks || counts)
         clr_each_module(info, take_module, v);
     if (fields[0] != '\0')
         clr_each_module(info, take_named, v);
+}
+
+bool heap_values_counts(const heap_values *v, ClassID class_id)
+{
+    ClassID parent = 0, arguments[2] = {0};
+    ModuleID module = 0;
+    mdTypeDef token = 0;
+    uint32_t count = 0, offset;
+    bool found = false;
+
+    if (!v->counts || v->core == 0 ||
+        clr_info_get_class_id_info2(v->info, class_id, &module, &token, &parent, 2, &count,
+                                    arguments) != S_OK ||
+        module != v->core || token == 0 || count == 0 || count > 2)
+        return false;
+    for (size_t i = 0; i < HEAP_VALUES_COLLECTIONS; i++)
+        found = found || v->collections[i] == token;
+    for (uint32_t i = 0; i < count; i++)
+        found = found && arguments[i] != 0 &&
+                clr_info_get_box_class_layout(v->info, arguments[i], &offset) == S_OK;
+    return found;
 }
 
 bool heap_values_wants(const heap_values *v, ClassID class_id, ClassID *machine, bool *is_apart)
@@ -121,7 +154,7 @@ bool heap_values_wants(const heap_values *v, ClassID class_id, ClassID *machine,
 
     *machine = 0;
     *is_apart = false;
-    for (int i = 0; v->core != 0 && i < MOST_PARENTS && at != 0; i++, at = parent) {
+    for (int i = 0; v->tasks && v->core != 0 && i < MOST_PARENTS && at != 0; i++, at = parent) {
         uint32_t count = 0, offset;
         ModuleID module = 0;
         mdTypeDef token = 0;

@@ -21,6 +21,8 @@
 
 enum {
     HEAP_VALUES_TYPES = 8,
+    HEAP_VALUES_COLLECTIONS = 4,
+    HEAP_VALUES_LEAST = 16,     /* elements that a collection has room for, to be counted */
     HEAP_VALUES_NAMED = 16,     /* types that a person may name */
     HEAP_VALUES_ROOM = 1 << 20, /* words that are written of these in all */
     HEAP_VALUES_WORDS = 256,    /* of 4 bytes, of one object; what lies behind is not written */
@@ -29,8 +31,10 @@ enum {
 
 typedef struct {
     const clr_info *info;
-    ModuleID core; /* 0 = not wanted, or not found: nothing is written */
+    ModuleID core; /* 0 = not found: nothing is written */
+    bool tasks, counts;
     mdTypeDef tokens[HEAP_VALUES_TYPES];
+    mdTypeDef collections[HEAP_VALUES_COLLECTIONS];
     const char *fields; /* names of types, by commas */
     struct {
         ModuleID module;
@@ -39,9 +43,12 @@ typedef struct {
     size_t named_count;
 } heap_values;
 
-/* `tasks`: those of tasks and what belongs to them; `fields`: names of types, by commas; "" = none.
- */
-void heap_values_open(heap_values *v, const clr_info *info, bool tasks, const char *fields);
+/* `tasks`: those of tasks and what belongs to them; `counts`: else those of collections; `fields`:
+ * names of types, by commas; "" = none. */
+void heap_values_open(heap_values *v, const clr_info *info, bool tasks, bool counts,
+                      const char *fields);
+/* Whether it is a collection of values: by references nobody sees how full it is. */
+bool heap_values_counts(const heap_values *v, ClassID class_id);
 /* Whether a person named the class. */
 bool heap_values_names(const heap_values *v, ClassID class_id);
 /* Whether the values of objects of this class are written. *machine: the class of the state

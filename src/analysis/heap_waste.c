@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/array.h"
+#include "analysis/heap_counts.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -24,7 +25,8 @@ enum {
 typedef enum {
     NOTHING,
     BOX,
-    ARRAY, /* that may hold references */
+    ARRAY,      /* that may hold references */
+    COLLECTION, /* that counts its elements */
     DELEGATE,
     TIMER,
     CALLBACK,
@@ -35,7 +37,8 @@ typedef struct {
     const heap *h;
     heap_waste *out;
     uint8_t *roles; /* by class */
-    uint8_t *seen;  /* by node, bits */
+    heap_counts_place *counts;
+    uint8_t *seen; /* by node, bits */
     table_text known;
     bool failed;
 } work;
@@ -110,21 +113,6 @@ static uint32_t follow(const heap *h, uint32_t node, const char *name)
     return 0;
 }
 
-/* Elements with a reference in them. */
-static uint64_t used_of(const heap *h, uint32_t node, const heap_class *class)
-{
-    uint64_t used = 0, last = UINT64_MAX;
-
-    for (uint64_t k = h->first[node]; k < h->first[node + 1]; k++) {
-        uint64_t index =
-            h->places[k] < class->data ? 0 : (h->places[k] - class->data) / class->element;
-
-        used += index != last;
-        last = index;
-    }
-    return used;
-}
-
 /* The static field that holds an object: index into roots + 1, 0 = none does. */
 static uint32_t static_field_of(const heap *h, uint32_t node)
 {
@@ -150,12 +138,19 @@ static heap_waste_row *row_of_holder(work *w, heap_waste_kind kind, uint32_t typ
     return row;
 }
 
+static void add_empty(heap_waste_row *row, uint64_t used, uint64_t room, uint32_t element)
+{
+    row->count++;
+    row->bytes += (room - used) * element;
+    row->used += used;
+    row->room += room;
+}
+
 static void look_at_array(work *w, uint32_t from, uint32_t place, uint32_t node)
 {
     const heap *h = w->h;
     const heap_class *class = heap_class_of(h, node);
-    uint64_t head = (uint64_t) class->data + 8;
-    uint64_t room = h->own[node] < head ? 0 : (h->own[node] - head) / class->element;
+    uint64_t room = heap_counts_room(h, node);
     uint64_t used;
     bool is_collection;
     heap_waste_row *row;
@@ -163,7 +158,7 @@ static void look_at_array(work *w, uint32_t from, uint32_t place, uint32_t node)
     /* arrays of the runtime's own lie on the heap of pinned objects */
     if (room < LEAST_ROOM || from == 0 || h->snapshot->generations[node - 1] > LARGE)
         return;
-    used = used_of(h, node, class);
+    used = heap_counts_used(h, node);
     if (used * 4 > room)
         return;
     is_collection = strncmp(heap_type_name(h, h->type[from]), "System.Collections.", 19) == 0;
@@ -172,10 +167,23 @@ static void look_at_array(work *w, uint32_t from, uint32_t place, uint32_t node)
     else
         row = row_of_holder(w, HEAP_WASTE_ARRAYS, h->type[node], from, place,
                             static_field_of(h, node));
-    row->count++;
-    row->bytes += (room - used) * class->element;
-    row->used += used;
-    row->room += room;
+    add_empty(row, used, room, class->element);
+}
+
+/* Of plain values: those with references are judged by their arrays. */
+static void look_at_collection(work *w, uint32_t node)
+{
+    const heap *h = w->h;
+    uint64_t used, room;
+    uint32_t array;
+
+    if (!heap_counts_of(h, w->counts, node, &used, &array) ||
+        w->roles[h->snapshot->shapes[h->snapshot->shape_of[array - 1]].type] == ARRAY)
+        return;
+    room = heap_counts_room(h, array);
+    if (room >= LEAST_ROOM && used * 4 <= room)
+        add_empty(row_of(w, HEAP_WASTE_COLLECTIONS, h->type[node], UINT32_MAX, 0), used, room,
+                  heap_class_of(h, array)->element);
 }
 
 /* An event is a delegate with a list of delegates. Such a one is its own target, too. */
@@ -272,6 +280,9 @@ static void look(work *w, uint32_t from, uint32_t place, uint32_t node)
     case ARRAY:
         look_at_array(w, from, place, node);
         break;
+    case COLLECTION:
+        look_at_collection(w, node);
+        break;
     case DELEGATE:
         look_at_delegate(w, from, place, node);
         break;
@@ -313,7 +324,8 @@ static void find_roles(work *w)
     const heap *h = w->h;
 
     for (size_t i = 0; i < h->class_count; i++)
-        w->roles[i] = (uint8_t)role_of(h, &h->classes[i]);
+        w->roles[i] =
+            (uint8_t)(w->counts[i].count_at != 0 ? COLLECTION : role_of(h, &h->classes[i]));
     for (uint32_t node = 1; node < h->nodes; node++) {
         uint32_t number = h->snapshot->shapes[h->snapshot->shape_of[node - 1]].type;
 
@@ -409,7 +421,8 @@ int heap_find_waste(const heap *h, heap_waste *out, error *e)
     table_text_init(&w.known);
     w.roles = memory_allocate_array(h->class_count + 1, 1);
     w.seen = memory_allocate_array(h->nodes / 8 + 1, 1);
-    w.failed = w.roles == NULL || w.seen == NULL;
+    w.counts = heap_counts_find(h);
+    w.failed = w.roles == NULL || w.seen == NULL || w.counts == NULL;
     if (!w.failed) {
         find_roles(&w);
         for (uint32_t node = 1; node < h->nodes; node++)
@@ -421,6 +434,7 @@ int heap_find_waste(const heap *h, heap_waste *out, error *e)
         find_holes(&w);
     }
     memory_free(w.roles);
+    memory_free(w.counts);
     memory_free(w.seen);
     table_text_free(&w.known);
     if (w.failed) {

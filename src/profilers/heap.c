@@ -332,8 +332,7 @@ static void name_all(agent *a, heap *h)
     heap_fields_name(&a->names, &h->walk.record, put_field, a);
     if (!h->quick)
         heap_statics_name(&a->names, &h->walk, put_static, a);
-    if (h->wishes.values || h->wishes.fields[0] != '\0')
-        heap_fields_name_values(&a->names, &h->walk.record, put_value, a);
+    heap_fields_name_values(&a->names, &h->walk.record, put_value, a);
     if (h->wishes.values)
         heap_fields_name_awaits(&a->names, &h->walk.record, put_await, a);
     a->names.is_lasting = false;
@@ -437,6 +436,7 @@ static void configure(agent *a)
     snprintf(h->wishes.fields, sizeof h->wishes.fields, "%s",
              user == NULL ? "" : catalogue_text(user, "fields"));
     h->quick = user != NULL && catalogue_number(user, "quick") != 0;
+    h->wishes.counts = !h->quick;
     h->may_collect = user == NULL || catalogue_number(user, "collect") != 0;
 }
 

@@ -256,6 +256,10 @@ def check_waste(rows):
     lists = found["empty_collections", "System.Collections.Generic.List<Hoarder.SparseItem>"]
     assert (lists["count"], lists["used"], lists["room"]) == (20, 40, 20000), lists
     assert lists["bytes"] == 20 * 998 * 8, lists
+    for name, used, least in (("List<int>", 40, 20000), ("Dictionary<long, long>", 20, 10000),
+                              ("HashSet<int>", 20, 10000), ("Queue<double>", 20, 10000)):
+        numbers = found["empty_collections", f"System.Collections.Generic.{name}"]
+        assert numbers["used"] == used and numbers["room"] >= least, numbers
     array = found["sparse_arrays", "Hoarder.SparseItem[]"]
     assert (array["count"], array["used"], array["room"]) == (1, 20, 10000), array
     assert array["holder"] == "Hoarder.Store.SparseArray", array
