@@ -219,47 +219,60 @@ static uint64_t thread_index_of(const thread_search *t, size_t row)
                : model_cell(t->rows->thread_index, row);
 }
 
-/* The arrays of threads: the runtime tells of them as on the stack, in no method. */
+/* The runtime tells of a thread's array as on a stack, in no method or in the one it looked at
+ * last: arrays that may be one. */
 static bool find_thread_arrays(thread_search *t)
 {
     const model_heap *s = t->h->snapshot;
+    table_u64 known;
+    bool good = true;
 
-    for (size_t i = 0; i < s->root_count; i++) {
+    table_u64_init(&known);
+    for (size_t i = 0; good && i < s->root_count; i++) {
         const model_heap_root *root = &s->roots[i];
-        uint32_t node = root->kind == RECORDING_ROOT_STACK && root->id == 0
-                            ? heap_places_at(t->p, root->object)
-                            : 0;
+        uint32_t node = root->kind == RECORDING_ROOT_STACK ? heap_places_at(t->p, root->object) : 0;
+        size_t before = known.count;
 
         if (node == 0 || heap_class_of(t->h, node)->element != 8)
             continue;
-        if (!array_reserve(&t->threads, &t->thread_capacity, t->thread_count + 1,
-                           sizeof *t->threads))
-            return false;
-        t->threads[t->thread_count++] = node;
+        good = table_u64_at(&known, node, 1) != NULL &&
+               array_reserve(&t->threads, &t->thread_capacity, t->thread_count + 1,
+                             sizeof *t->threads);
+        if (good && known.count != before)
+            t->threads[t->thread_count++] = node;
     }
-    return true;
+    table_u64_free(&known);
+    return good;
 }
 
-/* How many numbers are not used, by the fields of which the runtime told the array: one of its
- * shape must be there. UNUSED_MOST = there is no clear answer. */
+/* Whether the array has one of the row's shape where it would be a thread's. */
+static bool fits_thread(const thread_search *t, uint32_t array, size_t row, uint64_t unused)
+{
+    uint32_t inner =
+        heap_places_at(t->p, array_of_class(t, array, thread_index_of(t, row), unused));
+
+    return inner != 0 && fitting(t, inner, row) != 0;
+}
+
+/* The next field of which the runtime told the array. */
+static bool find_voter(const thread_search *t, size_t *row)
+{
+    while (*row < t->rows->rows &&
+           (thread_index_of(t, *row) == 0 || model_cell(t->rows->length, *row) == 0))
+        ++*row;
+    return *row < t->rows->rows;
+}
+
+/* How many numbers are not used; UNUSED_MOST = there is no clear answer. */
 static uint64_t elect_unused(const thread_search *t)
 {
     size_t votes[UNUSED_MOST + 1] = {0}, voters = 0;
     uint64_t best = UNUSED_MOST;
 
-    for (size_t row = 0; row < t->rows->rows && voters < MOST_VOTERS; row++) {
-        uint64_t number = thread_index_of(t, row);
-
-        if (number == 0 || model_cell(t->rows->length, row) == 0)
-            continue;
-        voters++;
+    for (size_t row = 0; voters < MOST_VOTERS && find_voter(t, &row); row++, voters++)
         for (size_t i = 0; i < t->thread_count; i++)
-            for (uint64_t k = 0; k < UNUSED_MOST; k++) {
-                uint32_t inner = heap_places_at(t->p, array_of_class(t, t->threads[i], number, k));
-
-                votes[k] += inner != 0 && fitting(t, inner, row) != 0;
-            }
-    }
+            for (uint64_t k = 0; k < UNUSED_MOST; k++)
+                votes[k] += fits_thread(t, t->threads[i], row, k);
     for (uint64_t k = 0; k < UNUSED_MOST; k++)
         if (votes[k] > votes[best])
             best = k;
@@ -267,6 +280,23 @@ static uint64_t elect_unused(const thread_search *t)
         if (k != best && votes[k] * 3 > votes[best])
             return UNUSED_MOST;
     return best;
+}
+
+/* Leaves out what is no thread's: each has one of the fields that are known at least. */
+static void keep_thread_arrays(thread_search *t, uint64_t unused)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < t->thread_count; i++) {
+        size_t voters = 0;
+        bool fits = false;
+
+        for (size_t row = 0; !fits && voters < MOST_VOTERS && find_voter(t, &row); row++, voters++)
+            fits = fits_thread(t, t->threads[i], row, unused);
+        if (fits)
+            t->threads[kept++] = t->threads[i];
+    }
+    t->thread_count = kept;
 }
 
 static bool add_by_number(thread_search *t, size_t row, uint64_t unused)
@@ -297,6 +327,8 @@ static bool add_by_numbers(thread_search *t)
     uint64_t unused = good ? elect_unused(t) : UNUSED_MOST;
     table_u64 known;
 
+    if (unused != UNUSED_MOST)
+        keep_thread_arrays(t, unused);
     table_u64_init(&known);
     for (size_t row = 0; good && unused != UNUSED_MOST && row < t->rows->rows; row++) {
         uint64_t number = thread_index_of(t, row);
