@@ -151,28 +151,46 @@ static int show_diff(const heap_options *q, error *e)
     return code;
 }
 
-/* Whether an object of the type at `name` is on the heap; type arguments may be any. */
-static bool has_type(const heap *h, const char *name, size_t length)
+/* The type at `name`; type arguments may be any. */
+static void append_pattern(const char *name, size_t length, buffer *pattern)
 {
-    buffer pattern = BUFFER_EMPTY;
     unsigned depth = 0;
-    bool found = false;
 
     for (size_t i = 0; i < length; i++) {
         if (name[i] == '<' && depth++ == 0)
-            buffer_append_text(&pattern, "<*>");
+            buffer_append_text(pattern, "<*>");
         else if (name[i] == '>' && depth != 0)
             depth--;
         else if (depth == 0 && name[i] != ' ')
-            buffer_append_char(&pattern, name[i] == '+' ? '.' : name[i]);
+            buffer_append_char(pattern, name[i] == '+' ? '.' : name[i]);
     }
-    for (uint32_t i = 0; i < h->type_count && !found; i++)
-        found = h->types[i].count != 0 && text_matches(heap_type_name(h, i), buffer_text(&pattern));
-    buffer_free(&pattern);
-    return found;
 }
 
-/* Names of --fields that led to nothing. */
+/* A name of --fields that led to nothing, or to more than there was room for. */
+static void tell_lack(const heap *h, const char *name, size_t length)
+{
+    const model_heap *s = h->snapshot;
+    buffer pattern = BUFFER_EMPTY;
+    uint64_t objects = 0, kept = 0;
+
+    append_pattern(name, length, &pattern);
+    for (uint32_t i = 0; i < h->type_count; i++)
+        if (h->types[i].count != 0 && text_matches(heap_type_name(h, i), buffer_text(&pattern)))
+            objects += h->types[i].count;
+    for (size_t i = 0; i < s->valued_count; i++)
+        kept += text_matches(heap_type_name(h, h->type[s->valued[i].object + 1]),
+                             buffer_text(&pattern));
+    if (objects == 0)
+        fprintf(stderr, "--fields: no object of the type %.*s is on the heap\n", (int)length, name);
+    else if (kept < objects)
+        fprintf(stderr,
+                "--fields: %llu of %llu objects of the type %.*s have their values; there is room "
+                "for 4 MB of objects in all\n",
+                (unsigned long long)kept, (unsigned long long)objects, (int)length, name);
+    buffer_free(&pattern);
+}
+
+/* What --fields asked for and did not get. */
 static void tell_missing(const heap_options *q, const heap *h)
 {
     unsigned depth = 0;
@@ -183,9 +201,7 @@ static void tell_missing(const heap_options *q, const heap *h)
         depth -= *at == '>' && depth != 0;
         if (*at != '\0' && (*at != ',' || depth != 0))
             continue;
-        if (!has_type(h, begin, (size_t)(at - begin)))
-            fprintf(stderr, "--fields: no object of the type %.*s is on the heap\n",
-                    (int)(at - begin), begin);
+        tell_lack(h, begin, (size_t)(at - begin));
         if (*at == '\0')
             break;
         begin = at + 1 + strspn(at + 1, " ");
