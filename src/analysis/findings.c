@@ -106,7 +106,7 @@ static int take_line(findings_limits *limits, char *line, const char *path, int 
             return 0;
         }
     error_set(e, ERROR_USAGE, "%s, line %d: there is no threshold '%s'", path, number, name);
-    return error_advise(e, "docs/checkup.md lists them");
+    return error_advise(e, "docs/findings/README.md lists the pages that have them");
 }
 
 int findings_limits_read(findings_limits *limits, const char *path, error *e)

@@ -126,8 +126,9 @@ typedef struct {
 } model_profiler;
 
 typedef struct {
-    uint32_t index; /* in the recording */
-    uint64_t pid;
+    uint32_t index;   /* in the recording */
+    uint64_t pid;     /* as who recorded it sees it */
+    uint64_t own_pid; /* as it sees itself: in a container another one */
     uint32_t name;
     uint64_t origin_unix_ns;
     uint64_t duration_ns; /* to the last thing recorded */

@@ -409,6 +409,10 @@ static bool name_process(model *m, model_process *p)
     const char *value = model_info_value(m, p, "pid");
 
     if (value != NULL)
+        text_to_u64(value, &p->own_pid);
+    p->pid = p->own_pid;
+    value = model_info_value(m, p, "host_pid");
+    if (value != NULL)
         text_to_u64(value, &p->pid);
     value = model_info_value(m, p, "origin_unix_ns");
     if (value != NULL)

@@ -48,7 +48,11 @@ static bool is_throwing(const findings_context *c, uint32_t frame)
 
 static bool is_linq(const findings_context *c, uint32_t frame)
 {
-    return text_starts_with(findings_frame_name(c, frame), "System.Linq.");
+    const char *name = findings_frame_name(c, frame);
+
+    /* expression trees are another thing: what compiles them has its own cause */
+    return text_starts_with(name, "System.Linq.") &&
+           !text_starts_with(name, "System.Linq.Expressions.");
 }
 
 /* Looking members up and calling them; not the writing of code, which has its own cause. */

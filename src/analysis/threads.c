@@ -397,7 +397,7 @@ const char *threads_role(const threads_view *view, const threads_entry *entry)
 {
     const char *name = model_text(view->model, entry->name);
 
-    if (entry->os_id == view->process->pid)
+    if (entry->os_id == view->process->own_pid)
         return "main";
     for (size_t i = 0; i < sizeof ROLES / sizeof *ROLES; i++)
         if (text_matches(name, ROLES[i].pattern))

@@ -476,8 +476,14 @@ static int judge(request *q, int otherwise, error *e)
     code = findings_look(&m, &q->limits, &found, e);
     if (code == 0 && !look_at_heap(q, &m, &found))
         otherwise = CLI_FAILED;
-    if (code == 0 && q->page[0] != '\0')
-        code = write_page(q, &m, &found, e);
+    if (code == 0 && q->page[0] != '\0' && write_page(q, &m, &found, e) != 0) {
+        /* what was found is told all the same */
+        cli_fail(e);
+        unlink(q->page);
+        q->page[0] = '\0';
+        otherwise = q->command == NULL ? CLI_FAILED : otherwise;
+        error_clear(e);
+    }
     if (code == 0)
         code = take_off_baseline(q, &found, e);
     if (is_terminal)

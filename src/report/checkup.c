@@ -37,6 +37,16 @@ static void write_headline(const checkup *c, char *out, size_t size)
              who);
 }
 
+/* A process that was attached to has ended meanwhile, before its time. */
+static bool has_ended(const checkup *c)
+{
+    const model_process *p = main_process(c);
+    const char *attach = p == NULL ? NULL : model_info_value(c->m, p, "attach");
+
+    return attach != NULL && text_equal(attach, "attach") &&
+           text_equal(model_text(c->m, p->end_reason), "target exited");
+}
+
 static bool wanted(const model *m, const finding *f, const report_options *options)
 {
     return options == NULL || report_wants_process(m, &m->processes[f->process], options);
@@ -206,6 +216,9 @@ int checkup_write_text(const checkup *c, sink *out, error *e)
     paint(&t, "1");
     put_harmless(out, headline, strlen(headline));
     paint(&t, "0");
+    if (has_ended(c))
+        sink_format(out, "\nit ended while it was looked at, after %.1f s",
+                    (double)main_process(c)->duration_ns / 1e9);
     sink_text(out, "\n\n");
     for (size_t i = 0; i < c->list->count; i++)
         put_finding(c, &t, &c->list->items[i]);
@@ -373,6 +386,7 @@ int checkup_write_json(const checkup *c, sink *out, error *e)
     json_put_text(&j, "headline", headline);
     put_target(c, p, &j);
     json_put_f64(&j, "duration_s", p == NULL ? 0 : (double)p->duration_ns / 1e9);
+    json_put_text(&j, "end", p == NULL ? "" : model_text(c->m, p->end_reason));
     json_put_f64(&j, "overhead_percent", p == NULL ? 0 : report_own_cost_percent(p));
     if (p != NULL && report_own_cost_parts(p, &begin_ms, &running)) {
         json_put_f64(&j, "overhead_begin_ms", begin_ms);

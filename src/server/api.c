@@ -450,8 +450,11 @@ static const route *find_route(exchange *x)
                     "GET /api/openapi.json describes the API");
         x->out->allow = ALLOWED;
     } else {
-        reply_error(x->out, 404, "there is no such page",
-                    is_api ? "GET /api/openapi.json describes the API" : "the page is /");
+        reply_error(x->out, 404,
+                    x->a->web_ui || is_api ? "there is no such page" : "the page is switched off",
+                    !x->a->web_ui && !is_api ? "the server was begun with --no-web-ui"
+                    : is_api                 ? "GET /api/openapi.json describes the API"
+                                             : "the page is /");
     }
     return NULL;
 }

@@ -117,6 +117,7 @@ static int take_guid(session_request *q, json_t *root, const char *guid, error *
 {
     json_t *parameters = json_object_get(root, "parameters");
     const char *name = NULL;
+    const char *typed = guid;
     size_t length = strlen(guid);
     size_t index;
     json_t *item;
@@ -132,7 +133,7 @@ static int take_guid(session_request *q, json_t *root, const char *guid, error *
             name = p->name;
     }
     if (name == NULL) {
-        error_set(e, ERROR_NOT_FOUND, "there is no profiler with the GUID '%.40s'", guid);
+        error_set(e, ERROR_NOT_FOUND, "there is no profiler with the GUID '%.40s'", typed);
         return error_advise(e, "GET /api/profilers lists them");
     }
     if (add(q, name, e) != 0)

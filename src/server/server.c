@@ -100,8 +100,12 @@ static int listen_on_socket(server *s, error *e)
              listen(s->listener, 256) != 0;
     umask(before);
     if (failed) {
-        error_set_errno(e, ERROR_IO, errno, "cannot listen on %s", s->options.socket);
-        return error_advise(e, "another server may use it; choose another path with --socket");
+        int failed_with = errno;
+
+        error_set_errno(e, ERROR_IO, failed_with, "cannot listen on %s", s->options.socket);
+        return error_advise(e, failed_with == EADDRINUSE
+                                   ? "another server may use it; choose another path with --socket"
+                                   : "choose another path with --socket");
     }
     s->made_socket = true;
     return 0;

@@ -547,6 +547,7 @@ int sessions_open(const sessions_options *options, sessions **out, error *e)
     pthread_cond_init(&s->changed, &attributes);
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&s->lock, NULL);
+    s->held = -1;
     s->folder = options->folder;
     s->library = options->library;
     s->program = options->program;
@@ -584,6 +585,8 @@ void sessions_close(sessions *s)
         next = x->next;
         sessions_free_one(x);
     }
+    if (s->held >= 0)
+        close(s->held);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
     memory_free(s);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -196,6 +197,22 @@ static kept_session *read_one(sessions *s, const char *id)
     return x;
 }
 
+/* Two servers would take each other's running sessions for broken ones. The lock goes with the
+ * process, however it ends. */
+static int hold_folder(sessions *s, error *e)
+{
+    char path[SESSIONS_PATH];
+
+    snprintf(path, sizeof path, "%s/lock", s->folder);
+    s->held = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (s->held < 0)
+        return error_set_errno(e, ERROR_IO, errno, "cannot write %s", path);
+    if (flock(s->held, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    error_set(e, ERROR_BUSY, "another server keeps its sessions in %s", s->folder);
+    return error_advise(e, "use that one, or choose another folder with --sessions");
+}
+
 int sessions_load(sessions *s, error *e)
 {
     DIR *folder;
@@ -207,6 +224,9 @@ int sessions_load(sessions *s, error *e)
         error_set_errno(e, ERROR_PERMISSION, errno, "cannot write to %s", s->folder);
         return error_advise(e, "choose another folder with --sessions");
     }
+    code = hold_folder(s, e);
+    if (code != 0)
+        return code;
     folder = opendir(s->folder);
     if (folder == NULL)
         return error_set_errno(e, ERROR_IO, errno, "cannot read %s", s->folder);

@@ -58,6 +58,7 @@ struct sessions {
     kept_session *first;
     uint64_t version;
     size_t running; /* threads */
+    int held;       /* a locked file of the folder: one server at a time; -1 = none */
 };
 
 const char *session_status_name(session_status status);

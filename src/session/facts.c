@@ -160,6 +160,33 @@ static bool may_be_secret(const char *variable, size_t length)
     return false;
 }
 
+void facts_hide_secrets(buffer *arguments)
+{
+    char *at = (char *)arguments->data;
+    char *end = at + arguments->length;
+    bool hides_next = false;
+
+    while (at < end) {
+        size_t length = strnlen(at, (size_t)(end - at));
+        size_t name = 0;
+
+        while (name < length && at[name] != '=')
+            name++;
+        if (hides_next && at[0] != '-') {
+            memset(at, '*', length);
+            hides_next = false;
+        } else {
+            bool secret = (at[0] == '-' || at[0] == '/' || name < length) &&
+                          memchr(at, ' ', name) == NULL && may_be_secret(at, name);
+
+            if (secret && name < length)
+                memset(at + name + 1, '*', length - name - 1);
+            hides_next = secret && name == length && at[0] == '-';
+        }
+        at += length + 1;
+    }
+}
+
 /* In one line. */
 static void append_value(buffer *out, const char *value)
 {
@@ -215,8 +242,18 @@ static void put_start(buffer *chunk, int process_id)
     recording_put_info(chunk, "start_ticks", text);
 }
 
+/* In a container it calls itself by another one. */
+static void put_id(buffer *chunk, int process_id)
+{
+    char text[16];
+
+    snprintf(text, sizeof text, "%d", process_id);
+    recording_put_info(chunk, "host_pid", text);
+}
+
 void facts_put(buffer *chunk, int process_id)
 {
+    put_id(chunk, process_id);
     put_start(chunk, process_id);
     put_gc_mode(chunk, process_id);
     put_group_limits(chunk, process_id);

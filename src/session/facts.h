@@ -7,9 +7,9 @@
 
 #include "base/buffer.h"
 
-/* Adds INFO records: `start_ticks` (since boot), `gc_mode` (server, workstation), `cpu_limit`
- * (processors), `memory_limit` (bytes), `environment` (NAME=value, one a line; values that may be
- * secret are not there). What is not known is left out. */
+/* Adds INFO records: `host_pid` (as it was given), `start_ticks` (since boot), `gc_mode` (server,
+ * workstation), `cpu_limit` (processors), `memory_limit` (bytes), `environment` (NAME=value, one a
+ * line; values that may be secret are not there). What is not known is left out. */
 void facts_put(buffer *chunk, int process_id);
 
 /* Adds an INFO record `assemblies`: the paths of the .dll files that the process has in its memory
@@ -19,6 +19,9 @@ void facts_put_assemblies(buffer *chunk, int process_id);
 
 /* From the text of a map of memory, each once. */
 void facts_append_assemblies(buffer *out, const buffer *maps);
+/* Values of arguments (texts that end with a zero, one after the other) that may be secret by their
+ * names, --password=X and --api-key X, become *s. */
+void facts_hide_secrets(buffer *arguments);
 /* Lines of the environment (texts that end with a zero, one after the other) that set up .NET. */
 void facts_append_environment(buffer *out, const buffer *environment);
 /* From the contents of cgroup v2 files: "50000 100000" is 0.5; 0 = no limit. */

@@ -214,9 +214,10 @@ void recorder_describe(recorder *r, peer *p)
     if (gethostname(host, sizeof host - 1) == 0)
         recording_put_info(&chunks, "host", host);
     if (p->process_id != 0 && procfs_read(p->process_id, "cmdline", 65536, &cmdline) == 0) {
+        recorder_name(&cmdline, name, sizeof name);
+        facts_hide_secrets(&cmdline);
         procfs_append_command_line(&text, &cmdline);
         recording_put_info(&chunks, "command_line", buffer_text(&text));
-        recorder_name(&cmdline, name, sizeof name);
         recording_put_info(&chunks, "name", name);
         recording_put_info(&chunks, "entry_assembly", name);
         put_user(&chunks, p->process_id);

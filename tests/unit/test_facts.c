@@ -35,6 +35,25 @@ static void secrets_stay_where_they_are(void **state)
     buffer_free(&out);
 }
 
+static void secret_arguments_are_hidden(void **state)
+{
+    static const char TEXT[] = "dotnet\0Shop.dll\0--password=hush\0--api-key\0hush\0--port\0"
+                               "80\0"
+                               "Db:ConnectionString=hush\0--token\0--verbose\0/opt/keys/Run.dll";
+    buffer arguments = BUFFER_EMPTY;
+
+    (void)state;
+    buffer_append(&arguments, TEXT, sizeof TEXT);
+    facts_hide_secrets(&arguments);
+    for (size_t i = 0; i < sizeof TEXT - 1; i++)
+        if (arguments.data[i] == '\0')
+            arguments.data[i] = ' ';
+    assert_string_equal(buffer_text(&arguments),
+                        "dotnet Shop.dll --password=**** --api-key **** --port 80 "
+                        "Db:ConnectionString=**** --token --verbose /opt/keys/Run.dll");
+    buffer_free(&arguments);
+}
+
 static void assemblies_are_told_once(void **state)
 {
     static const char MAPS[] =
@@ -61,7 +80,6 @@ static void nobody_has_no_facts(void **state)
     buffer out = BUFFER_EMPTY;
 
     (void)state;
-    facts_put(&out, 0x7ffffff0);
     facts_put_assemblies(&out, 0x7ffffff0);
     assert_int_equal(out.length, 0);
     buffer_free(&out);
@@ -72,6 +90,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_are_read),
         cmocka_unit_test(secrets_stay_where_they_are),
+        cmocka_unit_test(secret_arguments_are_hidden),
         cmocka_unit_test(assemblies_are_told_once),
         cmocka_unit_test(nobody_has_no_facts),
     };

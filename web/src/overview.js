@@ -31,6 +31,7 @@ const HIDDEN_FACTS = new Set([
     'origin_monotonic_ns',
     'origin_unix_ns',
     'start_ticks',
+    'host_pid',
 ]);
 
 /** Findings first: each a sentence, its evidence inside. @param {any[]} findings */
