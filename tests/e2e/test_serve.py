@@ -276,6 +276,7 @@ def test_sessions_survive_the_server(sample, serve, tmp_path, newest_runtime):
         changed = server.ask("PATCH", f"/api/sessions/{whole}", {"tags": ["two"]})
         assert changed.json["tags"] == ["two"]
         assert patient.is_running
+    assert server.end() == (0, "")
     limited = serve("--keep-size", "1", folder=folder)  # one byte: everything is too much
     assert limited.ask("GET", "/api/sessions").json == []
 
@@ -405,17 +406,19 @@ def test_who_may_ask(serve):
 
 def test_ways_to_begin(serve, clarinet, tmp_path):
     only_api = serve("--no-web-ui")
+    second = clarinet("serve", "--port", "0", "--sessions", tmp_path / "sessions")
+    assert second.code == 1 and "another server keeps its sessions" in second.err, second
     assert only_api.ask("GET", "/").status == 404
     assert only_api.ask("GET", "/metrics").status == 200
     assert only_api.ask("GET", "/api/version").status == 200
-    only_page = serve("--no-rest-api", env={"CLARINET_TOKEN": "abc"})
+    only_page = serve("--no-rest-api", folder=tmp_path / "2", env={"CLARINET_TOKEN": "abc"})
     assert only_page.token == "abc"
     assert only_page.ask("GET", "/api/version").status == 403
     assert only_page.ask("GET", "/metrics").status == 403
     own = {"Sec-Fetch-Site": "same-origin"}
     assert only_page.ask("GET", "/api/version", headers=own).status == 200
     path = tmp_path / "s.sock"
-    by_socket = serve("--socket", str(path))
+    by_socket = serve("--socket", str(path), folder=tmp_path / "3")
     assert by_socket.address == f"unix:{path}" and os.stat(path).st_mode & 0o777 == 0o600
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(str(path))
