@@ -65,6 +65,7 @@ namespace Knots
             }
             Readers.Tie();
             OldReaders.Tie();
+            Vault.Tie();
             Semaphores.Tie();
             Mutexes.Tie();
             Mixed.Tie();
@@ -212,6 +213,52 @@ namespace Knots
             second.WaitOne();
             second.ReleaseMutex();
             first.ReleaseMutex();
+        }
+    }
+
+    // Semaphores in fields of an object, as a mutex each.
+    public sealed class Vault
+    {
+        private readonly SemaphoreSlim outer = new SemaphoreSlim(1, 1);
+        private readonly SemaphoreSlim inner = new SemaphoreSlim(1, 1);
+        private readonly Barrier both = new Barrier(2);
+
+        public static void Tie()
+        {
+            Vault vault = new Vault();
+
+            Program.Start("vault-in", vault.In);
+            Program.Start("vault-out", vault.Out);
+        }
+
+        private void In()
+        {
+            outer.Wait();
+            try
+            {
+                both.SignalAndWait();
+                inner.Wait();
+                inner.Release();
+            }
+            finally
+            {
+                outer.Release();
+            }
+        }
+
+        private void Out()
+        {
+            inner.Wait();
+            try
+            {
+                both.SignalAndWait();
+                outer.Wait();
+                outer.Release();
+            }
+            finally
+            {
+                inner.Release();
+            }
         }
     }
 

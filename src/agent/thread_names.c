@@ -99,9 +99,12 @@ static bool read_name(const thread_names *t, uintptr_t handle, const char *short
 
     if (object == 0 || !read_self(object + t->name_offset, &string, sizeof string) || string == 0 ||
         !read_self(string + t->string_length, &count, sizeof count) || count == 0 ||
-        count > MOST_UNITS || !read_self(string + t->string_start, units, count * sizeof *units))
+        !read_self(string + t->string_start, units,
+                   (count < MOST_UNITS ? count : MOST_UNITS) * sizeof *units))
         return false;
-    text_append_utf16(out, units, count);
+    text_append_utf16(out, units, count < MOST_UNITS ? count : MOST_UNITS);
+    if (count > MOST_UNITS)
+        buffer_append(out, "\xe2\x80\xa6", 3); /* an ellipsis */
     if (out->failed || out->length - before < length ||
         memcmp(out->data + before, short_name, length) != 0) {
         out->length = before;

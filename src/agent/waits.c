@@ -19,7 +19,9 @@ enum {
     MOST_CLASSES = 64, /* of a thread that waits in the runtime */
     THREAD_BYTES = 0x800,
     FUTEX = 202,
-    BATCH = 256,         /* words that are asked for in one call */
+    BATCH = 256, /* words that are asked for in one call */
+    KEPT_FIELDS = 32,
+    OUTERMOST = 512,     /* bytes of a frame */
     OLD_READERS = 0x3ff, /* of the state of an old lock */
     /* of a method table */
     TABLE_BASE_SIZE = 4,
@@ -533,6 +535,36 @@ static void take_words(waits *w, uint32_t os_thread, const uintptr_t *words, siz
     }
 }
 
+/* Objects of the program's own that have a semaphore or a mutex in a field. */
+static void take_keepers(waits *w, uint32_t os_thread, const uintptr_t *words, size_t count,
+                         const uintptr_t stack[2])
+{
+    uintptr_t fields[KEPT_FIELDS];
+
+    for (size_t i = 0; i < count; i++) {
+        waits_object o = {.address = words[i], .type = TYPE_OTHER};
+        const waits_head *head = head_of(w, words[i]);
+        uint32_t length, k = 1;
+
+        if (!is_address(words[i]) || (words[i] >= stack[0] && words[i] < stack[1]))
+            continue;
+        o.class_id =
+            (head->address == words[i] ? head->word : read_word(w, words[i])) & ~(uintptr_t)7;
+        if (type_of_class(w, o.class_id, false) != TYPE_OTHER)
+            continue;
+        length = length_of(w, &o);
+        if (length > sizeof fields)
+            length = sizeof fields;
+        if (!read_memory(w, words[i], fields, length))
+            continue;
+        while (k < length / 8 &&
+               take_object(w, fields[k], 0, 1u << TYPE_SEMAPHORE | 1u << TYPE_HANDLE) == TYPE_NONE)
+            k++;
+        if (k < length / 8 && take_object(w, words[i], 0, ~0u) != TYPE_NONE)
+            link_to(w, os_thread, WAITS_LINK_HAS, words[i]);
+    }
+}
+
 /* Copies a stretch of a stack; how many words. */
 static size_t copy_stack(waits *w, uintptr_t from, uintptr_t to, uintptr_t *words)
 {
@@ -572,9 +604,14 @@ static void scan(waits *w, const waits_thread *t, native_stack_spot spot, size_t
     /* no owner is kept in these: what the callers have at hand tells who may be it */
     n = copy_stack(w, to, last, words);
     take_words(w, t->os_thread, words, n, wished, WAITS_LINK_REFERS, stack);
-    for (size_t i = depth; i < t->count; i++)
+    /* the outermost method keeps its own above where its stack pointer is */
+    n = copy_stack(w, to, last + OUTERMOST, words);
+    take_keepers(w, t->os_thread, words, n, stack);
+    for (size_t i = depth; i < t->count; i++) {
         take_words(w, t->os_thread, frames[i].registers, WAITS_REGISTERS, wished, WAITS_LINK_REFERS,
                    stack);
+        take_keepers(w, t->os_thread, frames[i].registers, WAITS_REGISTERS, stack);
+    }
 }
 
 /* Where a field of a class that was met stands; 0 = not known. */

@@ -45,6 +45,7 @@ enum {
     WAITS_LINK_CLASS = 4,   /* a class that stands where it waits in the runtime */
     WAITS_LINK_REFERS = 5,  /* its callers have it at hand */
     WAITS_LINK_ENTERED = 6, /* its list of ReaderWriterLock, the old one */
+    WAITS_LINK_HAS = 7,     /* its callers have it at hand, and it has a semaphore or a mutex */
 };
 
 /* The innermost managed frames of a thread. */

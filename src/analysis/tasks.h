@@ -64,6 +64,7 @@ typedef struct {
     uint64_t lost;       /* of these: nothing but the waiters refers to the source */
     uint64_t stuck;      /* of these: the same before; of the later view of tasks_compare */
     uint64_t due_ms;     /* of a timer: the longest time it was set to; 0 = not known */
+    uint64_t least_ms;   /* and the shortest */
     uint64_t age_ms;     /* of a timer: how long ago the first was set; 0 = not known */
     uint64_t example;    /* address of the innermost task of one of them */
     uint64_t hash;

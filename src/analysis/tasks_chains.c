@@ -123,6 +123,8 @@ static bool put_chain(chain *c, tasks_end end)
     g->lost += c->leaf.lost;
     if (c->leaf.due_ms > g->due_ms)
         g->due_ms = c->leaf.due_ms;
+    if (c->leaf.due_ms != 0 && (g->least_ms == 0 || c->leaf.due_ms < g->least_ms))
+        g->least_ms = c->leaf.due_ms;
     if (c->leaf.age_ms > g->age_ms)
         g->age_ms = c->leaf.age_ms;
     v->chains++;

@@ -112,12 +112,42 @@ bool threads_stack_has(const threads_view *v, uint32_t stack, const char *patter
     return false;
 }
 
+/* A function of libc that waits, by its name without what decorates it. */
+static threads_state state_by_call(const char *function)
+{
+    static const char *const CALLS[] = {
+        "read",        "readv",  "pread",   "write",     "writev", "pwrite",
+        "open",        "openat", "poll",    "ppoll",     "select", "epoll_wait",
+        "epoll_pwait", "accept", "accept4", "connect",   "recv",   "recvfrom",
+        "recvmsg",     "send",   "sendto",  "sendmsg",   "wait4",  "waitpid",
+        "waitid",      "flock",  "fsync",   "fdatasync", "ioctl",  "fcntl",
+    };
+    size_t length;
+
+    function += strspn(function, "_");
+    if (text_starts_with(function, "GI_") || text_starts_with(function, "libc_"))
+        function += strcspn(function, "_") + 1;
+    function += strspn(function, "_");
+    length = strlen(function);
+    if (text_ends_with(function, "nanosleep"))
+        return THREADS_SLEEP;
+    length -= length > 2 && strcmp(function + length - 2, "64") == 0 ? 2 : 0;
+    for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++)
+        if (strlen(CALLS[i]) == length && strncmp(CALLS[i], function, length) == 0)
+            return THREADS_IO;
+    return THREADS_RUNNING;
+}
+
 /* The outermost sign among the innermost frames says most: Task.Wait stands above the event it
  * waits with. Not beyond the program's own methods: above them stands what called these. */
 static threads_state state_by_names(const threads_view *v, uint32_t stack)
 {
     threads_state state = THREADS_RUNNING;
+    const char *leaf = stack == 0 ? "" : threads_method_of(v, stack);
 
+    /* native frames are there only of a thread that did not move meanwhile */
+    if (stack != 0 && !threads_is_managed(v, stack))
+        state = state_by_call(leaf);
     while (stack != 0 && !threads_is_managed(v, stack))
         stack = v->process->stack_parents[stack];
     if (stack == 0)

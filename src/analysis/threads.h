@@ -154,6 +154,7 @@ typedef struct {
 
 typedef struct {
     size_t workers, idle, blocked;
+    size_t held_up; /* of the blocked ones: only by the owner of a lock, who goes on by himself */
     threads_site sites[THREADS_SITES]; /* most workers first */
     size_t site_count;
 } threads_pool;

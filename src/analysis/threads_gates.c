@@ -4,7 +4,10 @@
  * read the code of the methods on the stacks (symbols/gates.h): which of these fields a frame waits
  * for, and which it has taken and not given back.
  */
-#include "analysis/threads.h"
+#include <string.h>
+
+#include "analysis/threads_waited.h"
+#include "base/text.h"
 #include "recording/tables.h"
 
 /* Rows of the table `gates`. */
@@ -25,15 +28,37 @@ static bool find_gates(const threads_view *v, gates *g)
            g->frame->type == RECORDING_FRAME_ID && g->field->type == RECORDING_STRING_ID;
 }
 
+static bool is_waited(uint64_t kind)
+{
+    return kind == TABLES_GATE_WAITED || kind == TABLES_GATE_WAITED_OF;
+}
+
+/* Two lambdas of one line are one frame here: what its code says may be of either. */
+static bool is_of_several(const gates *g, uint32_t frame)
+{
+    uint64_t field = 0;
+
+    for (size_t row = 0; row < g->table->rows; row++) {
+        if (model_cell(g->frame, row) != frame || !is_waited(model_cell(g->held, row)))
+            continue;
+        if (field != 0 && model_cell(g->field, row) != field)
+            return true;
+        field = model_cell(g->field, row);
+    }
+    return false;
+}
+
 /* The field that some frame of the stack waits for; 0 = none. The innermost of the program's own
  * is the one that waits. */
-static uint32_t waited_field(const threads_view *v, const gates *g, uint32_t stack)
+static uint32_t field_waited_for(const threads_view *v, const gates *g, uint32_t stack)
 {
     for (; stack != 0; stack = v->process->stack_parents[stack])
         for (size_t row = 0; row < g->table->rows; row++)
             if (model_cell(g->frame, row) == v->process->stack_frames[stack] &&
-                model_cell(g->held, row) == TABLES_GATE_WAITED)
-                return (uint32_t)model_cell(g->field, row);
+                is_waited(model_cell(g->held, row)))
+                return is_of_several(g, v->process->stack_frames[stack])
+                           ? 0
+                           : (uint32_t)model_cell(g->field, row);
     return 0;
 }
 
@@ -65,7 +90,7 @@ bool threads_read_gates(threads_view *v)
         threads_entry *t = &v->entries[i];
 
         if (t->state == THREADS_SEMAPHORE || t->state == THREADS_MUTEX)
-            t->field = waited_field(v, &g, t->stack);
+            t->field = field_waited_for(v, &g, t->stack);
     }
     for (size_t i = 0; i < v->count; i++)
         for (uint32_t stack = v->entries[i].stack; stack != 0;
@@ -73,9 +98,49 @@ bool threads_read_gates(threads_view *v)
             for (size_t row = 0; row < g.table->rows; row++)
                 if (model_cell(g.frame, row) == v->process->stack_frames[stack] &&
                     model_cell(g.held, row) == TABLES_GATE_HELD &&
+                    !is_of_several(&g, v->process->stack_frames[stack]) &&
                     !add_waiters(v, i, (uint32_t)model_cell(g.field, row)))
                     return false;
     return true;
+}
+
+/* The lock in the field `Shop.Till.gate` of an object that the thread has at hand: whoever waits
+ * for it waits for this thread. Its own wait is for another one. */
+static void add_waiters_of(waited *w, size_t holder, const char *field)
+{
+    const char *name = strrchr(field, '.');
+
+    for (size_t i = 0; i < w->link_count && name != NULL; i++) {
+        const char *type = waited_type(w, w->links[i].object);
+        size_t length = (size_t)(name - field);
+        uint64_t lock;
+
+        if (w->links[i].entry != holder || w->links[i].role != WAITED_HAS ||
+            strlen(type) != length || strncmp(type, field, length) != 0)
+            continue;
+        lock = waited_get(w, w->links[i].object, name + 1);
+        for (size_t k = 0; k < w->view->count && lock != 0; k++)
+            if (k != holder && w->view->entries[k].object == lock &&
+                w->view->entries[holder].object != lock)
+                waited_add_owner(w, k, holder, true);
+    }
+}
+
+void waited_explain_gates(waited *w)
+{
+    const threads_view *v = w->view;
+    gates g;
+
+    if (!find_gates(v, &g))
+        return;
+    for (size_t i = 0; i < v->count; i++)
+        for (uint32_t stack = v->entries[i].stack; stack != 0;
+             stack = v->process->stack_parents[stack])
+            for (size_t row = 0; row < g.table->rows; row++)
+                if (model_cell(g.frame, row) == v->process->stack_frames[stack] &&
+                    model_cell(g.held, row) == TABLES_GATE_HELD_OF &&
+                    !is_of_several(&g, v->process->stack_frames[stack]))
+                    add_waiters_of(w, i, model_text(v->model, (uint32_t)model_cell(g.field, row)));
 }
 
 threads_limit threads_limit_of_call(const threads_view *v, uint32_t stack)

@@ -141,7 +141,8 @@ static void wait_for_ownerless(waited *w, size_t entry, uint64_t object)
     }
 }
 
-/* A reader before a lock that nobody writes under is held up by those who wait to write. */
+/* A reader before a lock that nobody writes under is held up by those who wait to write. They do
+ * not own it. */
 static void wait_for_writers(waited *w, size_t entry)
 {
     const threads_view *v = w->view;
@@ -149,8 +150,8 @@ static void wait_for_writers(waited *w, size_t entry)
 
     for (size_t i = 0; i < v->count; i++)
         if (v->entries[i].state == THREADS_READER_WRITER && v->entries[i].object == lock &&
-            is_writer(v, &v->entries[i]))
-            waited_add_owner(w, entry, i, false);
+            is_writer(v, &v->entries[i]) && i != entry)
+            w->failed = !threads_add_edge(w->view, entry, i, false) || w->failed;
 }
 
 void waited_explain_ownerless(waited *w)

@@ -36,6 +36,25 @@ static bool is_blocked(threads_state state)
     return state != THREADS_RUNNING && state != THREADS_NATIVE && state != THREADS_POOL_IDLE;
 }
 
+/* It waits for a lock that is about to be given back: nobody has it just now, or who has it, or
+ * who has what that one waits for, works, sleeps or reads, and needs no worker for that. */
+static bool is_held_up(const threads_view *v, const threads_entry *t)
+{
+    enum { FARTHEST = 16 }; /* there may be a ring */
+
+    for (int i = 0; i < FARTHEST; i++) {
+        if ((t->state != THREADS_MONITOR && t->state != THREADS_LOCK) || t->owner_ended)
+            return i != 0 &&
+                   (!is_blocked(t->state) || t->state == THREADS_SLEEP || t->state == THREADS_IO);
+        if (t->owner == 0)
+            return true;
+        t = threads_by_id(v, t->owner);
+        if (t == NULL)
+            return false;
+    }
+    return false;
+}
+
 static void add_site(threads_pool *pool, uint32_t frame, const threads_entry *t)
 {
     size_t i = 0;
@@ -70,6 +89,7 @@ void threads_find_pool(const threads_view *v, threads_pool *pool)
             pool->idle++;
         } else if (is_blocked(t->state)) {
             pool->blocked++;
+            pool->held_up += is_held_up(v, t);
             add_site(pool, site_of(v, t->stack), t);
         }
     }
@@ -77,6 +97,8 @@ void threads_find_pool(const threads_view *v, threads_pool *pool)
 
 bool threads_pool_is_starved(const threads_pool *pool)
 {
+    size_t blocked = pool->blocked - pool->held_up;
+
     /* a few workers that block are nothing unusual; all but one of at least three are */
-    return pool->blocked >= 3 && pool->idle == 0 && pool->blocked + 1 >= pool->workers;
+    return blocked >= 3 && pool->idle == 0 && blocked + 1 >= pool->workers;
 }

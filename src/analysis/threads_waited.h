@@ -23,6 +23,7 @@ enum {
     WAITED_CLASS = 4,
     WAITED_REFERS = 5,
     WAITED_ENTERED = 6, /* ReaderWriterLock, the old one */
+    WAITED_HAS = 7,     /* an object at hand that has a semaphore or a mutex */
 };
 
 typedef struct {
@@ -80,6 +81,10 @@ void waited_explain_lock(waited *w, size_t entry);
 void waited_explain_reader_writer(waited *w, size_t entry);
 /* Locks that keep no owner. After the others: whether somebody waits for the same is known then. */
 void waited_explain_ownerless(waited *w);
+
+/* threads_gates.c: who has taken a semaphore or mutex in a field of an object that it has at hand,
+ * by the code of its methods. */
+void waited_explain_gates(waited *w);
 
 /* threads_async.c: the task that a thread blocks on, and the chain that it stands for. */
 void waited_explain_task(waited *w, size_t entry);

@@ -149,6 +149,7 @@ int threads_read_waits(threads_view *v, uint64_t look, error *e)
     for (size_t i = 0; i < v->count && !w.failed; i++)
         explain(&w, i);
     waited_explain_ownerless(&w);
+    waited_explain_gates(&w);
     waited_explain_helpers(&w);
     waited_judge_pool(v);
     waited_free(&w);

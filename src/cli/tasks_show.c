@@ -95,7 +95,9 @@ static void put_group(const showing *s, const tasks_group *g)
                 tasks_is_unawaited(g) ? "%llu x %s that nobody awaits" : "%llu x waiting for %s",
                 (unsigned long long)g->chains, tasks_wait_text(g->wait));
     if (g->due_ms != 0)
-        put_time(s->out, " of ", g->due_ms);
+        put_time(s->out, " of ", g->least_ms);
+    if (g->least_ms != g->due_ms)
+        put_time(s->out, " to ", g->due_ms);
     if (g->age_ms >= 1000)
         put_time(s->out, g->chains == 1 ? ", for " : ", the oldest for ", g->age_ms);
     if (g->wait == TASKS_SOURCE || g->wait == TASKS_TASK || g->wait == TASKS_CHANNEL)

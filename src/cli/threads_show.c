@@ -93,11 +93,14 @@ static const char *thing_text(const threads_view *v, const threads_entry *t, cha
     return text;
 }
 
-static const char *verb_text(const threads_entry *t)
+static const char *verb_text(const threads_entry *t, const threads_entry *owner)
 {
     bool is_run =
         t->state == THREADS_TASK || t->state == THREADS_CLASS || t->state == THREADS_FINALIZERS;
 
+    if (t->state == THREADS_READER_WRITER && owner->state == t->state && t->object != 0 &&
+        owner->object == t->object)
+        return "waits to write under, before it";
     return t->state == THREADS_JOIN      ? "is"
            : is_run && t->owner_inferred ? "seems to run"
            : is_run                      ? "runs"
@@ -114,7 +117,7 @@ static void print_wait(FILE *out, const threads_view *v, const threads_entry *t)
     if (t->object != 0 && t->object_type != 0 && t->state != THREADS_JOIN)
         fprintf(out, " of %s", model_text(v->model, t->object_type));
     if (t->owner != 0 && owner != NULL)
-        fprintf(out, ", which %s %s", title(v, owner, who, sizeof who), verb_text(t));
+        fprintf(out, ", which %s %s", title(v, owner, who, sizeof who), verb_text(t, owner));
     else if (t->owner != 0)
         fprintf(out, ", owned by thread %llu, which is gone", (unsigned long long)t->owner);
     else if (t->owner_ended)
@@ -154,19 +157,39 @@ static void print_cycle(FILE *out, const threads_view *v, const threads_show_opt
 
         fprintf(out, "  %s waits for %s%s that %s %s\n", title(v, t, who, sizeof who),
                 thing_text(v, t, thing, sizeof thing), field_text(v, o, t, field, sizeof field),
-                title(v, next, owner, sizeof owner), verb_text(t));
+                title(v, next, owner, sizeof owner), verb_text(t, next));
         threads_show_stack(out, v, t->stack);
     }
     fprintf(out, "\n");
 }
 
-static void print_chain(FILE *out, const threads_view *v, const threads_chain *c)
+static bool is_same_chain(const threads_view *v, const threads_chain *a, const threads_chain *b)
+{
+    bool is_same = a->by_pool == b->by_pool && a->count == b->count &&
+                   v->entries[a->entry].stack == v->entries[b->entry].stack;
+
+    for (size_t i = 0; is_same && i < a->count; i++)
+        is_same =
+            a->steps[i].type == b->steps[i].type && a->steps[i].is_done == b->steps[i].is_done;
+    return is_same;
+}
+
+static void print_chain(FILE *out, const threads_view *v, const threads_chain *c, size_t same)
 {
     char who[160];
 
-    fprintf(out, "ASYNC DEADLOCK: %s blocks on a task whose next step needs %s\n",
-            title(v, &v->entries[c->entry], who, sizeof who),
-            c->by_pool ? "a worker of the thread pool, and all of them block" : "this very thread");
+    title(v, &v->entries[c->entry], who, sizeof who);
+    if (same == 1)
+        fprintf(out, "ASYNC DEADLOCK: %s blocks on a task whose next step needs %s\n", who,
+                c->by_pool ? "a worker of the thread pool, and all of them block"
+                           : "this very thread");
+    else
+        fprintf(out,
+                "ASYNC DEADLOCK: %zu threads, %s and others, each block on a task whose next "
+                "step needs %s\n",
+                same, who,
+                c->by_pool ? "a worker of the thread pool, and all of them block"
+                           : "the very thread that blocks");
     threads_show_stack(out, v, v->entries[c->entry].stack);
     for (size_t i = 0; i < c->count; i++)
         fprintf(out, "  %s %s%s\n", i == 0 ? "it waits for" : "which awaits",
@@ -174,6 +197,27 @@ static void print_chain(FILE *out, const threads_view *v, const threads_chain *c
                                               : model_text(v->model, c->steps[i].type),
                 c->steps[i].is_done ? " (done)" : "");
     fprintf(out, "\n");
+}
+
+/* Equal ones of threads with the same stack are one. */
+static void print_chains(FILE *out, const threads_view *v, const threads_show_options *o)
+{
+    bool *done = memory_allocate_array(v->chain_count + 1, sizeof *done);
+
+    for (size_t i = 0; done != NULL && i < v->chain_count; i++) {
+        size_t same = 1;
+
+        if (done[i])
+            continue;
+        for (size_t k = i + 1; k < v->chain_count && !o->flat; k++) {
+            if (!done[k] && is_same_chain(v, &v->chains[i], &v->chains[k])) {
+                done[k] = true;
+                same++;
+            }
+        }
+        print_chain(out, v, &v->chains[i], same);
+    }
+    memory_free(done);
 }
 
 static void print_cycles(FILE *out, const threads_view *v, const threads_show_options *o)
@@ -191,14 +235,19 @@ static void print_cycles(FILE *out, const threads_view *v, const threads_show_op
     for (size_t i = 0; i < v->cycle_count; i++) {
         if (!v->cycles[i].suspected)
             continue;
-        fprintf(out, "SUSPECTED DEADLOCK: %zu threads seem to wait for each other (%s)\n",
-                v->cycles[i].count,
-                v->cycles[i].limited ? "a wait among them has a time limit, which opens it again"
-                                     : "what they wait for keeps no owner; who has it is inferred");
+        if (v->cycles[i].count == 1)
+            fprintf(out, "SUSPECTED DEADLOCK: a thread seems to wait for itself (%s)\n",
+                    v->cycles[i].limited ? "a wait with a time limit, which opens it again"
+                                         : "all threads of a scheduler wait for its next task");
+        else
+            fprintf(out, "SUSPECTED DEADLOCK: %zu threads seem to wait for each other (%s)\n",
+                    v->cycles[i].count,
+                    v->cycles[i].limited
+                        ? "a wait among them has a time limit, which opens it again"
+                        : "what they wait for keeps no owner; who has it is inferred");
         print_cycle(out, v, o, &v->cycles[i]);
     }
-    for (size_t i = 0; i < v->chain_count; i++)
-        print_chain(out, v, &v->chains[i]);
+    print_chains(out, v, o);
 }
 
 /* ---- groups of threads that stand at the same place ---- */
@@ -225,8 +274,10 @@ bool threads_show_has_match(const threads_view *v, const threads_show_options *o
 
 static bool is_same(const threads_show_options *o, const threads_entry *a, const threads_entry *b)
 {
+    /* an event or a task is each thread's own: its kind says enough where nobody has it */
     return !o->flat && a->stack == b->stack && a->state == b->state && a->owner == b->owner &&
-           a->object == b->object;
+           (a->object == b->object || (a->owner == 0 && !a->owner_ended && !b->owner_ended &&
+                                       a->object_type == b->object_type));
 }
 
 static void print_threads(FILE *out, const threads_view *v, const threads_show_options *o)

@@ -445,6 +445,20 @@ static int name_files(const options *o, char *file, char *snapshot, size_t room,
     return code;
 }
 
+/* Also when nobody has asked yet how. */
+static bool has_ended(int process_id)
+{
+    buffer stat = BUFFER_EMPTY;
+    const char *state = NULL;
+    bool ended = procfs_read(process_id, "stat", 4096, &stat) != 0;
+
+    if (!ended)
+        state = strrchr(buffer_text(&stat), ')');
+    ended = ended || (state != NULL && (state[2] == 'Z' || state[2] == 'X'));
+    buffer_free(&stat);
+    return ended;
+}
+
 /* One look into a file, which is then shown. */
 static int look_once(options *o, error *e)
 {
@@ -457,6 +471,11 @@ static int look_once(options *o, error *e)
     code = look_into_file(o, file, snapshot, e);
     if (code == 0)
         code = show(o, file, snapshot[0] != '\0' ? snapshot : NULL, false, e);
+    if (code == 0 && o->alive != 0 && o->span_ns != 0 && has_ended(o->alive))
+        fprintf(stderr,
+                "clarinet: process %d ended while clarinet looked at it: this is what was seen "
+                "before\n",
+                o->alive);
     if (o->file == NULL) {
         take_forget(file);
         take_forget(snapshot);

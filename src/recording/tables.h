@@ -168,14 +168,16 @@
     X(NATIVE, RECORDING_U64, "native", "")                                                         \
     X(NATIVE_STATE, RECORDING_U64, "native_state", "")
 
-/* Of the tool: semaphores and mutexes in static fields, by the code of the methods on stacks. */
+/* Of the tool: semaphores and mutexes in fields, by the code of the methods on stacks. */
 /* What a frame's method has to do with the lock in a static field; or, of the call where it stands,
- * whether its wait ends after a time at the latest. */
+ * whether its wait ends after a time at the latest; or with a lock in a field of an object. */
 typedef enum {
     TABLES_GATE_WAITED,
     TABLES_GATE_HELD,
     TABLES_GATE_LIMITED,
-    TABLES_GATE_ENDLESS
+    TABLES_GATE_ENDLESS,
+    TABLES_GATE_WAITED_OF,
+    TABLES_GATE_HELD_OF
 } tables_gate;
 
 #define TABLES_GATES(X)                                                                            \

@@ -39,6 +39,8 @@ static void put_group(const tasks_view *v, const tasks_group *g, size_t steps, j
     json_put_text(j, "type", model_text(v->h->m, g->type));
     if (g->due_ms != 0)
         json_put_u64(j, "due_ms", g->due_ms);
+    if (g->least_ms != g->due_ms)
+        json_put_u64(j, "due_least_ms", g->least_ms);
     if (g->age_ms != 0)
         json_put_u64(j, "age_ms", g->age_ms);
     json_end_object(j);

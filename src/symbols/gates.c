@@ -119,7 +119,8 @@ static size_t forget(gates_gate *gates, size_t count, uint32_t field)
 static size_t read_code(const assembly *a, const cil_body *body, uint32_t il_offset,
                         gates_gate *out, size_t most)
 {
-    uint32_t field = 0; /* that was loaded last */
+    uint32_t field = 0;     /* that was loaded last */
+    bool of_object = false; /* it is not static */
     size_t count = 0;
 
     for (cil_at at = cil_first(body); at != CIL_END; at = cil_get(body, at)->next) {
@@ -127,15 +128,19 @@ static size_t read_code(const assembly *a, const cil_body *body, uint32_t il_off
         bool is_here = i->offset >= il_offset;
         call_kind kind;
 
-        if (i->opcode == CIL_LDSFLD && is_gate(a, i->operand.token))
+        if ((i->opcode == CIL_LDSFLD || i->opcode == CIL_LDFLD) && is_gate(a, i->operand.token)) {
             field = i->operand.token;
+            of_object = i->opcode == CIL_LDFLD;
+        }
         if (i->opcode != CIL_CALL && i->opcode != CIL_CALLVIRT)
             continue;
         kind = field == 0 ? CALL_OTHER : kind_of_call(a, i->operand.token);
         if (kind != CALL_OTHER && !is_here)
             count = forget(out, count, field);
         if (kind == CALL_WAITS && count < most)
-            out[count++] = (gates_gate){field, is_here ? TABLES_GATE_WAITED : TABLES_GATE_HELD};
+            out[count++] = (gates_gate){
+                field, of_object ? (is_here ? TABLES_GATE_WAITED_OF : TABLES_GATE_HELD_OF)
+                                 : (is_here ? TABLES_GATE_WAITED : TABLES_GATE_HELD)};
         if (kind != CALL_OTHER)
             field = 0;
         if (is_here)

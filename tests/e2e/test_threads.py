@@ -88,7 +88,9 @@ def test_every_kind_of_knot_is_found_and_nothing_else(clarinet, sample, runtime)
         if runtime.name == "8.0":  # it has no System.Threading.Lock
             expected.remove(["lock-left", "lock-right"])
         assert cycles(answer) == expected, done
-        assert cycles(answer, "suspected_deadlocks") == [["banker", "cashier"], ["mutex-left", "mutex-right"]], done
+        assert cycles(answer, "suspected_deadlocks") == [
+            ["banker", "cashier"], ["mutex-left", "mutex-right"], ["vault-in", "vault-out"]], done
+        assert threads["vault-in"]["waiting_for"]["field"] == "Knots.Vault.inner"
         assert threads["cashier"]["waiting_for"]["field"] == "Knots.Semaphores.Safe"
         assert threads["cashier"]["waiting_for"]["suspected_owner_os_id"] == threads["banker"]["os_id"]
 
