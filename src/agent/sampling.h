@@ -90,14 +90,15 @@ typedef struct {
     atomic_uint_fast64_t asked_taken; /* samples taken when the kernel was asked last */
     chain_memory chain;
     /* Own thread only. */
-    uint32_t start_frame; /* outermost managed frame; 0 = not known */
-    uint32_t start_tries; /* … to find it under a stack deeper than its copy */
-    uint32_t cpu_stack;   /* its last stack under cpu */
-    uint64_t cpu_time_ns; /* when that was */
-    uint64_t sampled_ns;  /* processor time in rows so far */
-    uint64_t heard_taken; /* samples taken, … */
-    uint64_t heard_ns;    /* … and its CPU clock, when the last was seen to come; 0 = not yet */
-    bool seen;            /* in the last listing */
+    uint32_t start_frame;   /* outermost managed frame; 0 = not known */
+    uint32_t start_tries;   /* … to find it under a stack deeper than its copy, … */
+    uint64_t start_next_ns; /* … and when to try again */
+    uint32_t cpu_stack;     /* its last stack under cpu */
+    uint64_t cpu_time_ns;   /* when that was */
+    uint64_t sampled_ns;    /* processor time in rows so far */
+    uint64_t heard_taken;   /* samples taken, … */
+    uint64_t heard_ns;      /* … and its CPU clock, when the last was seen to come; 0 = not yet */
+    bool seen;              /* in the last listing */
     /* By the filters of cpu and wall, a bit each: left out, and whether that was looked at. */
     uint8_t unwanted;
     uint8_t judged;

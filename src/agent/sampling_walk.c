@@ -11,6 +11,7 @@
 #include "agent/sampling_types.h"
 #include "agent/sampling_waits.h"
 #include "base/memory.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "recording/encode.h"
 
@@ -251,20 +252,24 @@ static bool read_window(void *context, uint64_t address, void *out, size_t size)
 static void find_start(sampling_walker *w, sampling_thread *t, const sampling_capture *c,
                        stackwalk_registers r)
 {
-    enum { TRIES = 3, MOST = 1 << 20 };
+    enum { APART_NS = 100000000, SOON = 8, TRIES = 24, MOST = 1 << 20 };
     walk_window now = {.copy.length = 0};
     peek stack = {read_window, &now};
     stackwalk_code code = {sampling_code_is_code, w->code};
     uint64_t at = r.value[STACKWALK_RSP] - c->stack_address, left = c->stack_length - at;
+    uint64_t time = os_monotonic_ns();
     uint32_t outermost = 0;
     uint8_t byte;
 
-    if (t->start_frame != 0 || t->start_tries == TRIES || (c->flags & SAMPLING_ON_ALTERNATE) != 0 ||
-        atomic_load(&t->thread) != c->thread)
+    if (t->start_tries == TRIES || time < t->start_next_ns ||
+        (c->flags & SAMPLING_ON_ALTERNATE) != 0 || atomic_load(&t->thread) != c->thread)
         return;
     if (at >= c->stack_length || !read_window(&now, r.value[STACKWALK_RSP], &byte, 1) ||
         memcmp(now.bytes, c->stack + at, left < now.copy.length ? left : now.copy.length) != 0)
         return;
+    /* Samples are walked many at a time: the next try must find the thread elsewhere. */
+    t->start_next_ns =
+        time + ((uint64_t)APART_NS << (t->start_tries > SOON ? t->start_tries - SOON : 0));
     t->start_tries++;
     for (unsigned depth = 0; depth < MOST; depth++) {
         sampling_address here = *sampling_code_at(w->code, r.value[STACKWALK_RIP], false);
@@ -399,7 +404,8 @@ sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c,
     result.blocked = run.at_system_call;
     result.resumed = w->resumption_count != 0;
     learn(w, t, c, result.end, &r);
-    if (result.end == STACKWALK_TRUNCATED || result.end == STACKWALK_NOT_COPIED)
+    if (t->start_frame == 0 &&
+        (result.end == STACKWALK_TRUNCATED || result.end == STACKWALK_NOT_COPIED))
         find_start(w, t, c, r);
     name_runtime_work(w, (c->flags & SAMPLING_IN_COLLECTION) != 0, &run);
     result.depth = w->count;

@@ -165,7 +165,9 @@ int diagnostics_find_process_id(int process_id, diagnostics_process *process, er
     if (!found) {
         error_set(e, ERROR_UNSUPPORTED, "process %d (%s) is not a .NET process", process_id,
                   stat.name);
-        error_advise(e, "clarinet examines .NET 8 and later; `clarinet ps` lists what it sees");
+        error_advise(e,
+                     "clarinet examines .NET 8 and later, but no programs compiled by Native AOT; "
+                     "`clarinet ps` lists what it sees");
         return ERROR_UNSUPPORTED;
     }
     return 0;

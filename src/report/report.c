@@ -102,19 +102,44 @@ static bool has_profiler(const model *m, const model_process *p, const char *nam
     return false;
 }
 
+static bool is_thread(const model *m, const model_thread *thread, const char *wanted)
+{
+    uint64_t id;
+
+    if (text_to_u64(wanted, &id) && (id == thread->os_id))
+        return true;
+    return thread->name != 0 && text_matches(model_text(m, thread->name), wanted);
+}
+
+static bool has_thread(const model *m, const model_process *p, const char *wanted)
+{
+    for (size_t i = 1; i < p->thread_count; i++) {
+        if (is_thread(m, &p->threads[i], wanted))
+            return true;
+    }
+    return false;
+}
+
 int report_check(const model *m, const report_options *options, error *e)
 {
     bool has_process = options->process == NULL;
     bool has_wanted = options->profiler == NULL;
+    bool has_threads = options->thread == NULL;
 
     for (size_t i = 0; i < m->process_count; i++) {
         if (!report_wants_process(m, &m->processes[i], options))
             continue;
         has_process = true;
         has_wanted = has_wanted || has_profiler(m, &m->processes[i], options->profiler);
+        has_threads = has_threads || has_thread(m, &m->processes[i], options->thread);
     }
     if (!has_process)
         return no_such_process(m, options->process, e);
+    if (!has_threads) {
+        error_set(e, ERROR_NOT_FOUND, "no thread in the recording has the OS id or name '%s'",
+                  options->thread);
+        return error_advise(e, "`-f md` lists the threads; * and ? stand for what is not known");
+    }
     return has_wanted ? 0 : no_such_profiler(m, options, e);
 }
 
@@ -136,15 +161,6 @@ bool report_wants_process(const model *m, const model_process *p, const report_o
     if (options->process == NULL || text_equal(options->process, model_text(m, p->name)))
         return true;
     return text_to_u64(options->process, &pid) && pid == p->pid;
-}
-
-static bool is_thread(const model *m, const model_thread *thread, const char *wanted)
-{
-    uint64_t id;
-
-    if (text_to_u64(wanted, &id) && (id == thread->os_id))
-        return true;
-    return thread->name != 0 && text_matches(model_text(m, thread->name), wanted);
 }
 
 int report_select(const model *m, const model_process *p, const report_options *options,

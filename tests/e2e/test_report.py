@@ -197,6 +197,15 @@ def test_collapsed_has_every_stack_and_escapes_semicolons(clarinet, small):
     assert "cpu lost 3: ring full" in done.err and "own cost" in done.err
 
 
+@pytest.mark.parametrize("form", ["collapsed", "md", "html"])
+def test_a_thread_that_is_not_there_is_an_error(clarinet, small, form, tmp_path):
+    out = tmp_path / "kept"
+    out.write_text("an earlier report")
+    done = clarinet("report", small, "-f", form, "--thread", "nobody", "-o", out)
+    assert done.code == 1 and "no thread in the recording" in done.err and "nobody" in done.err
+    assert out.read_text() == "an earlier report"
+
+
 def test_collapsed_with_threads_and_selection(clarinet, small):
     done = clarinet("report", small, "-f", "collapsed", "--process", "4711", "--threads")
     by_thread = collections.Counter()

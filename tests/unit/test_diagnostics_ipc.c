@@ -430,7 +430,7 @@ static void refusals_say_what_to_do(void **state)
 {
     static const uint32_t SEEN[] = {0x8013136a, 0x8007007e, 0x8007007f, 0x80131368,
                                     0x80004005, 0x80131375, 0x8013135b, 0x80131385,
-                                    0x80131384, 0x80131386, 0x80070057};
+                                    0x80131384, 0x80131386, 0x80070057, 0x80131515};
     GUID clsid = {0};
     error e;
 
