@@ -35,6 +35,7 @@ void heap_free(heap *h)
     memory_free(h->towards_root);
     dominators_free(&h->tree);
     table_u64_free(&h->root_of);
+    table_u64_free(&h->dependents);
     table_u64_free(&h->functions);
     table_u64_free(&h->statics);
     table_u64_free(&h->fields);

@@ -68,6 +68,7 @@ typedef struct heap {
     model_heap_root *roots; /* the snapshot's, and statics found by their slots */
     size_t root_count, root_capacity;
     table_u64 root_of;            /* node to the most telling root */
+    table_u64 dependents;         /* node of a key << 32 | that of its value */
     table_u64 functions, statics; /* id to string */
     table_u64 threads;            /* a method's name to the threads in it: heap_threads */
     table_u64 fields;             /* number of a class and place to string */
@@ -139,6 +140,7 @@ typedef struct {
     uint32_t type;          /* of the objects on this step */
     uint32_t root;          /* of a first step; else 0 */
     heap_field field;       /* of the object before that keeps this one; 0 of a first step */
+    bool is_dependent;      /* by a dependent handle, and no field */
     bool repeated;          /* several of the type in a row */
     heap_field repeated_by; /* the field that leads from one to the next */
     uint64_t count;         /* objects asked for that end here */

@@ -75,8 +75,11 @@ static int collect_edges(heap *h, heap_places *p, edge *edges, size_t *count, er
             h->unknown_references++;
         } else if (root->kind == RECORDING_ROOT_DEPENDENT) {
             value = heap_places_at(p, root->id);
-            if (value != 0)
-                edges[(*count)++] = (edge){node, value};
+            if (value == 0)
+                continue;
+            edges[(*count)++] = (edge){node, value};
+            if (!table_u64_put(&h->dependents, (uint64_t)node << 32 | value, 1))
+                return no_memory(e);
         } else {
             if (!note_root(h, node, (uint32_t)i))
                 return no_memory(e);

@@ -70,6 +70,7 @@ static bool find_step(work *w, table_text *texts, uint32_t node, uint32_t *stack
         uint32_t before = h->towards_root[one];
         uint32_t parent = before == 0 ? 0 : w->step_of[before];
         heap_field field = before == 0 ? 0 : heap_field_at(h, before, w->via[one]);
+        uint64_t ignored;
         uint32_t step;
 
         if (before != 0 && w->paths->steps[parent].type == h->type[one]) {
@@ -84,6 +85,9 @@ static bool find_step(work *w, table_text *texts, uint32_t node, uint32_t *stack
         }
         if (step == 0)
             return false;
+        if (step != parent && field == 0 &&
+            table_u64_get(&h->dependents, (uint64_t)before << 32 | one, &ignored))
+            w->paths->steps[step].is_dependent = true;
         w->step_of[one] = step;
     }
     return true;

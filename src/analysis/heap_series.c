@@ -265,7 +265,8 @@ static void append_step(const heap *h, const heap_step *step, buffer *out)
         buffer_append_char(out, '.');
         heap_field_text(h, step->field & ~HEAP_ELEMENT, out); /* an array's name ends with [] */
     }
-    buffer_format(out, " -> %s", heap_type_name(h, step->type));
+    buffer_format(out, " -> %s%s", step->is_dependent ? "(dependent handle) -> " : "",
+                  heap_type_name(h, step->type));
 }
 
 int heap_series_way(const heap *h, const char *type, buffer *out, error *e)

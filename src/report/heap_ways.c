@@ -95,6 +95,8 @@ static void put_step(const heap *h, const path_tree *t, uint32_t step, size_t de
         put_field(h, s->field, out);
         sink_text(out, " -> ");
     }
+    if (s->is_dependent)
+        sink_text(out, "(dependent handle) -> ");
     heap_report_clean(out, heap_report_name(h, s->type));
     if (s->repeated) {
         sink_text(out, " (several in a row");
@@ -175,6 +177,8 @@ static void json_step(const heap *h, const path_tree *t, uint32_t step, size_t d
     if (depth == 0)
         heap_report_root_json(h, s->root, j);
     json_field(h, "field", s->field, j);
+    if (s->is_dependent)
+        json_put_bool(j, "dependent", true);
     json_put_text(j, "type", heap_report_name(h, s->type));
     json_put_bool(j, "repeated", s->repeated);
     if (s->repeated)

@@ -319,6 +319,12 @@ def test_ways_have_field_names(sample, clarinet, runtime, tmp_path):
     values = clarinet("heap", file, "--json", "--type", "Hoarder.TableItem", "--paths").json["paths"]
     # the value of a conditional weak table is held by its key
     assert values[0]["root"] == "static field Hoarder.Store.Keys", values
+    last = values[0]
+    while last["next"]:
+        last = last["next"][0]
+    assert last["dependent"] and last["type"] == "Hoarder.TableItem", values
+    assert "(dependent handle) -> Hoarder.TableItem" in clarinet(
+        "heap", file, "--type", "Hoarder.TableItem", "--paths").out
     check_waste(clarinet("heap", file, "--json").json["waste"])
     text = clarinet("heap", file).out
     assert "event Hoarder.Publisher.Changed" in text, text
