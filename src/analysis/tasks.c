@@ -201,6 +201,18 @@ static bool turn_around(tasks_work *w)
 
 /* ---- all of it ---- */
 
+/* Whether the values are those of tasks: every program has threads, whose values come with them.
+ * Other snapshots have those of collections, or of what a person named. */
+static bool has_values(const heap *h)
+{
+    const model_heap *s = h->snapshot;
+
+    for (size_t i = 0; i < s->valued_count; i++)
+        if (text_equal(tasks_name_of(h, s->valued[i].object + 1), "System.Threading.Thread"))
+            return true;
+    return false;
+}
+
 int tasks_make(const heap *h, tasks_view *view, error *e)
 {
     tasks_work w = {.h = h, .view = view, .steps_left = MOST_STEPS};
@@ -211,7 +223,7 @@ int tasks_make(const heap *h, tasks_view *view, error *e)
     view->h = h;
     table_u64_init(&view->identities);
     table_u64_init(&w.frames);
-    view->has_values = h->snapshot->valued_count != 0;
+    view->has_values = has_values(h);
     origin = model_info_value(h->m, h->p, "origin_monotonic_ns");
     if (origin != NULL && text_to_u64(origin, &w.now_ms))
         w.now_ms = (w.now_ms + h->p->duration_ns) / 1000000;
