@@ -193,14 +193,16 @@ static void take_late(agent *a, state *s, const late_record *record)
     size_t count = keep_managed(a, (const uintptr_t *)(record + 1), record->frames, managed);
     late *l;
 
+    /* a thread of the runtime that came back from a wait: only managed code keeps others waiting */
+    if (count == 0)
+        return;
     if (s->late_count == LATE) {
         memmove(&s->late[0], &s->late[1], (LATE - 1) * sizeof *s->late);
         s->late_count--;
     }
     l = &s->late[s->late_count++];
     *l = (late){record->number, record->time, record->thread, 0};
-    if (count != 0)
-        l->stack = names_stack_of(&a->names, managed, count, true, record->cut != 0);
+    l->stack = names_stack_of(&a->names, managed, count, true, record->cut != 0);
 }
 
 /* The report nearest to the moment when all had stopped; NULL = none. The thread that suspends
