@@ -77,7 +77,10 @@ function evidence(value) {
         return el(
             'ul',
             { class: 'stack' },
-            value.map((v) => el('li', { text: typeof v === 'string' ? v : JSON.stringify(v) })),
+            value.map((v) => {
+                const text = typeof v === 'string' ? v : JSON.stringify(v);
+                return el('li', { class: text.endsWith(':') ? 'lead' : null, text });
+            }),
         );
     return el('pre', {
         class: 'evidence',

@@ -107,7 +107,7 @@ export class WaitsView {
             empty: 'No threads.',
             columns: [
                 { title: 'Thread', value: titleOf },
-                { title: 'Role', value: (t) => t.role },
+                { title: 'Role', minor: true, value: (t) => t.role },
                 { title: 'State', value: (t) => t.state },
                 {
                     title: 'Waits for',
@@ -130,7 +130,7 @@ export class WaitsView {
                     value: (t) => t.waited,
                     cell: (t) => (t.waited > 0 ? duration(t.waited) : '–'),
                 },
-                { title: 'At', value: (t) => ownMethod(process, t.stack) || '–' },
+                { title: 'At', minor: true, value: (t) => ownMethod(process, t.stack) || '–' },
             ],
         });
     }
