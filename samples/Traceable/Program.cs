@@ -110,6 +110,7 @@ namespace Traceable
             sum += Shapes.Large(i).D;
             sum += Shapes.Values(i, "name " + i, true, 2.5, Guid.Empty, new DateTime(2024, 2, 29, 13, 5, 9), null, list, ref numbers[1], "hush", DayOfWeek.Friday).Length;
             sum += Shapes.Times(new DateOnly(2024, 2, 29), new TimeOnly(13, 5, 9, 250), new DateTimeOffset(2024, 2, 29, 23, 5, 9, TimeSpan.FromMinutes(-330)), TimeSpan.FromSeconds(1.25), new TimeSpan(1, 2, 3, 4), new Moments { Day = DateOnly.MinValue, When = new DateTimeOffset(2024, 3, 1, 0, 30, 0, TimeSpan.FromHours(2)) }, new TimeOnly(7, 0));
+            sum += Shapes.Odds(new[] { "a", "b" }, System.IO.FileAccess.Read | (System.IO.FileAccess)0, System.Text.RegularExpressions.RegexOptions.IgnoreCase | System.Text.RegularExpressions.RegexOptions.Singleline, (System.IO.FileShare)64, new string('a', 99) + "\U0001F600!", Array.Empty<object>());
             Shapes.Now();
             foreach (int n in Shapes.Iterate(list)) // 1 of Iterate, 4 of its MoveNext
                 sum += n;
@@ -248,6 +249,11 @@ namespace Traceable
         public static int Times(DateOnly day, TimeOnly time, DateTimeOffset when, TimeSpan wait, TimeSpan far, Moments both, object boxed)
         {
             return day.Day + time.Hour + when.Hour + wait.Seconds + far.Days + both.Day.Day + (boxed == null ? 0 : 1);
+        }
+
+        public static int Odds(string[] words, System.IO.FileAccess one, System.Text.RegularExpressions.RegexOptions two, System.IO.FileShare none, string cut, object[] empty)
+        {
+            return words.Length + (int)one + (int)two + (int)none + cut.Length + empty.Length;
         }
 
         [System.Runtime.CompilerServices.MethodImpl(System.Runtime.CompilerServices.MethodImplOptions.NoInlining)]

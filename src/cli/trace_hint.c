@@ -22,6 +22,7 @@ typedef struct {
     assembly a;
     cil_body body;
     table_u64 delegates; /* tokens of methods whose address is taken */
+    table_u64 inlined;   /* of those that code made at run time may have inlined */
     table_u64 named;     /* and of those that were named: async ones come twice */
 } hint_file;
 
@@ -54,20 +55,64 @@ static void find_delegates(hint_file *f)
     }
 }
 
-static bool may_be_inlined(hint_file *f, uint32_t token)
+/* Leaves its body behind. */
+static bool is_small(hint_file *f, uint32_t token)
 {
     uint32_t row = token & 0x00FFFFFF;
     pe_span bytes = assembly_body(&f->a, row);
+
+    return bytes.data != NULL && cil_decode(&f->body, bytes.data, bytes.length, NULL) == 0 &&
+           f->body.code_size <= INLINE_LIMIT && f->body.clause_count == 0 &&
+           (metadata_cell(&f->a.tables, METADATA_METHOD_DEF, row, METADATA_METHOD_IMPL_FLAGS) &
+            NO_INLINING) == 0;
+}
+
+static bool is_handler(hint_file *f, uint32_t token)
+{
     uint64_t one;
 
-    if (bytes.data == NULL || cil_decode(&f->body, bytes.data, bytes.length, NULL) != 0 ||
-        f->body.code_size > INLINE_LIMIT || f->body.clause_count != 0 ||
-        (metadata_cell(&f->a.tables, METADATA_METHOD_DEF, row, METADATA_METHOD_IMPL_FLAGS) &
-         NO_INLINING) != 0)
-        return false;
     return table_u64_get(&f->delegates, token, &one) ||
            assembly_has_attribute(&f->a, token, cil_pattern_attribute, "Http*") ||
            assembly_has_attribute(&f->a, token, cil_pattern_attribute, "Route");
+}
+
+/* Small handlers, and what small ones call, if it is small, and so on. Calls of other assemblies
+ * are not followed. */
+static void find_inlined(hint_file *f)
+{
+    uint32_t rows = metadata_rows(&f->a.tables, METADATA_METHOD_DEF);
+    uint32_t *next = memory_allocate_array((size_t)rows + 1, sizeof *next);
+    size_t count = 0;
+    uint64_t one;
+
+    for (uint32_t row = 1; row <= rows && next != NULL; row++) {
+        uint32_t token = METADATA_METHOD_DEF << 24 | row;
+
+        if (is_handler(f, token) && is_small(f, token) && table_u64_put(&f->inlined, token, 1))
+            next[count++] = token;
+    }
+    while (count != 0) {
+        table_u64 called;
+
+        table_u64_init(&called);
+        is_small(f, next[--count]);
+        for (cil_at at = cil_first(&f->body); at != CIL_END; at = cil_get(&f->body, at)->next) {
+            const cil_instruction *i = cil_get(&f->body, at);
+
+            if ((i->opcode == CIL_CALL || i->opcode == CIL_CALLVIRT) &&
+                i->operand.token >> 24 == METADATA_METHOD_DEF)
+                table_u64_put(&called, i->operand.token, 1);
+        }
+        for (uint32_t row = 1; row <= rows && called.count != 0; row++) {
+            uint32_t token = METADATA_METHOD_DEF << 24 | row;
+
+            if (table_u64_get(&called, token, &one) && !table_u64_get(&f->inlined, token, &one) &&
+                is_small(f, token) && table_u64_put(&f->inlined, token, 1))
+                next[count++] = token;
+        }
+        table_u64_free(&called);
+    }
+    memory_free(next);
 }
 
 static bool is_traced(const trace_results *results, const model_method *method)
@@ -92,7 +137,7 @@ static size_t look_at(const model *m, const model_process *p, const trace_result
         uint64_t one;
 
         if (method->module != module || method->token >> 24 != METADATA_METHOD_DEF ||
-            !is_traced(results, method) || !may_be_inlined(f, method->token) ||
+            !is_traced(results, method) || !table_u64_get(&f->inlined, method->token, &one) ||
             table_u64_get(&f->named, method->token, &one))
             continue;
         table_u64_put(&f->named, method->token, 1);
@@ -131,9 +176,12 @@ void trace_hint_print(const model *m, const trace_results *results, FILE *out)
             cil_body_init(&f->body);
             table_u64_init(&f->delegates);
             table_u64_init(&f->named);
+            table_u64_init(&f->inlined);
             find_delegates(f);
+            find_inlined(f);
             count = look_at(m, p, results, n, f, &names, count);
             table_u64_free(&f->delegates);
+            table_u64_free(&f->inlined);
             table_u64_free(&f->named);
             cil_body_free(&f->body);
         }

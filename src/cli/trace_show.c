@@ -280,6 +280,7 @@ static void print_tree(const trace_show *s, const model *m, const trace_call_tre
 static int print_json(const trace_show *s, const model *m, const trace_results *results,
                       const trace_call_tree *tree, error *e)
 {
+    bool failed;
     json_t *array = json_array();
     FILE *out = s->json_file != NULL ? fopen(s->json_file, "w") : s->out;
 
@@ -301,11 +302,14 @@ static int print_json(const trace_show *s, const model *m, const trace_results *
             json_object_set_new(both, "tree", tree_json(m, tree));
         array = both;
     }
-    json_dumpf(array, out, JSON_INDENT(2));
-    fputc('\n', out);
+    failed = json_dumpf(array, out, JSON_INDENT(2)) != 0 || fputc('\n', out) == EOF;
     json_decref(array);
-    if (s->json_file != NULL)
-        fclose(out);
+    if (s->json_file == NULL)
+        return CLI_DONE; /* whether all of it could be written is asked at the end */
+    if ((fclose(out) != 0) | failed) {
+        error_set_errno(e, ERROR_IO, errno, "cannot write all of %s", s->json_file);
+        return cli_fail(e);
+    }
     return CLI_DONE;
 }
 
@@ -490,8 +494,12 @@ static bool was_cut_off(const model *m)
     return false;
 }
 
-static void tell_cut_off(void)
+static void tell_cut_off(const trace_show *s)
 {
+    if (s->file_failed) {
+        fputs("clarinet: what was counted after that is not shown\n", stderr);
+        return;
+    }
     fputs("clarinet: the program ended before its last counts came: calls of its last half second "
           "may be missing\n",
           stderr);
@@ -547,7 +555,7 @@ int trace_show_recording(trace_show *s, const char *file, error *e)
                 s->patterns);
     } else if (code == CLI_DONE && !s->dry_run) {
         if (was_cut_off(&m))
-            tell_cut_off();
+            tell_cut_off(s);
         if (!s->started)
             explain_silence(&m, &results);
     }

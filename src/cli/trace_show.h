@@ -18,8 +18,9 @@ typedef struct {
     bool all;   /* every method, not only the first ones */
     bool calls; /* single calls or log lines were asked for */
     bool tree;
-    bool started; /* the program was started by us, not attached to */
-    bool live;    /* the table is drawn again while recording */
+    bool started;     /* the program was started by us, not attached to */
+    bool live;        /* the table is drawn again while recording */
+    bool file_failed; /* the recording could not be written to its end; that was told */
     const char *patterns;
     size_t printed;             /* single calls printed already */
     unsigned long long next_ns; /* of the next look while recording */

@@ -284,7 +284,10 @@ static int run(request *q, error *e)
         cli_fail(&result.trouble);
     if (!result.total.started)
         return result.exit_code; /* of the command; there is nothing to show */
+    q->show.file_failed = result.trouble.code == ERROR_IO;
     code = trace_show_recording(&q->show, q->session.file, e);
+    if (q->show.file_failed && code == CLI_DONE)
+        code = CLI_FAILED;
     return q->command != NULL ? result.exit_code : code;
 }
 

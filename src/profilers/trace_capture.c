@@ -34,10 +34,17 @@ static void put_value(trace_thread *t, uint8_t number, uint8_t kind, const void 
 __attribute__((noinline)) static void put_text(trace_thread *t, uint8_t number, uintptr_t units,
                                                uint32_t length)
 {
-    if (length > TRACE_STRING_UNITS)
-        put_value(t, number, TRACE_KIND_CUT_STRING, (const void *)units, TRACE_STRING_UNITS * 2);
-    else
+    uint16_t last;
+
+    if (length > TRACE_STRING_UNITS) {
+        length = TRACE_STRING_UNITS;
+        memcpy(&last, (const void *)(units + (TRACE_STRING_UNITS - 1) * 2), sizeof last);
+        if ((last & 0xFC00) == 0xD800) /* the first half of a character */
+            length--;
+        put_value(t, number, TRACE_KIND_CUT_STRING, (const void *)units, (size_t)length * 2);
+    } else {
         put_value(t, number, CIL_TYPE_STRING, (const void *)units, (size_t)length * 2);
+    }
 }
 
 static void put_string(const trace_counters *c, trace_thread *t, uint8_t number, uintptr_t object)

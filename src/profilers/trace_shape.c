@@ -257,7 +257,7 @@ static bool end_in(making *m, const trace_type *t, trace_leaf *leaf, trace_step 
     bool items;
 
     leaf->kind = t->element;
-    if (t->element == CIL_TYPE_OBJECT && t->items != 0) {
+    if (t->element == CIL_TYPE_OBJECT && t->vector) {
         leaf->kind = TRACE_KIND_ITEMS;
         leaf->items = t->items;
         leaf->holder = CIL_TYPE_OBJECT;

@@ -226,6 +226,7 @@ trace_type trace_type_of_class(const clr_info *info, ClassID class_id)
     uint32_t rank = 0;
 
     if (clr_info_is_array_class(info, class_id, &element, &of, &rank) == S_OK) {
+        t.vector = rank == 1;
         if (rank == 1 && trace_type_is_plain((uint8_t)element))
             t.items = (uint8_t)element;
         return t;
@@ -274,6 +275,7 @@ trace_type trace_type_of(const trace_types *types, const cil_type *t)
     case CIL_TYPE_VECTOR:
         if (trace_type_is_plain(t[1].element))
             known.items = t[1].element;
+        known.vector = true;
         known.element = CIL_TYPE_OBJECT;
         return known;
     case CIL_TYPE_ARRAY:

@@ -26,6 +26,7 @@ typedef struct {
     uint8_t element;  /* a number's, STRING, OBJECT (any reference), VALUETYPE; a variable's */
     ClassID class_id; /* of a value type, or of a reference whose declared class is known; or 0 */
     uint8_t items;    /* of an array of one dimension: its elements, if they are numbers */
+    bool vector;      /* it is one */
     bool anything;    /* declared as object: its class decides how it is shown */
 } trace_type;
 

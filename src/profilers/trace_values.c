@@ -139,6 +139,7 @@ typedef struct {
     uint64_t value;
     size_t size;
     buffer *out;
+    bool parts; /* of flags: each of them by itself */
     bool found;
 } constant_search;
 
@@ -155,7 +156,13 @@ static int visit_constant(void *context, mdToken field)
         (flags & FIELD_LITERAL) == 0 || value == NULL)
         return 1;
     memcpy(&bits, value, s->size);
-    if (bits != s->value)
+    if (s->parts && bits != 0 && (bits & s->value) == bits) {
+        buffer_append_text(s->out, s->found ? " | " : "");
+        s->found = CLR_OK(clr_get_field(s->import, field, s->out, NULL, NULL));
+        s->value &= ~bits;
+        return s->value != 0;
+    }
+    if (s->parts || bits != s->value)
         return 1;
     s->found = CLR_OK(clr_get_field(s->import, field, s->out, NULL, NULL));
     return !s->found;
@@ -165,12 +172,23 @@ static int visit_constant(void *context, mdToken field)
 static bool append_constant(const trace_call *call, const trace_leaf *leaf, const uint8_t *bytes,
                             size_t size, buffer *out)
 {
+    static const WCHAR FLAGS[] = u"System.FlagsAttribute";
     constant_search s = {.size = size, .out = out};
+    size_t before = out->length;
 
     if (size > sizeof s.value || !CLR_OK(clr_open_import(call->info, leaf->enum_module, &s.import)))
         return false;
     memcpy(&s.value, bytes, size);
     clr_each_field(s.import, leaf->enum_type, visit_constant, &s);
+    s.parts = !s.found && s.value != 0 &&
+              clr_import_get_custom_attribute_by_name(s.import, leaf->enum_type, FLAGS, NULL,
+                                                      NULL) == S_OK;
+    if (s.parts)
+        clr_each_field(s.import, leaf->enum_type, visit_constant, &s);
+    if (s.parts && s.value != 0) { /* some have no name */
+        out->length = before;
+        s.found = false;
+    }
     clr_release(s.import);
     return s.found;
 }

@@ -377,7 +377,7 @@ def test_dates_and_times_as_people_read_them(sample, clarinet, runtime):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, (out, err)
-        nothing = clarinet.start("trace", "--args", patient.pid, "Traceable.Shapes::Now")
+        nothing = clarinet.start("trace", "--args", patient.pid, "Traceable.Shapes::Now", "Traceable.Shapes::Odds")
         wait_until_probed(nothing)
         rounds(patient, 1)
         nothing.send_signal(signal.SIGINT)
@@ -385,6 +385,8 @@ def test_dates_and_times_as_people_read_them(sample, clarinet, runtime):
     assert ("Times: day=2024-02-29, time=13:05:09, when=2024-02-29 23:05:09 -05:30, wait=1.25 s, far=1.02:03:04, "
             "both={Day=0001-01-01, When=2024-03-01 00:30:00 +02:00}, boxed=07:00:00 → 69\n") in out, (out, err)
     assert "Traceable.Shapes.Now\n" in bare, (bare, err)  # no colon without values
+    assert ('Odds: words=[2: …], one=Read, two=IgnoreCase | Singleline, none=64, cut="' + 99 * "a" + '…", empty=[0]'
+            in bare), bare
 
 
 def test_slow_calls_only(sample, clarinet, newest_runtime):
@@ -724,6 +726,12 @@ def test_program_that_is_killed_is_not_said_to_have_called_nothing(sample, clari
     assert "the program ended before its last counts came" in err and "no call was seen" not in err, (out, err)
     # its quantiles are those of the counts that came
     assert re.search(r"^ +6 +0( +[0-9.]+ [num]?s){5} +0 +\d+  Traceable.Shapes.Add", out, re.MULTILINE), (out, err)
+
+
+def test_json_that_does_not_fit_is_an_error(sample, clarinet, newest_runtime):
+    with sample("Traceable") as patient:
+        done = clarinet("trace", "-d", "1s", "--json=/dev/full", patient.pid, "Traceable.Shapes::Add")
+    assert done.code == 1 and "cannot write all of /dev/full" in done.err, done
 
 
 def test_advice_for_a_command_that_is_no_dotnet_program_names_no_option_of_another_verb(clarinet):
