@@ -191,6 +191,7 @@ static void on_class_loaded(agent *a, ClassID class_id)
 
 static void on_module_unloading(agent *a)
 {
+    atomic_store(&state_of(a)->unloading, true); /* the unloading waits for a round of ours */
     if (state_of(a)->registry.counters.classes != NULL)
         trace_classes_forget(state_of(a)->registry.counters.classes);
 }

@@ -108,7 +108,8 @@ void trace_exceptions_clear(trace_exceptions *x)
 }
 
 void trace_exceptions_name(trace_exceptions *x, void *context,
-                           uint32_t (*name_of)(void *context, uintptr_t class_id, bool alone))
+                           uint32_t (*name_of)(void *context, uintptr_t class_id, bool alone,
+                                               bool *leaves))
 {
     for (unsigned n = 0; n < TRACE_FAILURES; n++) {
         trace_failure *f = &x->items[n];
@@ -118,7 +119,23 @@ void trace_exceptions_name(trace_exceptions *x, void *context,
         if (key == f->named)
             continue;
         f->named = key;
-        f->name = class_id == 0 ? 0 : name_of(context, class_id, key >> CLASS_BITS == 0);
+        f->leaves = false;
+        f->name =
+            class_id == 0 ? 0 : name_of(context, class_id, key >> CLASS_BITS == 0, &f->leaves);
+    }
+}
+
+/* No class lies at so low an address, so nobody finds the place again, and its name stays. */
+void trace_exceptions_forget(trace_exceptions *x)
+{
+    for (unsigned n = 0; n < TRACE_FAILURES; n++) {
+        trace_failure *f = &x->items[n];
+
+        if (!f->leaves || f->named != atomic_load_explicit(&f->key, memory_order_relaxed))
+            continue;
+        f->named = f->named >> CLASS_BITS << CLASS_BITS | (n + 1);
+        f->leaves = false;
+        atomic_store_explicit(&f->key, f->named, memory_order_relaxed);
     }
 }
 

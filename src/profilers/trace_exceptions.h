@@ -18,6 +18,7 @@ typedef struct {
     atomic_uint_fast64_t count;
     uint64_t named; /* own thread: the key that `name` is for; its class may go after that */
     uint32_t name;
+    bool leaves; /* its class can be unloaded */
 } trace_failure;
 
 typedef struct trace_exceptions {
@@ -47,7 +48,10 @@ uint16_t trace_exceptions_number(trace_counters *c, bool caught);
 void trace_exceptions_clear(trace_exceptions *x);
 /* Names the classes that came since, in every round: they may go. `alone`: it has a number. */
 void trace_exceptions_name(trace_exceptions *x, void *context,
-                           uint32_t (*name_of)(void *context, uintptr_t class_id, bool alone));
+                           uint32_t (*name_of)(void *context, uintptr_t class_id, bool alone,
+                                               bool *leaves));
+/* Something is about to be unloaded: what comes to lie where its classes were is another type. */
+void trace_exceptions_forget(trace_exceptions *x);
 /* The name behind a number; false: it came since the classes were named. */
 bool trace_exceptions_named(const trace_exceptions *x, uint16_t number, uint32_t *name);
 /* `method` is an index, `name` what its class was given. */

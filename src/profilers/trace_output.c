@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/os.h"
+#include "clarinet/lookup.h"
 #include "profilers/trace_classes.h"
 #include "profilers/trace_values.h"
 
@@ -393,10 +394,13 @@ typedef struct {
     state *s;
 } failure_walk;
 
-static uint32_t name_of_class(void *context, uintptr_t class_id, bool alone)
+static uint32_t name_of_class(void *context, uintptr_t class_id, bool alone, bool *leaves)
 {
     agent *a = context;
+    ModuleID module = 0;
 
+    *leaves = clr_info_get_class_id_info(&a->info, class_id, &module, NULL) != S_OK ||
+              clr_is_module_collectible(&a->info, module);
     return alone ? names_of_class_path(&a->names, class_id) : names_of_class(&a->names, class_id);
 }
 
@@ -406,6 +410,8 @@ void trace_output_name_failures(agent *a, state *s)
 
     if (x != NULL && agent_enter_runtime(a))
         trace_exceptions_name(x, a, name_of_class);
+    if (x != NULL && atomic_exchange(&s->unloading, false))
+        trace_exceptions_forget(x);
 }
 
 static void write_failure(void *context, uint32_t method, uint32_t name, uint64_t count)

@@ -46,8 +46,9 @@ extern const char *const TRACE_LOSSES[TRACE_LOSS_COUNT];
 typedef struct {
     trace_registry registry;
     _Atomic(trace_wanted *) wanted;
-    atomic_int loading; /* threads of the target that ask for a module's methods */
-    trace_tree *tree;   /* kept once it was wanted */
+    atomic_int loading;    /* threads of the target that ask for a module's methods */
+    atomic_bool unloading; /* an assembly is about to go */
+    trace_tree *tree;      /* kept once it was wanted */
     uint64_t events;
     bool asked;   /* this session's request for what is loaded was made */
     bool empty;   /* probes that do nothing, for the benchmark */

@@ -12,6 +12,7 @@
 
 #include "profilers/trace_clock.h"
 #include "profilers/trace_deep.h"
+#include "profilers/trace_exceptions.h"
 #include "profilers/trace_memory.h"
 
 enum { METHODS = 40000 };
@@ -359,6 +360,47 @@ static int give_back(void **state)
 
 #define ONE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+static uint32_t next_name(void *context, uintptr_t class_id, bool alone, bool *leaves)
+{
+    (void)class_id;
+    (void)alone;
+    *leaves = true;
+    return ++*(uint32_t *)context;
+}
+
+static void note_failure(void *context, uint32_t method, uint32_t name, uint64_t count)
+{
+    uint64_t *counts = context;
+
+    assert_int_equal(method, 5);
+    assert_in_range(name, 1, 2);
+    counts[name] += count;
+}
+
+/* An assembly that is unloaded leaves room for another one's classes. */
+static void test_type_at_the_address_of_one_that_went(void **state)
+{
+    trace_exceptions *x = calloc(1, sizeof *x);
+    trace_counters c = {.exceptions = x};
+    trace_method m = {.counters = &c, .index = 5};
+    uint64_t counts[3] = {0};
+    uint32_t names = 0;
+
+    (void)state;
+    assert_non_null(x);
+    trace_exceptions_count_class(&c, &m, 0x7f0000001000);
+    trace_exceptions_count_class(&c, &m, 0x7f0000001000);
+    trace_exceptions_name(x, &names, next_name);
+    trace_exceptions_forget(x);
+    trace_exceptions_count_class(&c, &m, 0x7f0000001000);
+    trace_exceptions_name(x, &names, next_name);
+    trace_exceptions_name(x, &names, next_name);
+    trace_exceptions_each(x, counts, note_failure);
+    assert_int_equal(counts[1], 2);
+    assert_int_equal(counts[2], 1);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +415,7 @@ int main(void)
         ONE(a_new_session_begins_at_zero),
         ONE(a_stopped_session_does_not_count),
         ONE(both_clocks_give_times),
+        cmocka_unit_test(test_type_at_the_address_of_one_that_went),
         cmocka_unit_test(the_clock_is_the_counter_only_where_it_is_steady),
     };
 
