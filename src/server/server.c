@@ -138,6 +138,7 @@ static void choose_names(server *s)
 
     if (s->options.socket != NULL) {
         buffer_format(&s->url, "unix:%s", s->options.socket);
+        sessions_tell_address(s->api.kept, buffer_text(&s->url));
         return;
     }
     buffer_append_text(&s->hosts, "localhost,127.0.0.1,[::1]");
@@ -150,6 +151,7 @@ static void choose_names(server *s)
     s->api.hosts = buffer_text(&s->hosts);
     buffer_format(&s->url, strchr(address, ':') != NULL ? "http://[%s]:%u/" : "http://%s:%u/",
                   is_any(address) ? "127.0.0.1" : address, s->port);
+    sessions_tell_address(s->api.kept, buffer_text(&s->url)); /* without the token */
     if (s->api.token[0] != '\0')
         buffer_format(&s->url, "?token=%s", s->api.token);
 }

@@ -29,8 +29,11 @@ typedef struct {
     uint64_t keep_ns;
 } sessions_options;
 
-/* Makes the folder (0700) and reads what is in it. */
+/* Makes the folder (0700), locks it and reads what is in it; ERROR_BUSY when another server has it.
+ */
 int sessions_open(const sessions_options *options, sessions **out, error *e);
+/* Where this server is found, for who is refused the folder. */
+void sessions_tell_address(sessions *s, const char *address);
 /* Stops what runs; it is analysed and kept. */
 void sessions_stop_all(sessions *s);
 /* The same, waits for it, frees. */

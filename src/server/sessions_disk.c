@@ -197,20 +197,48 @@ static kept_session *read_one(sessions *s, const char *id)
     return x;
 }
 
-/* Two servers would take each other's running sessions for broken ones. The lock goes with the
- * process, however it ends. */
+/* ---- the lock ------------------------------------------------------------------------------- */
+
+/* Two servers would take each other's running sessions for broken ones, and remove them. The lock
+ * goes with the process, however it ends; the file stays, because who removed it could take away
+ * the lock of the next one. A file system that has no locks is used without. */
 static int hold_folder(sessions *s, error *e)
 {
     char path[SESSIONS_PATH];
+    char holder[160];
+    ssize_t length;
 
-    snprintf(path, sizeof path, "%s/lock", s->folder);
-    s->held = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (s->held < 0)
-        return error_set_errno(e, ERROR_IO, errno, "cannot write %s", path);
-    if (flock(s->held, LOCK_EX | LOCK_NB) == 0)
+    sessions_path(s, "lock", "", path);
+    s->held = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (s->held < 0) {
+        error_set_errno(e, errno == EACCES ? ERROR_PERMISSION : ERROR_IO, errno, "cannot open %s",
+                        path);
+        return error_advise(e, "choose another folder with --sessions");
+    }
+    if (flock(s->held, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+        sessions_tell_address(s, "");
         return 0;
-    error_set(e, ERROR_BUSY, "another server keeps its sessions in %s", s->folder);
-    return error_advise(e, "use that one, or choose another folder with --sessions");
+    }
+    length = pread(s->held, holder, sizeof holder - 1, 0);
+    holder[length > 0 ? length : 0] = '\0';
+    holder[strcspn(holder, "\n")] = '\0';
+    error_set(e, ERROR_BUSY, "another server keeps its sessions in %s%s%s", s->folder,
+              holder[0] == '\0' ? "" : ": ", holder);
+    return error_advise(e, "use that one, or give this one a folder and a port of its own with "
+                           "--sessions and --port");
+}
+
+void sessions_tell_address(sessions *s, const char *address)
+{
+    char text[160];
+    ssize_t length;
+
+    snprintf(text, sizeof text, "pid %d%s%.120s\n", (int)getpid(), address[0] == '\0' ? "" : ", ",
+             address);
+    /* only for people: a full disk is no reason to stop */
+    length = pwrite(s->held, text, strlen(text), 0);
+    if (length < 0 || ftruncate(s->held, length) != 0)
+        return;
 }
 
 int sessions_load(sessions *s, error *e)

@@ -133,7 +133,8 @@ def serve(clarinet_program, tmp_path):
     servers = []
 
     def start(*options, folder=None, env=None):
-        servers.append(Server(clarinet_program, folder or tmp_path / "sessions", *options, env=env))
+        own = folder or tmp_path / f"sessions{len(servers)}"  # a folder has one server
+        servers.append(Server(clarinet_program, own, *options, env=env))
         return servers[-1]
 
     yield start
@@ -281,6 +282,25 @@ def test_sessions_survive_the_server(sample, serve, tmp_path, newest_runtime):
     assert limited.ask("GET", "/api/sessions").json == []
 
 
+def test_a_folder_has_one_server(sample, serve, clarinet, tmp_path, newest_runtime):
+    """A second one would call the first one's sessions failed, and remove them."""
+    folder = tmp_path / "kept"
+    server = serve(folder=folder)
+    with sample("Busy") as patient:
+        session = server.start(patient.pid, duration="1h", profilers=[{"name": "cpu"}])
+        server.wait_for(session, "running")
+        second = clarinet("serve", "--port", "0", "--sessions", str(folder))
+        assert second.code == 1 and "another server keeps its sessions" in second.err, second
+        assert f"pid {server.process.pid}, {server.base}" in second.err, second
+        assert "--sessions" in second.err and server.token not in second.err, second
+        assert server.ask("GET", f"/api/sessions/{session}").json["status"] == "running"
+        assert server.ask("POST", f"/api/sessions/{session}/stop").status == 202
+        server.wait_for(session, "done")
+    server.process.kill()  # the lock goes with it
+    server.process.wait()
+    assert serve(folder=folder).ask("GET", f"/api/sessions/{session}").json["status"] == "done"
+
+
 def test_a_target_that_dies(sample, serve, newest_runtime):
     server = serve()
     with sample("Busy") as patient:
@@ -406,9 +426,8 @@ def test_who_may_ask(serve):
 
 def test_ways_to_begin(serve, clarinet, tmp_path):
     only_api = serve("--no-web-ui")
-    second = clarinet("serve", "--port", "0", "--sessions", tmp_path / "sessions")
-    assert second.code == 1 and "another server keeps its sessions" in second.err, second
-    assert only_api.ask("GET", "/").status == 404
+    off = only_api.ask("GET", "/")
+    assert off.status == 404 and "--no-web-ui" in off.json["error"]["advice"], off
     assert only_api.ask("GET", "/metrics").status == 200
     assert only_api.ask("GET", "/api/version").status == 200
     only_page = serve("--no-rest-api", folder=tmp_path / "2", env={"CLARINET_TOKEN": "abc"})
@@ -427,13 +446,15 @@ def test_ways_to_begin(serve, clarinet, tmp_path):
     assert by_socket.end() == (0, "") and not path.exists()
     port = only_api.base.split(":")[2].rstrip("/")
     for options, words in (
-        (["--port", port], "cannot listen"),
+        (["--port", port, "--sessions", str(tmp_path / "other")], "cannot listen"),
         (["--port", "x"], "--port wants a number"),
         (["--nope"], "does not know"),
         (["--bind", "0.0.0.0", "--token", ""], "without a token"),
         (["--sessions", "/proc/nowhere"], "cannot make"),
         (["--no-web-ui", "--no-rest-api"], "nothing is left"),
         (["extra"], "takes no 'extra'"),
+        (["--socket", str(tmp_path / "none/x.sock"), "--sessions", str(tmp_path / "other")],
+         "No such file or directory\n  choose another path"),
     ):
         done = clarinet("serve", *options)
         assert done.code in (1, 2) and words in done.err, (options, done)
