@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Checks the documentation against the tree: links lead to files, the README's table of verbs is
-the tool's, and every page of docs/ is reachable from docs/README.md.
+the tool's, every page of docs/ is reachable from docs/README.md, and docs/profilers.md lists the
+GUIDs of the catalogue.
 
 usage: check-docs.py [CLARINET]
 """
+import json
 import pathlib
 import re
 import subprocess
@@ -28,6 +30,21 @@ def links_of(page):
     for target in LINK.findall(text):
         if "://" not in target and not target.startswith("#"):
             yield target, (page.parent / target.split("#")[0]).resolve()
+
+
+GUID_ROW = re.compile(r"^\| ([a-z]+) \| `([0-9a-f-]{36})` \|$", re.MULTILINE)
+
+
+def guid_problems(clarinet):
+    """What docs/profilers.md says of GUIDs and the catalogue does not, and the other way round."""
+    catalogue = json.loads(subprocess.run(
+        [clarinet, "profilers", "--json"], capture_output=True, text=True, check=True).stdout)
+    known = {(row["name"], row["guid"].strip("{}").lower()) for row in catalogue}
+    told = GUID_ROW.findall((ROOT / "docs/profilers.md").read_text(encoding="utf-8"))
+    wrong = [f"there is no profiler {name} with the GUID {guid}" for name, guid in told
+             if (name, guid) not in known]
+    wrong += [f"{name} has no row with its GUID {guid}" for name, guid in sorted(known - set(told))]
+    return [f"docs/profilers.md: {line}" for line in wrong]
 
 
 def main():
@@ -55,6 +72,7 @@ def main():
         rows = set(VERB_ROW.findall((ROOT / "README.md").read_text(encoding="utf-8")))
         problems += [f"README.md: the verb {verb} has no row" for verb in sorted(verbs - rows)]
         problems += [f"README.md: there is no verb {verb}" for verb in sorted(rows - verbs)]
+        problems += guid_problems(sys.argv[1])
     print("\n".join(problems + [f"docs: {len(links)} pages, {len(problems)} problems"]))
     return 1 if problems else 0
 

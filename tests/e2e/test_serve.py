@@ -333,6 +333,9 @@ def test_wrong_requests_have_their_reason(serve, sample, newest_runtime):
     for body, status in WRONG:
         answer = server.ask("POST", "/api/sessions", body)
         assert answer.status == status and answer.json["error"]["message"], (body, answer)
+    guid = "{3b7f1c52-0000-0000-0000-000000000000}"
+    unknown = server.ask("POST", "/api/sessions", {"processId": 1, "profilerGuid": guid})
+    assert unknown.status == 404 and f"'{guid}'" in unknown.json["error"]["message"], unknown
     assert server.ask("POST", "/api/sessions", b"{").status == 400
     assert server.ask("POST", "/api/sessions", b"x" * (1 << 21)).status == 413
     assert server.ask("GET", "/api/nothing").status == 404
