@@ -26,10 +26,13 @@ static void write_headline(const checkup *c, char *out, size_t size)
     const char *name = p == NULL ? "" : model_text(c->m, p->name);
     char who[160] = "an empty recording";
     char count[40] = "no problem";
+    char inside[40] = "";
 
+    if (p != NULL && p->own_pid != p->pid)
+        snprintf(inside, sizeof inside, " (%llu inside)", (unsigned long long)p->own_pid);
     if (p != NULL)
-        snprintf(who, sizeof who, "%s, pid %llu%s", name[0] == '\0' ? "the process" : name,
-                 (unsigned long long)p->pid,
+        snprintf(who, sizeof who, "%s, pid %llu%s%s", name[0] == '\0' ? "the process" : name,
+                 (unsigned long long)p->pid, inside,
                  c->m->process_count > 1 ? " and its other processes" : "");
     if (problems != 0)
         snprintf(count, sizeof count, "%zu problem%s", problems, problems == 1 ? "" : "s");
@@ -342,6 +345,7 @@ static void put_target(const checkup *c, const model_process *p, json *j)
 
     json_begin_object_at(j, "target");
     json_put_u64(j, "pid", p == NULL ? 0 : p->pid);
+    json_put_u64(j, "inner_pid", p == NULL ? 0 : p->own_pid);
     json_put_text(j, "name", p == NULL ? "" : model_text(c->m, p->name));
     for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS && p != NULL; i++) {
         const char *value = model_info_value(c->m, p, KEYS[i]);

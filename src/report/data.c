@@ -201,6 +201,7 @@ static int put_process(const model *m, const model_process *p, const report_opti
     if (code == 0) {
         json_begin_object(j);
         json_put_u64(j, "pid", p->pid);
+        json_put_u64(j, "inner_pid", p->own_pid);
         json_put_text(j, "name", model_text(m, p->name));
         put_infos(m, p, j);
         json_put_u64(j, "origin", p->origin_unix_ns / 1000000);

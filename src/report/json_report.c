@@ -107,6 +107,7 @@ static int put_process(const model *m, const model_process *p, const report_opti
 
     json_begin_object(j);
     json_put_u64(j, "pid", p->pid);
+    json_put_u64(j, "inner_pid", p->own_pid);
     json_put_text(j, "name", model_text(m, p->name));
     json_put_u64(j, "duration_ns", p->duration_ns);
     json_put_text(j, "end", model_text(m, p->end_reason));

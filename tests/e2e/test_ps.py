@@ -309,6 +309,28 @@ def test_process_in_a_container(runtime, sample_command, start_program, clarinet
 
 
 @root_only
+def test_programs_that_are_pid_1_are_told_apart(newest_runtime, sample_command, start_program,
+                                                clarinet, shelter):
+    """Who reads a checkup must know which of the containers it is about."""
+    setup, command = shelter(sample_command("Idle"))
+    script = f"{setup} && cd / && mount -t tmpfs tmpfs /tmp && exec {' '.join(command)}"
+    outer = [start_program(["unshare", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc",
+                            "sh", "-c", script]).pid for _ in range(2)]
+    pids = [int(open(f"/proc/{pid}/task/{pid}/children").read()) for pid in outer]
+    for pid in pids:
+        done = clarinet("checkup", pid, "-d", "500ms", "--json", "-o", f"{pid}.html")
+        assert done.code == 0, done
+        target = done.json["target"]
+        assert (target["pid"], target["inner_pid"]) == (pid, 1), target
+        assert f"Idle, pid {pid} (1 inside)" in done.json["headline"], done.json["headline"]
+        data = clarinet("report", f"{pid}.clarinet", "-f", "json", "--process", pid).json
+        assert [p["pid"] for p in data["processes"]] == [pid]
+        assert f"(pid {pid})" in clarinet("report", f"{pid}.clarinet", "-f", "md").out
+        rows = clarinet("threads", pid, "--json").json["threads"]
+        assert [row["role"] for row in rows if row["os_id"] == 1] == ["main"], rows
+
+
+@root_only
 def test_shared_folder_but_another_pid_namespace(sample, clarinet):
     """From a sidecar without the target's PID namespace only the socket can be seen."""
     with sample("Idle") as patient:

@@ -92,6 +92,7 @@ export class Process {
     /** @param {any} raw */
     constructor(raw) {
         this.pid = raw.pid || 0;
+        this.innerPid = raw.inner_pid || this.pid;
         this.name = raw.name || `process ${this.pid}`;
         this.info = raw.info || {};
         this.origin = raw.origin || 0;

@@ -90,7 +90,8 @@ function evidence(value) {
 
 /** @param {any} report @param {import('./model.js').Process} process */
 export function factsSection(report, process) {
-    const facts = [['Process', `${process.name}, pid ${process.pid}`]];
+    const inside = process.innerPid === process.pid ? '' : ` (${process.innerPid} inside)`;
+    const facts = [['Process', `${process.name}, pid ${process.pid}${inside}`]];
     if (process.origin) facts.push(['Recorded', clock(process.origin)]);
     if (process.duration > 0) facts.push(['Duration', duration(process.duration)]);
     facts.push(['Ended', process.end || 'cut off']);
