@@ -10,6 +10,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "diagnostics/secrets.h"
+
 const cli_verb CLI_VERBS[] = {
     {"ps", "[--json] [--watch]", "list the .NET processes that can be examined", verb_ps,
      "      --json   an array of objects, for machines\n"
@@ -344,6 +346,17 @@ void cli_print_help(const cli_verb *verb, FILE *out)
             verb->arguments[0] == '\0' ? "" : " ", verb->arguments, verb->summary);
     if (verb->help[0] != '\0')
         fprintf(out, "\n%s", verb->help);
+}
+
+void cli_append_typed(buffer *out, const char *before, int argc, char *const *argv)
+{
+    buffer words = BUFFER_EMPTY;
+
+    for (int i = 0; i < argc; i++)
+        buffer_append(&words, argv[i], strlen(argv[i]) + 1);
+    buffer_format(out, "%s ", before);
+    secrets_append_command(out, buffer_text(&words), words.length, '\0');
+    buffer_free(&words);
 }
 
 int cli_find_command(int argc, char *const *argv)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_FINDINGS = 3 };
@@ -32,6 +33,8 @@ bool cli_has_descriptors(const cli_verb *verb);
 int cli_fail(const error *e);
 /* Prints the verb's usage and help to `out`. */
 void cli_print_help(const cli_verb *verb, FILE *out);
+/* What was typed, for the recording: `before` and the words, without secrets. */
+void cli_append_typed(buffer *out, const char *before, int argc, char *const *argv);
 /* Where the command begins: the index of the first `--`, or argc. Options may stand anywhere before
  * it, also behind the target. */
 int cli_find_command(int argc, char *const *argv);

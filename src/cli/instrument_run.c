@@ -602,8 +602,7 @@ int instrument_run(int argc, char **argv, const home_files *files, const variabl
         code = check_destination(&q, &e);
     if (code == 0)
         code = prepare(&q, &e);
-    for (int i = 0; i < argc; i++)
-        buffer_format(&q.typed, "%s%s", i == 0 ? "clarinet instrument " : " ", argv[i]);
+    cli_append_typed(&q.typed, "clarinet instrument", argc, argv);
     code = code != 0 ? cli_fail(&e) : run(&q, &e);
     clean_up(&q);
     return code;

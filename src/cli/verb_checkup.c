@@ -594,8 +594,7 @@ int verb_checkup(int argc, char **argv)
         code = library_find(LIBRARY_AGENT, &q.library, &e);
     if (code != 0)
         return cli_fail(&e);
-    for (int i = 0; i < argc; i++)
-        buffer_format(&q.typed, "%s%s", i == 0 ? "clarinet " : " ", argv[i]);
+    cli_append_typed(&q.typed, "clarinet", argc, argv);
     is_terminal = isatty(STDERR_FILENO) != 0;
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to be told, not an end */
     q.session.selection = &q.selection;

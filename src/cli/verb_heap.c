@@ -391,8 +391,7 @@ static int prepare(heap_options *q, int argc, char **argv, error *e)
         code = catalogue_set(&q->selection, "heap", "strings", "off", e);
     if (code == 0 && q->quick)
         code = catalogue_set(&q->selection, "heap", "quick", "true", e);
-    for (int i = 0; i < argc; i++)
-        buffer_format(&q->typed, "%s%s", i == 0 ? "clarinet " : " ", argv[i]);
+    cli_append_typed(&q->typed, "clarinet", argc, argv);
     q->session.selection = &q->selection;
     q->session.command = buffer_text(&q->typed);
     q->session.short_lived = q->kept[0] == '\0';

@@ -332,8 +332,7 @@ int verb_trace(int argc, char **argv)
         code = choose_file(&q, &e);
     if (code != 0)
         return cli_fail(&e);
-    for (int i = 0; i < argc; i++)
-        buffer_format(&q.typed, "%s%s", i == 0 ? "clarinet " : " ", argv[i]);
+    cli_append_typed(&q.typed, "clarinet", argc, argv);
     q.session.selection = &q.selection;
     q.session.no_sdk_option = true;
     q.session.library = buffer_text(&q.library);

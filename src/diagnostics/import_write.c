@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "diagnostics/file_head.h"
 #include "diagnostics/import_private.h"
+#include "diagnostics/secrets.h"
 #include "recording/tables.h"
 
 enum { PIECE = 1 << 20 };
@@ -95,6 +96,7 @@ static void put_name(buffer *out, const char *command_line)
 static void put_infos(const event_import *i, buffer *out)
 {
     size_t chunk = recording_begin_chunk(out, RECORDING_INFO, 0);
+    buffer line = BUFFER_EMPTY;
     char number[32];
 
     snprintf(number, sizeof number, "%u", i->trace.process_id);
@@ -116,7 +118,9 @@ static void put_infos(const event_import *i, buffer *out)
     if (i->operating_system != NULL)
         recording_put_info(out, "os", i->operating_system);
     if (i->command_line != NULL) {
-        recording_put_info(out, "command_line", i->command_line);
+        secrets_append_command(&line, i->command_line, strlen(i->command_line), ' ');
+        recording_put_info(out, "command_line", buffer_text(&line));
+        buffer_free(&line);
         put_name(out, i->command_line);
     }
     recording_end_chunk(out, chunk);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/secret_words.h"
 #include "base/text.h"
 #include "clarinet/lookup.h"
 #include "clarinet/names.h"
@@ -18,8 +19,7 @@ enum {
     ARRAY_ELEMENTS = 16 /* …and, if it has one dimension from 0 on, its elements */
 };
 
-static const char *const SECRETS[] = {"password",   "passwd", "pwd",     "secret",       "token",
-                                      "credential", "apikey", "api_key", "authorization"};
+static const char *const SECRETS[] = {SECRET_WORDS};
 
 typedef struct {
     const clr_info *info;

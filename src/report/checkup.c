@@ -338,6 +338,25 @@ void checkup_put_findings(const model *m, const findings *list, const report_opt
     json_end_array(j);
 }
 
+/* NAME=value, each a text. */
+static void put_environment(const checkup *c, const model_process *p, json *j)
+{
+    const char *line = model_info_value(c->m, p, "environment");
+    buffer text = BUFFER_EMPTY;
+
+    json_begin_array_at(j, "environment");
+    while (line != NULL && *line != '\0') {
+        size_t length = strcspn(line, "\n");
+
+        buffer_clear(&text);
+        buffer_append(&text, line, length);
+        json_text(j, buffer_text(&text));
+        line += length + (line[length] == '\n');
+    }
+    json_end_array(j);
+    buffer_free(&text);
+}
+
 static void put_target(const checkup *c, const model_process *p, json *j)
 {
     static const char *const KEYS[] = {"runtime_version", "architecture", "entry_assembly",
@@ -352,6 +371,8 @@ static void put_target(const checkup *c, const model_process *p, json *j)
 
         json_put_text(j, KEYS[i], value == NULL ? "" : value);
     }
+    if (p != NULL)
+        put_environment(c, p, j);
     json_put_u64(j, "processes", c->m->process_count);
     json_end_object(j);
 }

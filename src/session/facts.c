@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "diagnostics/procfs.h"
+#include "diagnostics/secrets.h"
 #include "recording/encode.h"
 
 enum {
@@ -133,67 +134,27 @@ static void put_group_limits(buffer *chunk, int process_id)
 
 /* ---- the environment ---- */
 
-static bool is_setting(const char *variable)
+static void append_name(buffer *out, const char *name, size_t length)
 {
-    static const char *const BEGINNINGS[] = {"DOTNET_", "COMPlus_", "CORECLR_", "ASPNETCORE_"};
+    size_t start = out->length;
 
-    for (size_t i = 0; i < sizeof BEGINNINGS / sizeof *BEGINNINGS; i++)
-        if (text_starts_with(variable, BEGINNINGS[i]))
-            return true;
-    return false;
+    text_append_cleaned(out, name, length < MOST_VALUE ? length : (size_t)MOST_VALUE);
+    for (size_t i = start; i < out->length; i++)
+        if (out->data[i] < ' ')
+            out->data[i] = ' ';
+    buffer_append_text(out, "=");
 }
 
-/* By its name, whatever the value. */
-static bool may_be_secret(const char *variable, size_t length)
-{
-    static const char *const WORDS[] = {"PASSWORD", "SECRET", "TOKEN", "KEY", "CONNECTION", "CERT"};
-    char name[128];
-
-    if (length >= sizeof name)
-        return true;
-    for (size_t i = 0; i < length; i++)
-        name[i] = (char)(variable[i] >= 'a' && variable[i] <= 'z' ? variable[i] - 32 : variable[i]);
-    name[length] = '\0';
-    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
-        if (strstr(name, WORDS[i]) != NULL)
-            return true;
-    return false;
-}
-
-void facts_hide_secrets(buffer *arguments)
-{
-    char *at = (char *)arguments->data;
-    char *end = at + arguments->length;
-    bool hides_next = false;
-
-    while (at < end) {
-        size_t length = strnlen(at, (size_t)(end - at));
-        size_t name = 0;
-
-        while (name < length && at[name] != '=')
-            name++;
-        if (hides_next && at[0] != '-') {
-            memset(at, '*', length);
-            hides_next = false;
-        } else {
-            bool secret = (at[0] == '-' || at[0] == '/' || name < length) &&
-                          memchr(at, ' ', name) == NULL && may_be_secret(at, name);
-
-            if (secret && name < length)
-                memset(at + name + 1, '*', length - name - 1);
-            hides_next = secret && name == length && at[0] == '-';
-        }
-        at += length + 1;
-    }
-}
-
-/* In one line. */
+/* In one line, without what is secret in it. */
 static void append_value(buffer *out, const char *value)
 {
     size_t start = out->length;
-    size_t length = strlen(value);
+    buffer open = BUFFER_EMPTY;
 
-    text_append_cleaned(out, value, length < MOST_VALUE ? length : (size_t)MOST_VALUE);
+    secrets_append_word(&open, value, strlen(value));
+    text_append_cleaned(out, buffer_text(&open),
+                        open.length < MOST_VALUE ? open.length : (size_t)MOST_VALUE);
+    buffer_free(&open);
     for (size_t i = start; i < out->length; i++)
         if (out->data[i] < ' ')
             out->data[i] = ' ';
@@ -207,10 +168,11 @@ void facts_append_environment(buffer *out, const buffer *environment)
     for (; at < end; at += strlen(at) + 1) {
         size_t name = strcspn(at, "=");
 
-        if (!is_setting(at) || at[name] == '\0')
+        if (name == 0 || at[name] == '\0')
             continue;
-        buffer_format(out, "%s%.*s=", out->length == 0 ? "" : "\n", (int)name, at);
-        if (may_be_secret(at, name))
+        buffer_append_text(out, out->length == 0 ? "" : "\n");
+        append_name(out, at, name);
+        if (secrets_is_variable(at, name, at + name + 1))
             buffer_format(out, "(not recorded)");
         else
             append_value(out, at + name + 1);
@@ -245,8 +207,11 @@ static void put_start(buffer *chunk, int process_id)
 /* In a container it calls itself by another one. */
 static void put_id(buffer *chunk, int process_id)
 {
+    procfs_stat stat;
     char text[16];
 
+    if (!procfs_read_stat(process_id, &stat))
+        return;
     snprintf(text, sizeof text, "%d", process_id);
     recording_put_info(chunk, "host_pid", text);
 }

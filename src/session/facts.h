@@ -1,6 +1,6 @@
 /*
  * facts: what is known of a process from outside and matters to who judges it: the collector's
- * mode, the limits of its container, the settings of .NET in its environment. No state; any thread.
+ * mode, the limits of its container, its environment. No state; any thread.
  */
 #ifndef CLARINET_SESSION_FACTS_H
 #define CLARINET_SESSION_FACTS_H
@@ -19,10 +19,7 @@ void facts_put_assemblies(buffer *chunk, int process_id);
 
 /* From the text of a map of memory, each once. */
 void facts_append_assemblies(buffer *out, const buffer *maps);
-/* Values of arguments (texts that end with a zero, one after the other) that may be secret by their
- * names, --password=X and --api-key X, become *s. */
-void facts_hide_secrets(buffer *arguments);
-/* Lines of the environment (texts that end with a zero, one after the other) that set up .NET. */
+/* Lines of the environment (texts that end with a zero, one after the other), secrets left out. */
 void facts_append_environment(buffer *out, const buffer *environment);
 /* From the contents of cgroup v2 files: "50000 100000" is 0.5; 0 = no limit. */
 double facts_parse_cpu_max(const char *text);

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "base/os.h"
+#include "diagnostics/secrets.h"
 #include "recording/tables.h"
 #include "session/outside.h"
 #include "session/symbolize.h"
@@ -112,6 +113,7 @@ void outside_sheet_add(outside_sheet *s, const outside_row *row)
 static void put_info(const outside_sheet *s, const outside_about *about, buffer *out)
 {
     size_t chunk = recording_begin_chunk(out, RECORDING_INFO, 0);
+    buffer line = BUFFER_EMPTY;
     char text[32];
 
     snprintf(text, sizeof text, "%d", about->process_id);
@@ -119,7 +121,9 @@ static void put_info(const outside_sheet *s, const outside_about *about, buffer 
     snprintf(text, sizeof text, "%llu", (unsigned long long)os_realtime_ns());
     recording_put_info(out, "origin_unix_ns", text);
     recording_put_info(out, "name", about->name);
-    recording_put_info(out, "command_line", about->command_line);
+    secrets_append_command(&line, about->command_line, strlen(about->command_line), ' ');
+    recording_put_info(out, "command_line", buffer_text(&line));
+    buffer_free(&line);
     recording_put_info(out, "runtime_version", about->runtime_version);
     recording_put_info(out, "architecture", about->architecture);
     recording_put_info(out, "look_from", about->from);

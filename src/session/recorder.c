@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "diagnostics/procfs.h"
+#include "diagnostics/secrets.h"
 #include "session/facts.h"
 
 enum {
@@ -206,6 +207,7 @@ void recorder_describe(recorder *r, peer *p)
 {
     buffer chunks = BUFFER_EMPTY;
     buffer cmdline = BUFFER_EMPTY;
+    buffer hidden = BUFFER_EMPTY;
     buffer text = BUFFER_EMPTY;
     size_t chunk = recording_begin_chunk(&chunks, RECORDING_INFO, p->index);
     char host[256] = "";
@@ -215,8 +217,8 @@ void recorder_describe(recorder *r, peer *p)
         recording_put_info(&chunks, "host", host);
     if (p->process_id != 0 && procfs_read(p->process_id, "cmdline", 65536, &cmdline) == 0) {
         recorder_name(&cmdline, name, sizeof name);
-        facts_hide_secrets(&cmdline);
-        procfs_append_command_line(&text, &cmdline);
+        secrets_append_command(&hidden, buffer_text(&cmdline), cmdline.length, '\0');
+        procfs_append_command_line(&text, &hidden);
         recording_put_info(&chunks, "command_line", buffer_text(&text));
         recording_put_info(&chunks, "name", name);
         recording_put_info(&chunks, "entry_assembly", name);
@@ -227,6 +229,7 @@ void recorder_describe(recorder *r, peer *p)
     append(r, &chunks);
     buffer_free(&chunks);
     buffer_free(&cmdline);
+    buffer_free(&hidden);
     buffer_free(&text);
 }
 

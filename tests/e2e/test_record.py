@@ -13,6 +13,7 @@ import pytest
 
 from conftest import PATIENCE, has_ended, size_of, wait_until
 from exceptions_truth import counted, exceptions, report, rows_until_now, said
+from recording_reader import chunks
 
 
 def test_a_command_is_recorded_from_its_start(runtime, sample_command, clarinet):
@@ -62,6 +63,32 @@ def test_a_running_process_is_recorded(runtime, sample, clarinet):
     whole = said(patient.stdout)
     assert set(found) == set(whole)
     assert all(0 < found[name] <= whole[name] for name in found)
+
+
+@pytest.mark.parametrize("way", ["agent", "port", "start"])
+def test_secrets_are_not_in_a_recording(way, newest_runtime, sample_command, start_program,
+                                        clarinet, tmp_path):
+    """Neither those of the environment nor those of the command line, the tool's own included."""
+    command = sample_command("Idle", "--password=hush1", "x", "--api-key", "hush2", "--db",
+                             "Server=a;Pwd=hush3")
+    env = {"PLAIN": "seen", "DB_PASSWORD": "hush4", "DATABASE": "pg://ann:hush5@db/shop"}
+    file = tmp_path / "out.clarinet"
+    if way == "start":
+        done = clarinet("record", "-p", "gc", "-o", file, "--", *command, env=env)
+    else:
+        patient = start_program(command, env)
+        done = clarinet("record", "-p", "gc", "-d", "1s", "-o", file, patient.pid,
+                        env={"CLARINET_WAY": way})
+    assert done.code == 0, done
+    payloads = b"".join(payload for _, _, payload in chunks(file.read_bytes(), 16))
+    assert b"DB_PASSWORD" in payloads and b"hush" not in payloads
+    info = report(clarinet, "out.clarinet")["processes"][0]["info"]
+    hidden = " --password=*** x --api-key *** --db Server=a;Pwd=***"
+    assert info["command_line"].endswith(hidden), info
+    lines = info["environment"].split("\n")
+    assert {"PLAIN=seen", "DB_PASSWORD=(not recorded)", "DATABASE=pg://***@db/shop"} <= set(lines)
+    told = clarinet("checkup", "out.clarinet", "--json").json["target"]
+    assert told["environment"] == lines and told["command_line"] == info["command_line"]
 
 
 def test_a_tool_that_sleeps_at_the_end_misses_nothing(runtime, sample_command, clarinet, tmp_path):

@@ -21,37 +21,22 @@ static void limits_are_read(void **state)
 
 static void secrets_stay_where_they_are(void **state)
 {
-    static const char TEXT[] = "PATH=/bin\0DOTNET_gcServer=1\0ASPNETCORE_Kestrel__Password=hush\0"
-                               "DB_PASSWORD=hush\0DOTNET_X=a\nb\0ASPNETCORE_ApiKey=hush\0DOTNET_NO";
+    static const char TEXT[] =
+        "PATH=/bin\0DOTNET_gcServer=1\0ASPNETCORE_Kestrel__Password=hush\0"
+        "DB_PASSWORD=hush\0DOTNET_X=a\nb\0ASPNETCORE_ApiKey=hush\0DOTNET_NO\0"
+        "DATABASE=postgres://ann:hush@db/shop";
     buffer environment = BUFFER_EMPTY, out = BUFFER_EMPTY;
 
     (void)state;
     buffer_append(&environment, TEXT, sizeof TEXT - 1);
     facts_append_environment(&out, &environment);
     assert_string_equal(buffer_text(&out),
-                        "DOTNET_gcServer=1\nASPNETCORE_Kestrel__Password=(not recorded)\n"
-                        "DOTNET_X=a b\nASPNETCORE_ApiKey=(not recorded)");
+                        "PATH=/bin\nDOTNET_gcServer=1\n"
+                        "ASPNETCORE_Kestrel__Password=(not recorded)\n"
+                        "DB_PASSWORD=(not recorded)\nDOTNET_X=a b\n"
+                        "ASPNETCORE_ApiKey=(not recorded)\nDATABASE=postgres://***@db/shop");
     buffer_free(&environment);
     buffer_free(&out);
-}
-
-static void secret_arguments_are_hidden(void **state)
-{
-    static const char TEXT[] = "dotnet\0Shop.dll\0--password=hush\0--api-key\0hush\0--port\0"
-                               "80\0"
-                               "Db:ConnectionString=hush\0--token\0--verbose\0/opt/keys/Run.dll";
-    buffer arguments = BUFFER_EMPTY;
-
-    (void)state;
-    buffer_append(&arguments, TEXT, sizeof TEXT);
-    facts_hide_secrets(&arguments);
-    for (size_t i = 0; i < sizeof TEXT - 1; i++)
-        if (arguments.data[i] == '\0')
-            arguments.data[i] = ' ';
-    assert_string_equal(buffer_text(&arguments),
-                        "dotnet Shop.dll --password=**** --api-key **** --port 80 "
-                        "Db:ConnectionString=**** --token --verbose /opt/keys/Run.dll");
-    buffer_free(&arguments);
 }
 
 static void assemblies_are_told_once(void **state)
@@ -80,6 +65,7 @@ static void nobody_has_no_facts(void **state)
     buffer out = BUFFER_EMPTY;
 
     (void)state;
+    facts_put(&out, 0x7ffffff0);
     facts_put_assemblies(&out, 0x7ffffff0);
     assert_int_equal(out.length, 0);
     buffer_free(&out);
@@ -90,7 +76,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_are_read),
         cmocka_unit_test(secrets_stay_where_they_are),
-        cmocka_unit_test(secret_arguments_are_hidden),
         cmocka_unit_test(assemblies_are_told_once),
         cmocka_unit_test(nobody_has_no_facts),
     };

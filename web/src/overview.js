@@ -22,7 +22,7 @@ const FACT_NAMES = {
 const FACT_TEXTS = { memory_limit: (value) => bytes(Number(value)) };
 /** Lists, each with its title and how a line is shown. */
 const FACT_LISTS = {
-    environment: ['Settings of .NET in the environment', (line) => line],
+    environment: ['Environment', (line) => line],
     assemblies: ['Loaded assemblies', fileName],
 };
 const HIDDEN_FACTS = new Set([
