@@ -14,6 +14,7 @@
 #include "analysis/calltree.h"
 #include "analysis/model.h"
 #include "analysis/profile.h"
+#include "analysis/trace.h"
 #include "base/memory.h"
 #include "recording/writer.h"
 #include "support/recordings.h"
@@ -542,6 +543,58 @@ static void every_failing_allocation_is_survived(void **state)
 }
 
 /* A name with a line break stays on its line; one that is too long is cut. */
+/* An assembly that is loaded twice is one to the model; its methods are counted twice, and each
+ * count has a last word. After an unload the same count goes on under another id. */
+static void calls_of_an_assembly_that_is_loaded_twice_are_added_up(void **state)
+{
+    static const recording_column COLUMNS[] = {
+        {RECORDING_METHOD_ID, "method", ""}, {RECORDING_U64, "calls", ""},
+        {RECORDING_U64, "number", ""},       {RECORDING_DURATION, "p50", "ns"},
+        {RECORDING_DURATION, "most", "ns"},
+    };
+    static const recording_table TABLE = {"trace_calls", "trace", COLUMNS, 5};
+    static const uint64_t CELLS[][5] = {{1, 10, 0, 7, 9},
+                                        {11, 20, 1, 8, 9},
+                                        {1, 50, 0, 7, 9},
+                                        {11, 60, 0, 6, 9},
+                                        {11, 90, 1, 8, 9}};
+    char path[] = "/tmp/clarinet-test-XXXXXX";
+    int descriptor = mkstemp(path);
+    recording_writer *writer;
+    recording_rows rows;
+    trace_results results;
+    buffer b = BUFFER_EMPTY;
+    size_t chunk;
+    error e = {0};
+    model m;
+
+    (void)state;
+    assert_int_equal(recording_writer_create(path, &writer, &e), 0);
+    put_names(&b, 0, 0x1000);
+    put_names(&b, 10, 0x1000);
+    chunk = recording_begin_chunk(&b, RECORDING_TABLE, 0);
+    recording_put_table(&b, 1, &TABLE);
+    recording_end_chunk(&b, chunk);
+    recording_rows_begin(&rows, &b, 0, 1, &TABLE);
+    for (size_t i = 0; i < sizeof CELLS / sizeof CELLS[0]; i++)
+        for (size_t k = 0; k < 5; k++)
+            recording_rows_put(&rows, CELLS[i][k]);
+    assert_true(recording_rows_end(&rows));
+    assert_int_equal(recording_writer_append(writer, &b, &e), 0);
+    assert_int_equal(recording_writer_close(writer, &e), 0);
+    assert_int_equal(model_load_path(path, 0, &m, &e), 0);
+    assert_int_equal(trace_analyse(&m, &results, &e), 0);
+    assert_int_equal(results.count, 1);
+    assert_int_equal(results.items[0].calls, 150);
+    assert_int_equal(results.items[0].p50_ns, 8); /* of the one with the most calls */
+    assert_int_equal(trace_count_meant(&m, &results), 1);
+    trace_results_free(&results);
+    model_free(&m);
+    close(descriptor);
+    unlink(path);
+    buffer_free(&b);
+}
+
 static void test_a_name_is_one_line(void **state)
 {
     char out[24];
@@ -570,6 +623,7 @@ int main(void)
         cmocka_unit_test(files_that_are_no_recordings_get_a_clear_message),
         cmocka_unit_test(a_row_with_a_known_number_takes_the_place_of_the_other),
         cmocka_unit_test(what_was_defined_again_is_the_same),
+        cmocka_unit_test(calls_of_an_assembly_that_is_loaded_twice_are_added_up),
         cmocka_unit_test(every_failing_allocation_is_survived),
     };
 
