@@ -7,7 +7,7 @@
 #include "analysis/gc.h"
 #include "base/text.h"
 
-enum { INDUCED = 1, LARGE = 4, LARGE_FULL = 6, INDUCED_NOT_FORCED = 7, BACKGROUND = 1 };
+enum { LARGE = 4, LARGE_FULL = 6, BACKGROUND = 1 };
 
 typedef struct {
     size_t count;
@@ -19,7 +19,8 @@ typedef struct {
     uint64_t longest_suspending;
     uint64_t longest_generation;
     uint64_t longest_time;
-    uint32_t induced_stack; /* of the newest one asked for */
+    uint32_t induced_stack; /* of most of those asked for, 0 if unknown */
+    uint64_t induced_there; /* so many */
 } gc_sums;
 
 static uint64_t cell(const model_column *column, size_t row)
@@ -27,10 +28,22 @@ static uint64_t cell(const model_column *column, size_t row)
     return column == NULL ? 0 : model_cell(column, row);
 }
 
+/* Which stack asked for most. Without memory for that the finding goes without a stack. */
+static void find_asker(gc_sums *s, groups_list *askers)
+{
+    groups_sort_by_count(askers);
+    if (askers->count != 0) {
+        s->induced_stack = askers->items[0].key[0];
+        s->induced_there = askers->items[0].count;
+    }
+    groups_free(askers);
+}
+
 static bool sum(const findings_context *c, gc_sums *s)
 {
     const model_table *table = model_find_table(c->m, c->process, "collections", "gc");
     const model_column *pause, *generation, *reason, *kind, *suspending, *time, *stack;
+    groups_list askers = {0};
 
     *s = (gc_sums){0};
     if (table == NULL || table->rows == 0)
@@ -41,7 +54,7 @@ static bool sum(const findings_context *c, gc_sums *s)
     kind = model_find_column(c->m, table, "kind");
     suspending = model_find_column(c->m, table, "suspending");
     time = model_find_column(c->m, table, "time");
-    stack = model_find_column(c->m, table, "stack");
+    stack = groups_column(c->m, table, "stack", RECORDING_STACK_ID);
     for (size_t row = 0; row < table->rows; row++) {
         uint64_t why = cell(reason, row);
         uint64_t length = cell(pause, row);
@@ -53,10 +66,10 @@ static bool sum(const findings_context *c, gc_sums *s)
             s->large += why == LARGE || why == LARGE_FULL;
         }
         s->pause += length - (cell(suspending, row) < length ? cell(suspending, row) : length);
-        if (why == INDUCED || why == INDUCED_NOT_FORCED) {
+        if (gc_is_induced(why)) {
             s->induced++;
-            if (stack != NULL && stack->type == RECORDING_STACK_ID && cell(stack, row) != 0)
-                s->induced_stack = stack->u32[row];
+            if (cell(stack, row) != 0)
+                groups_add(&askers, (uint32_t)cell(stack, row), 0, 0, 1, 0);
         }
         if (length > s->longest) {
             s->longest = length;
@@ -65,6 +78,7 @@ static bool sum(const findings_context *c, gc_sums *s)
             s->longest_time = cell(time, row);
         }
     }
+    find_asker(s, &askers);
     return true;
 }
 
@@ -73,12 +87,16 @@ static void tell_pressure(findings_context *c, const gc_sums *s, double percent)
     bool induced = (double)s->induced / c->seconds >= findings_limit(c, THRESHOLD_GC_INDUCED);
     uint32_t frame = findings_own_frame(c, s->induced_stack);
     char title[FINDINGS_NAME];
-    char asked[FINDINGS_NAME + 80] = "";
+    char asked[FINDINGS_NAME + 120] = "";
+    char some[40] = "";
     finding *f;
 
+    if (s->induced_there < s->induced)
+        snprintf(some, sizeof some, ", %llu of these", (unsigned long long)s->induced_there);
     if (s->induced != 0)
-        snprintf(asked, sizeof asked, ", %zu asked for by the program%s%s", s->induced,
-                 frame == 0 ? "" : " in ", findings_frame_title(c, frame, title));
+        snprintf(asked, sizeof asked, ", %zu asked for by the program%s%s%s", s->induced,
+                 frame == 0 ? "" : some, frame == 0 ? "" : " in ",
+                 findings_frame_title(c, frame, title));
     f = findings_add(c,
                      percent >= findings_limit(c, THRESHOLD_GC_CRITICAL) ? FINDINGS_CRITICAL
                                                                          : FINDINGS_WARNING,

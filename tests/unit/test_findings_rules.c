@@ -320,6 +320,41 @@ static void the_mode_of_the_collector_is_judged(void **state)
     judge(&b, NULL, NULL, NULL);
 }
 
+/* The first `own` collections were asked for by the program's code, the others by the core
+ * library's; the last one nobody asked for. */
+static void put_induced(buffer *b, uint64_t own, uint64_t others)
+{
+    static const recording_column COLUMNS[] = {
+        {RECORDING_TIME, "time", ""},
+        {RECORDING_STACK_ID, "stack", ""},
+        {RECORDING_DURATION, "pause", ""},
+        {RECORDING_U64, "reason", ""},
+    };
+    static const recording_table COLLECTIONS = {"collections", "gc", COLUMNS, 4};
+    enum { SMALL, INDUCED, COMPACTING = 10 };
+
+    begin(b, "attach", &COLLECTIONS, NULL);
+    for (uint64_t i = 0; i < own + others; i++)
+        put_row(b, 1, &COLLECTIONS,
+                (uint64_t[MOST_COLUMNS]){i * MS, i < own ? OWN : FRAMEWORK, MS / 10,
+                                         i < own ? INDUCED : COMPACTING});
+    put_row(b, 1, &COLLECTIONS, (uint64_t[MOST_COLUMNS]){(own + others) * MS, 0, MS / 10, SMALL});
+}
+
+static void who_asks_for_most_collections_is_named(void **state)
+{
+    buffer b = BUFFER_EMPTY;
+
+    (void)state;
+    put_induced(&b, 8, 2);
+    judge(&b, "gc-pressure", "10 asked for by the program, 8 of these in Shop.Native.Copy",
+          "induced");
+    put_induced(&b, 10, 0);
+    judge(&b, "gc-pressure", "10 asked for by the program in Shop.Native.Copy", "induced");
+    put_induced(&b, 1, 0);
+    judge(&b, NULL, NULL, NULL);
+}
+
 static void put_settings(buffer *b, const char *environment, const char *processors)
 {
     size_t chunk;
@@ -378,6 +413,7 @@ int main(void)
         cmocka_unit_test(finalizers_that_wait_are_told),
         cmocka_unit_test(slow_requests_are_told),
         cmocka_unit_test(the_mode_of_the_collector_is_judged),
+        cmocka_unit_test(who_asks_for_most_collections_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
