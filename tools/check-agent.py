@@ -18,10 +18,10 @@ ENTRY_POINTS = {"DllGetClassObject", "DllCanUnloadNow"}
 
 # name: (room, further exports, allow list of imports, limit of the stripped size in bytes)
 LIBRARIES = {
-    "libclarinet.so": ("agent", HERE / "agent-exports.txt", HERE / "agent-imports.txt", 400 * 1024),
+    "libclarinet.so": ("agent", HERE / "agent-exports.txt", HERE / "agent-imports.txt", 400_000),
     "libclarinet_instrument.so": (
         "instrumentation", HERE / "instrument-exports.txt", HERE / "instrument-imports.txt",
-        400 * 1024,
+        400_000,
     ),
     "libclarinet_gate.so": (
         "gate", HERE / "gate-exports.txt", HERE / "gate-imports.txt", 32 * 1024,
