@@ -14,8 +14,10 @@ static inline double allocation_chance(double x)
     double term;
     double sum = 0; /* of 1 - exp(-x) */
 
-    for (; x > 0.25; x /= 2)
+    while (x > 0.25) {
+        x /= 2;
         halvings++;
+    }
     term = x;
     for (unsigned i = 2; i < 14; i++) {
         sum += term;

@@ -350,6 +350,7 @@ static void append_mapping(const core_file *c, const core_mapping *m, size_t *ne
 {
     bool writable = false, executable = false, is_known = false;
 
+    /* NOLINTNEXTLINE: where there are segments, they are there */
     for (; *next < c->segment_count && c->segments[*next].address < m->end; ++*next) {
         writable = writable || c->segments[*next].writable;
         executable = executable || c->segments[*next].executable;
@@ -370,7 +371,7 @@ void core_file_append_map(const core_file *c, buffer *out)
         if (m != NULL && (s == NULL || m->start <= s->address || s->address + s->size > m->start)) {
             append_mapping(c, m, &i, out);
             mapping++;
-        } else {
+        } else if (s != NULL) {
             append_line(out, s->address, s->address + s->size, s->writable, s->executable, 0, "");
             i++;
         }

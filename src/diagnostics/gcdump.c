@@ -96,8 +96,9 @@ static bool read_head(reader *r, const char *name, uint32_t *version, uint32_t *
 {
     const char *text;
     size_t length;
-    bool good =
-        reader_u8(r) == TAG_OBJECT && reader_u8(r) == TAG_OBJECT && reader_u8(r) == TAG_NULL;
+    uint8_t outer = reader_u8(r);
+    uint8_t inner = reader_u8(r);
+    bool good = outer == TAG_OBJECT && inner == TAG_OBJECT && reader_u8(r) == TAG_NULL;
 
     *version = reader_u32(r);
     *least = reader_u32(r);
@@ -472,6 +473,7 @@ static void read_facts(reader r, facts *f)
     uint32_t pid;
     size_t length;
     double each;
+    uint8_t first, second;
 
     if (reader_u8(&r) == TAG_BYTE) {
         reader_u8(&r); /* 64 bits */
@@ -483,7 +485,9 @@ static void read_facts(reader r, facts *f)
     if (reader_failed(&r) || !(each >= 1) || !(each < 1e9))
         return;
     f->objects_each = each;
-    if (reader_u8(&r) != TAG_NULL || reader_u8(&r) != TAG_NULL)
+    first = reader_u8(&r);
+    second = reader_u8(&r);
+    if (first != TAG_NULL || second != TAG_NULL)
         return;
     read_text(&r, &length); /* a log */
     ticks = reader_u64(&r);

@@ -382,7 +382,7 @@ static uint64_t choose_keywords(const agent *a)
 /* Until the snapshot is out, or given up. */
 static void run(heap *h, client *c)
 {
-    pthread_t session, records;
+    pthread_t session, records = 0;
 
     if (!h->quick && !run_aside(h, run_records, &records))
         return;

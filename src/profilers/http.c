@@ -353,8 +353,8 @@ static int start(agent *a, error *e)
     memset(s->recent, 0, sizeof s->recent);
     memset(s->chains, 0, sizeof s->chains);
     memset(s->requests, 0, sizeof s->requests);
-    for (uint16_t i = 0; i < OPEN; i++)
-        s->requests[i].next = i;
+    for (size_t i = 0; i < OPEN; i++)
+        s->requests[i].next = (uint16_t)i;
     s->free = OPEN;
     return 0;
 }

@@ -365,7 +365,7 @@ static void number_of(uint8_t kind, const uint8_t *bytes, condition_value *out)
     out->kind = CONDITION_WHOLE;
     switch (kind) {
     case CIL_TYPE_I1:
-        out->whole = (int8_t)value;
+        out->whole = (int64_t)(int8_t)value;
         break;
     case CIL_TYPE_I2:
         out->whole = (int16_t)value;

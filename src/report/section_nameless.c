@@ -72,7 +72,7 @@ static int count_nameless(const section *s, const view *v, nameless_list *list)
             list->items[list->count++] = (nameless){key, caller, 0};
             *place = list->count;
         }
-        list->items[*place - 1].self += tree->self[node];
+        list->items[*place - 1].self += tree->self[node]; /* NOLINT: there is room */
         list->self += tree->self[node];
     }
     table_u64_free(&places);

@@ -346,7 +346,7 @@ static int take_points(parser *x, xml_element *instrumentation)
     while (code == 0 && more) {
         code = take_point(x, tail);
         if (code == 0)
-            tail = &(*tail)->next;
+            tail = &(*tail)->next; /* NOLINT: take_point has put one there */
         more = code == 0 && take_sign(x, ',');
         if (code == 0 && !more)
             code = expect(x, ']', "',' or ']' is expected");

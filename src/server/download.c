@@ -196,7 +196,7 @@ int download_zip(const api *a, const char *id, reply *out, error *e)
     snprintf(path, sizeof path, "%s/report.html", folder);
     arguments[1] = recording;
     if (need_recording(folder, recording, e) == 0 && access(path, R_OK) != 0)
-        code = child_run_to_file(a->program, arguments, path, e); /* what fails is left out */
+        child_run_to_file(a->program, arguments, path, e); /* what fails is left out */
     file = open_nameless(a, e);
     if (file < 0)
         return e->code;

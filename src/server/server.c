@@ -52,7 +52,7 @@ static int listen_on_address(server *s, error *e)
                              .ai_family = AF_UNSPEC,
                              .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
-    struct sockaddr_storage name;
+    struct sockaddr_storage name = {0};
     socklen_t size = sizeof name;
     char port[8];
     int one = 1;

@@ -37,6 +37,7 @@ json_t *sessions_to_json(const kept_session *x)
 {
     json_t *object = json_object();
     const session_progress *p = &x->progress;
+    uint64_t elapsed_ms = p->elapsed_ns / 1000000;
 
     json_object_set_new(object, "id", json_string(x->id));
     json_object_set_new(object, "status", json_string(session_status_name(x->status)));
@@ -55,7 +56,7 @@ json_t *sessions_to_json(const kept_session *x)
     json_object_set_new(object, "duration", json_real((double)x->duration_ns / 1e9));
     json_object_set_new(object, "created", moment(x->created_ns));
     json_object_set_new(object, "ended", moment(x->ended_ns));
-    json_object_set_new(object, "elapsed", json_real((double)(p->elapsed_ns / 1000000) / 1000));
+    json_object_set_new(object, "elapsed", json_real((double)elapsed_ms / 1000));
     json_object_set_new(object, "records", json_integer((json_int_t)p->rows));
     json_object_set_new(object, "lost", json_integer((json_int_t)p->lost));
     json_object_set_new(object, "bytes", json_integer((json_int_t)p->bytes));

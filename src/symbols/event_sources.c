@@ -152,11 +152,12 @@ static bool append_attribute(work *w, metadata_span value)
     if (reader_u16(&r) != PROLOG)
         return false;
     for (count = reader_u16(&r); count != 0; count--) {
-        bool is_text = reader_u8(&r) == NAMED_PROPERTY && reader_u8(&r) == ELEMENT_STRING;
+        uint8_t kind = reader_u8(&r);
+        uint8_t type = reader_u8(&r);
         reader key = read_text(&r);
         reader text = read_text(&r);
 
-        if (!is_text || reader_failed(&r))
+        if (kind != NAMED_PROPERTY || type != ELEMENT_STRING || reader_failed(&r))
             return false;
         if (reader_left(&key) == 4 && memcmp(key.position, "Name", 4) == 0) {
             buffer name = BUFFER_EMPTY;

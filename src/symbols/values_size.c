@@ -124,7 +124,7 @@ static uint64_t size_of_definition(values_finder *finder, const assembly *a, uin
 
     metadata_list(m, METADATA_TYPE_DEF, row, METADATA_TYPE_DEF_FIELDS, &first, &past);
     for (uint32_t field = first; field < past && finder->left != 0; field++) {
-        uint64_t bytes, at = end;
+        uint64_t bytes, at;
 
         if (metadata_cell(m, METADATA_FIELD, field, METADATA_FIELD_FLAGS) & FIELD_STATIC)
             continue;
