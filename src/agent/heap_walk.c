@@ -168,7 +168,8 @@ void heap_walk_finish(heap_walk *w)
     /* of a walk that was not waited for: the program may run again as soon as it is let go */
     if (w->is_walking)
         heap_blocks_drain(&w->relay.blocks);
-    w->is_open = w->is_walking = false;
+    w->is_walking = false;
+    w->is_open = false;
     heap_blocks_finish(&w->relay.blocks);
     lock_give(&w->guard);
 }

@@ -30,7 +30,8 @@ static bool find_runs(heap_places *p)
         }
         if (!array_reserve(&p->runs, &p->run_capacity, p->run_count + 1, sizeof *p->runs))
             return false;
-        p->runs[p->run_count++] = (heap_run){s->addresses[i], s->addresses[i], (uint32_t)i, 1, 0};
+        p->runs[p->run_count++] = /* NOLINT: there is room */
+            (heap_run){s->addresses[i], s->addresses[i], (uint32_t)i, 1, 0};
     }
     if (p->run_count != 0)
         qsort(p->runs, p->run_count, sizeof *p->runs, compare_runs);

@@ -127,7 +127,7 @@ static bool take_open(const model_table *table, const columns *c, requests *x)
     }
     table_u64_free(&last);
     if (x->open_count > 1)
-        qsort(x->open, x->open_count, sizeof *x->open, by_age);
+        qsort(x->open, x->open_count, sizeof *x->open, by_age); /* NOLINT: there are some */
     return done;
 }
 

@@ -58,7 +58,7 @@ static void read_fields(waited *w, const model_table *t, uint64_t look)
         if (model_cell(looks, i) == look)
             w->fields[w->field_count++] = (waited_field){
                 model_cell(object, i), model_cell(value, i), (uint32_t)model_cell(name, i)};
-    if (w->field_count != 0)
+    if (!w->failed)
         qsort(w->fields, w->field_count, sizeof *w->fields, compare_fields);
 }
 

@@ -178,7 +178,7 @@ static inline bool read_operand(cil_body *body, reader *r, cil_instruction *i,
         return false;
     switch (info->operand) {
     case CIL_OPERAND_INT8:
-        i->operand.number = (int8_t)p[0];
+        i->operand.number = (int64_t)(int8_t)p[0];
         break;
     case CIL_OPERAND_BRANCH8:
         i->operand.number = (int8_t)p[0] + (int64_t)reader_offset(r);
