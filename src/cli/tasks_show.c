@@ -170,7 +170,7 @@ static void put_pool(const showing *s)
                     "wait in its queues\n",
                     (unsigned long long)p->existing, (unsigned long long)p->working,
                     (unsigned long long)p->minimum,
-                    (unsigned long long)(p->queued + p->queued_local));
+                    (unsigned long long)p->queued + p->queued_local);
     if (p->is_known && s->v->was_compared && p->existing > p->before)
         sink_format(s->out, "It added %llu workers in %.1f s: %.1f a second\n",
                     (unsigned long long)(p->existing - p->before), s->o->apart,

@@ -195,11 +195,14 @@ static bool find_headers(const core_file *c, uint64_t *at, uint64_t *count, uint
     static const uint8_t MAGIC[] = {0x7f, 'E', 'L', 'F', 2, 1}; /* 64 bits, little-endian */
     reader r = reader_of(c->data, c->size);
     uint64_t sections;
+    uint16_t type, machine;
 
     if (c->size < sizeof MAGIC || memcmp(c->data, MAGIC, sizeof MAGIC) != 0)
         return false;
     reader_seek(&r, 16);
-    if (reader_u16(&r) != TYPE_CORE || reader_u16(&r) != MACHINE_X64)
+    type = reader_u16(&r);
+    machine = reader_u16(&r);
+    if (type != TYPE_CORE || machine != MACHINE_X64)
         return false;
     reader_seek(&r, 32);
     *at = reader_u64(&r);
