@@ -209,6 +209,14 @@ static void tell_missing(const heap_options *q, const heap *h)
     }
 }
 
+/* Without the agent there are no values at all, which was said when the snapshot was taken. */
+static bool came_through_port(const heap *h)
+{
+    const char *way = model_info_value(h->m, h->p, "attach");
+
+    return way != NULL && text_equal(way, "port");
+}
+
 static int show(const heap_options *q, const char *file, error *e)
 {
     sink out;
@@ -218,7 +226,8 @@ static int show(const heap_options *q, const char *file, error *e)
 
     if (code != 0)
         return code;
-    tell_missing(q, h);
+    if (!came_through_port(h))
+        tell_missing(q, h);
     sink_init(&out, 1);
     code = write_one(q, h, &out, e);
     if (code == 0)

@@ -89,8 +89,15 @@ def test_native_processes_are_not_listed(clarinet):
     assert os.getpid() not in rows and 1 not in rows
 
 
-def test_temporary_folder_of_its_own(runtime, sample, clarinet, tmp_path):
-    folder = tmp_path / "t"
+@pytest.fixture
+def short_folder():
+    """The path of a socket has at most 107 bytes."""
+    with tempfile.TemporaryDirectory(prefix="t-") as folder:
+        yield Path(folder)
+
+
+def test_temporary_folder_of_its_own(runtime, sample, clarinet, short_folder):
+    folder = short_folder / "t"
     folder.mkdir()
     with sample("Idle", env={"TMPDIR": folder}) as patient:
         row = listed(clarinet("ps", "--json"))[patient.pid]
@@ -174,15 +181,15 @@ def test_pid_namespace_without_a_proc_of_its_own(start_program, sample_command, 
     assert done.code == 0, done
 
 
-def test_stale_sockets_are_not_processes(sample, clarinet, tmp_path):
+def test_stale_sockets_are_not_processes(sample, clarinet, short_folder):
     """One of a process that is gone, and one whose PID is used again by somebody else."""
-    with sample("Idle", env={"TMPDIR": tmp_path}) as patient:
+    with sample("Idle", env={"TMPDIR": short_folder}) as patient:
         names = [f"dotnet-diagnostic-{pid}-1-socket" for pid in (2**22 + 1, patient.pid)]
         for name in names:
             with socket.socket(socket.AF_UNIX) as left_behind:
-                left_behind.bind(str(tmp_path / name))
-        done = clarinet("ps", "--json", env={"TMPDIR": tmp_path})
-        table = clarinet("ps", env={"TMPDIR": tmp_path})
+                left_behind.bind(str(short_folder / name))
+        done = clarinet("ps", "--json", env={"TMPDIR": short_folder})
+        table = clarinet("ps", env={"TMPDIR": short_folder})
     rows = listed(done)
     assert 2**22 + 1 not in rows
     assert rows[patient.pid]["attachable"] is True

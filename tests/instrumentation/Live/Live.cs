@@ -140,7 +140,7 @@ namespace Live
             parked.Start();
             busy.Start();
             Ready.Wait();
-            while (!spins)
+            while (!spins || (parked.ThreadState & ThreadState.WaitSleepJoin) == 0)
                 Thread.Sleep(1);
             string stack = null, second = null, error = null;
             bool sawBusy = false;
