@@ -70,17 +70,21 @@ static bool add_generic(heap *h, heap_places *p, const static_rows *rows, table_
     return table_u64_put(known, address, 1);
 }
 
+typedef struct {
+    uint32_t *nodes;
+    size_t count, capacity;
+    table_u64 known; /* each once */
+} node_list;
+
 /* Static fields of threads. Each row is what one thread had at one place of an array; that may have
  * moved since. */
 typedef struct {
     heap *h;
     heap_places *p;
     const static_rows *rows;
-    uint32_t *arrays; /* nodes that may be those of threads */
-    size_t count, capacity;
-    uint32_t *threads; /* nodes that are, by what the runtime tells of roots */
-    size_t thread_count, thread_capacity;
-    table_u64 taken; /* arrays that are known to be a row's, and objects that have a name */
+    node_list arrays;  /* that may be those of threads */
+    node_list threads; /* that are, by what the runtime tells of roots */
+    table_u64 taken;   /* arrays that are known to be a row's, and objects that have a name */
 } thread_search;
 
 /* What the array keeps where the row says, when it is of the row's shape; 0 = it is not. */
@@ -147,54 +151,69 @@ static bool name_moved(thread_search *t, const uint8_t *is_done, size_t row)
             return true;
         alike++;
     }
-    for (size_t i = 0; i < t->count; i++)
-        arrays +=
-            !table_u64_get(&t->taken, t->arrays[i], &ignored) && fitting(t, t->arrays[i], row) != 0;
-    for (size_t i = 0; good && arrays <= alike && i < t->count; i++)
-        if (!table_u64_get(&t->taken, t->arrays[i], &ignored) && fitting(t, t->arrays[i], row) != 0)
-            good = name_of_thread(t, t->arrays[i], row);
+    for (size_t i = 0; i < t->arrays.count; i++)
+        arrays += !table_u64_get(&t->taken, t->arrays.nodes[i], &ignored) &&
+                  fitting(t, t->arrays.nodes[i], row) != 0;
+    for (size_t i = 0; good && arrays <= alike && i < t->arrays.count; i++)
+        if (!table_u64_get(&t->taken, t->arrays.nodes[i], &ignored) &&
+            fitting(t, t->arrays.nodes[i], row) != 0)
+            good = name_of_thread(t, t->arrays.nodes[i], row);
     return good;
 }
 
-static bool note_array(thread_search *t, table_u64 *known, uint32_t node)
+static bool note_array(node_list *list, uint32_t node)
 {
-    size_t before = known->count;
+    size_t before = list->known.count;
 
-    if (table_u64_at(known, node, 1) == NULL ||
-        !array_reserve(&t->arrays, &t->capacity, t->count + 1, sizeof *t->arrays))
+    if (table_u64_at(&list->known, node, 1) == NULL ||
+        !array_reserve(&list->nodes, &list->capacity, list->count + 1, sizeof *list->nodes))
         return false;
-    if (known->count != before)
-        t->arrays[t->count++] = node;
+    if (list->known.count != before)
+        list->nodes[list->count++] = node;
     return true;
+}
+
+static void list_free(node_list *list)
+{
+    memory_free(list->nodes);
+    table_u64_free(&list->known);
+}
+
+/* The arrays of references that roots of a kind hold. The runtime tells of a thread's own array as
+ * on a stack, in no method or in the one it looked at last. */
+static bool find_held(const thread_search *t, uint32_t kind, node_list *list)
+{
+    const model_heap *s = t->h->snapshot;
+    bool good = true;
+
+    for (size_t i = 0; good && i < s->root_count; i++) {
+        uint32_t node = s->roots[i].kind == kind ? heap_places_at(t->p, s->roots[i].object) : 0;
+
+        if (node != 0 && heap_class_of(t->h, node)->element == 8)
+            good = note_array(list, node);
+    }
+    return good;
 }
 
 /* Arrays that a stack or a handle holds may be those of threads, and so may arrays in these. */
 static bool find_arrays(thread_search *t)
 {
     const model_heap *s = t->h->snapshot;
-    table_u64 known;
-    bool good = true;
+    bool good = find_held(t, RECORDING_ROOT_STACK, &t->arrays) &&
+                find_held(t, RECORDING_ROOT_HANDLE, &t->arrays);
+    size_t held = t->arrays.count;
 
-    table_u64_init(&known);
-    for (size_t i = 0; good && i < s->root_count; i++) {
-        const model_heap_root *root = &s->roots[i];
-        uint32_t node = root->kind == RECORDING_ROOT_STACK || root->kind == RECORDING_ROOT_HANDLE
-                            ? heap_places_at(t->p, root->object)
-                            : 0;
-        uint64_t end;
+    for (size_t i = 0; good && i < held; i++) {
+        uint32_t node = t->arrays.nodes[i];
+        uint64_t end = node == s->object_count ? s->target_count : s->first[node];
 
-        if (node == 0 || heap_class_of(t->h, node)->element != 8)
-            continue;
-        good = note_array(t, &known, node);
-        end = node == s->object_count ? s->target_count : s->first[node];
         for (uint64_t k = s->first[node - 1]; good && k < end; k++) {
             uint32_t inner = heap_places_at(t->p, s->targets[k]);
 
             if (inner != 0 && heap_class_of(t->h, inner) == heap_class_of(t->h, node))
-                good = note_array(t, &known, inner);
+                good = note_array(&t->arrays, inner);
         }
     }
-    table_u64_free(&known);
     return good;
 }
 
@@ -217,32 +236,6 @@ static uint64_t thread_index_of(const thread_search *t, size_t row)
     return t->rows->thread_index == NULL || model_cell(t->rows->slot, row) != 0
                ? 0
                : model_cell(t->rows->thread_index, row);
-}
-
-/* The runtime tells of a thread's array as on a stack, in no method or in the one it looked at
- * last: arrays that may be one. */
-static bool find_thread_arrays(thread_search *t)
-{
-    const model_heap *s = t->h->snapshot;
-    table_u64 known;
-    bool good = true;
-
-    table_u64_init(&known);
-    for (size_t i = 0; good && i < s->root_count; i++) {
-        const model_heap_root *root = &s->roots[i];
-        uint32_t node = root->kind == RECORDING_ROOT_STACK ? heap_places_at(t->p, root->object) : 0;
-        size_t before = known.count;
-
-        if (node == 0 || heap_class_of(t->h, node)->element != 8)
-            continue;
-        good = table_u64_at(&known, node, 1) != NULL &&
-               array_reserve(&t->threads, &t->thread_capacity, t->thread_count + 1,
-                             sizeof *t->threads);
-        if (good && known.count != before)
-            t->threads[t->thread_count++] = node;
-    }
-    table_u64_free(&known);
-    return good;
 }
 
 /* Whether the array has one of the row's shape where it would be a thread's. */
@@ -270,9 +263,9 @@ static uint64_t elect_unused(const thread_search *t)
     uint64_t best = UNUSED_MOST;
 
     for (size_t row = 0; voters < MOST_VOTERS && find_voter(t, &row); row++, voters++)
-        for (size_t i = 0; i < t->thread_count; i++)
+        for (size_t i = 0; i < t->threads.count; i++)
             for (uint64_t k = 0; k < UNUSED_MOST; k++)
-                votes[k] += fits_thread(t, t->threads[i], row, k);
+                votes[k] += fits_thread(t, t->threads.nodes[i], row, k);
     for (uint64_t k = 0; k < UNUSED_MOST; k++)
         if (votes[k] > votes[best])
             best = k;
@@ -287,16 +280,16 @@ static void keep_thread_arrays(thread_search *t, uint64_t unused)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < t->thread_count; i++) {
+    for (size_t i = 0; i < t->threads.count; i++) {
         size_t voters = 0;
         bool fits = false;
 
         for (size_t row = 0; !fits && voters < MOST_VOTERS && find_voter(t, &row); row++, voters++)
-            fits = fits_thread(t, t->threads[i], row, unused);
+            fits = fits_thread(t, t->threads.nodes[i], row, unused);
         if (fits)
-            t->threads[kept++] = t->threads[i];
+            t->threads.nodes[kept++] = t->threads.nodes[i];
     }
-    t->thread_count = kept;
+    t->threads.count = kept;
 }
 
 static bool add_by_number(thread_search *t, size_t row, uint64_t unused)
@@ -304,8 +297,8 @@ static bool add_by_number(thread_search *t, size_t row, uint64_t unused)
     const model_heap *s = t->h->snapshot;
     bool good = true;
 
-    for (size_t i = 0; good && i < t->thread_count; i++) {
-        uint32_t array = t->threads[i];
+    for (size_t i = 0; good && i < t->threads.count; i++) {
+        uint32_t array = t->threads.nodes[i];
         uint32_t inner =
             heap_places_at(t->p, array_of_class(t, array, thread_index_of(t, row), unused));
         uint64_t object = 0;
@@ -323,7 +316,7 @@ static bool add_by_number(thread_search *t, size_t row, uint64_t unused)
  * many rows as threads have touched it. */
 static bool add_by_numbers(thread_search *t)
 {
-    bool good = find_thread_arrays(t);
+    bool good = find_held(t, RECORDING_ROOT_STACK, &t->threads);
     uint64_t unused = good ? elect_unused(t) : UNUSED_MOST;
     table_u64 known;
 
@@ -351,6 +344,8 @@ static bool add_of_threads(heap *h, heap_places *p, const static_rows *rows)
     bool good = is_done != NULL;
 
     table_u64_init(&t.taken);
+    table_u64_init(&t.arrays.known);
+    table_u64_init(&t.threads.known);
     good = good && (rows->rows == 0 || (add_by_numbers(&t) && find_arrays(&t)));
     for (size_t row = 0; good && row < rows->rows; row++) {
         uint32_t node = rows->array == NULL ? 0 : heap_places_at(p, model_cell(rows->array, row));
@@ -365,8 +360,8 @@ static bool add_of_threads(heap *h, heap_places *p, const static_rows *rows)
         if (!is_done[row])
             good = name_moved(&t, is_done, row);
     table_u64_free(&t.taken);
-    memory_free(t.arrays);
-    memory_free(t.threads);
+    list_free(&t.arrays);
+    list_free(&t.threads);
     memory_free(is_done);
     return good;
 }

@@ -19,7 +19,7 @@ typedef struct {
     uint64_t longest_suspending;
     uint64_t longest_generation;
     uint64_t longest_time;
-    uint32_t induced_stack; /* of most of those asked for, 0 if unknown */
+    uint32_t induced_stack; /* of the method that asked for most, 0 if unknown */
     uint64_t induced_there; /* so many */
 } gc_sums;
 
@@ -28,22 +28,30 @@ static uint64_t cell(const model_column *column, size_t row)
     return column == NULL ? 0 : model_cell(column, row);
 }
 
-/* Which stack asked for most. Without memory for that the finding goes without a stack. */
-static void find_asker(gc_sums *s, groups_list *askers)
+/* Which method asked for most, and the most common of its stacks: callers, and what the compiler
+ * did to them, make many of one. Without memory the finding goes without a stack. */
+static void find_asker(const findings_context *c, gc_sums *s, groups_list *stacks)
 {
-    groups_sort_by_count(askers);
-    if (askers->count != 0) {
-        s->induced_stack = askers->items[0].key[0];
-        s->induced_there = askers->items[0].count;
-    }
-    groups_free(askers);
+    groups_list frames = {0};
+
+    for (size_t i = 0; i < stacks->count; i++)
+        groups_add(&frames, findings_own_frame(c, stacks->items[i].key[0]), 0, 0,
+                   stacks->items[i].count, 0);
+    groups_sort_by_count(stacks);
+    groups_sort_by_count(&frames);
+    for (size_t i = 0; frames.count != 0 && i < stacks->count && s->induced_stack == 0; i++)
+        if (findings_own_frame(c, stacks->items[i].key[0]) == frames.items[0].key[0])
+            s->induced_stack = stacks->items[i].key[0];
+    s->induced_there = frames.count == 0 ? 0 : frames.items[0].count;
+    groups_free(&frames);
+    groups_free(stacks);
 }
 
 static bool sum(const findings_context *c, gc_sums *s)
 {
     const model_table *table = model_find_table(c->m, c->process, "collections", "gc");
     const model_column *pause, *generation, *reason, *kind, *suspending, *time, *stack;
-    groups_list askers = {0};
+    groups_list stacks = {0};
 
     *s = (gc_sums){0};
     if (table == NULL || table->rows == 0)
@@ -69,7 +77,7 @@ static bool sum(const findings_context *c, gc_sums *s)
         if (gc_is_induced(why)) {
             s->induced++;
             if (cell(stack, row) != 0)
-                groups_add(&askers, (uint32_t)cell(stack, row), 0, 0, 1, 0);
+                groups_add(&stacks, (uint32_t)cell(stack, row), 0, 0, 1, 0);
         }
         if (length > s->longest) {
             s->longest = length;
@@ -78,7 +86,7 @@ static bool sum(const findings_context *c, gc_sums *s)
             s->longest_time = cell(time, row);
         }
     }
-    find_asker(s, &askers);
+    find_asker(c, s, &stacks);
     return true;
 }
 

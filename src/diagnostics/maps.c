@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/table.h"
 #include "base/text.h"
 
 /* Libraries that are known to be CLR profilers, by a part of the file's name. */
@@ -96,6 +97,30 @@ void maps_scan(const buffer *maps, const char *configured, maps_findings *findin
         }
         line = stop + 1;
     }
+}
+
+void maps_each_assembly(const buffer *maps,
+                        void (*found)(void *context, const char *path, size_t length),
+                        void *context)
+{
+    const char *line = (const char *)maps->data;
+    const char *end = line + maps->length;
+    table_text seen;
+
+    table_text_init(&seen);
+    while (line < end) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        const char *path = memchr(line, '/', (size_t)((stop == NULL ? end : stop) - line));
+        size_t length = path == NULL ? 0 : (size_t)((stop == NULL ? end : stop) - path);
+        uint64_t *known = NULL;
+
+        if (length > 4 && memcmp(path + length - 4, ".dll", 4) == 0)
+            known = table_text_at(&seen, path, length, 0);
+        if (known != NULL && (*known)++ == 0)
+            found(context, path, length);
+        line = stop == NULL ? end : stop + 1;
+    }
+    table_text_free(&seen);
 }
 
 bool maps_version_of_path(const char *path, char *version, size_t room)

@@ -23,6 +23,11 @@ typedef struct {
 void maps_scan(const buffer *maps, const char *configured, maps_findings *findings,
                buffer *profilers);
 
+/* Calls back for each .dll file that is mapped, once. The path has no zero at its end. */
+void maps_each_assembly(const buffer *maps,
+                        void (*found)(void *context, const char *path, size_t length),
+                        void *context);
+
 /* The version in …/Microsoft.NETCore.App/9.0.22/libcoreclr.so; false when there is none. */
 bool maps_version_of_path(const char *path, char *version, size_t room);
 /* The version in the text "@(#)Version 8.0.3326.52219 " that every libcoreclr.so holds: 8.0.33. */

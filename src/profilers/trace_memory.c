@@ -177,6 +177,7 @@ void trace_memory_close(trace_counters *c)
         t = next;
     }
     atomic_store(&c->threads, NULL);
+    memset(trace_places, 0, sizeof trace_places); /* they led to the parts that are gone */
     if (c->pool != NULL)
         munmap(c->pool, POOL_BYTES);
     if (c->histograms != NULL)

@@ -9,9 +9,9 @@
 #include "base/dotnet_host.h"
 #include "base/memory.h"
 #include "base/os.h"
-#include "base/table.h"
 #include "base/text.h"
 #include "clr/counter_events.h"
+#include "diagnostics/maps.h"
 #include "diagnostics/procfs.h"
 #include "symbols/event_sources.h"
 #include "symbols/root.h"
@@ -36,34 +36,35 @@ static void look_into(const root *r, const char *path, buffer *found)
 
 /* ---- the assemblies of a process ---- */
 
-/* "address mode offset device inode path": each path once. */
+typedef struct {
+    root root;
+    buffer *found;
+} assembly_search;
+
+static void take_assembly(void *context, const char *path, size_t length)
+{
+    assembly_search *s = context;
+    char whole[PATH_ROOM];
+
+    if (length >= sizeof whole)
+        return;
+    memcpy(whole, path, length);
+    whole[length] = '\0';
+    look_into(&s->root, whole, s->found);
+}
+
 static void find_in_process(int process_id, buffer *found)
 {
+    assembly_search s = {.found = found};
     char folder[64];
     buffer maps = BUFFER_EMPTY;
-    table_text seen;
-    root r;
 
-    if (procfs_read(process_id, "maps", MOST_MAPS, &maps) != 0)
-        return;
-    snprintf(folder, sizeof folder, "/proc/%d/root", process_id);
-    root_open(&r, folder);
-    table_text_init(&seen);
-    for (char *line = (char *)maps.data, *end; line != NULL && *line != '\0'; line = end) {
-        char *path = strchr(line, '/');
-        uint64_t *known;
-
-        end = strchr(line, '\n');
-        if (end != NULL)
-            *end++ = '\0';
-        if (path == NULL || (end != NULL && path >= end) || !text_ends_with(path, ".dll"))
-            continue;
-        known = table_text_at(&seen, path, strlen(path), 0);
-        if (known != NULL && (*known)++ == 0)
-            look_into(&r, path, found);
+    if (procfs_read(process_id, "maps", MOST_MAPS, &maps) == 0) {
+        snprintf(folder, sizeof folder, "/proc/%d/root", process_id);
+        root_open(&s.root, folder);
+        maps_each_assembly(&maps, take_assembly, &s);
+        root_close(&s.root);
     }
-    table_text_free(&seen);
-    root_close(&r);
     buffer_free(&maps);
 }
 

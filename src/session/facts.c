@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "diagnostics/maps.h"
 #include "diagnostics/procfs.h"
 #include "diagnostics/secrets.h"
 #include "recording/encode.h"
@@ -227,33 +228,19 @@ void facts_put(buffer *chunk, int process_id)
 
 /* ---- assemblies ---- */
 
-/* A line of the list that is exactly this one. */
-static bool is_listed(const buffer *list, const char *path, size_t length)
+static void append_assembly(void *context, const char *path, size_t length)
 {
-    for (const char *at = buffer_text(list); *at != '\0';) {
-        size_t size = strcspn(at, "\n");
+    buffer *out = context;
 
-        if (size == length && memcmp(at, path, length) == 0)
-            return true;
-        at += size + (at[size] == '\n');
-    }
-    return false;
+    if (out->length + length >= MOST_BYTES)
+        return;
+    buffer_append_text(out, out->length == 0 ? "" : "\n");
+    text_append_cleaned(out, path, length);
 }
 
 void facts_append_assemblies(buffer *out, const buffer *maps)
 {
-    for (const char *line = buffer_text(maps); *line != '\0';) {
-        size_t length = strcspn(line, "\n");
-        const char *path = memchr(line, '/', length);
-        size_t size = path == NULL ? 0 : length - (size_t)(path - line);
-
-        if (size > 4 && memcmp(line + length - 4, ".dll", 4) == 0 &&
-            out->length + size < MOST_BYTES && !is_listed(out, path, size)) {
-            buffer_append_text(out, out->length == 0 ? "" : "\n");
-            text_append_cleaned(out, path, size);
-        }
-        line += length + (line[length] == '\n');
-    }
+    maps_each_assembly(maps, append_assembly, out);
 }
 
 void facts_put_assemblies(buffer *chunk, int process_id)

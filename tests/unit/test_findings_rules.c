@@ -11,7 +11,7 @@
 #include "analysis/findings.h"
 #include "recording/encode.h"
 
-enum { MS = 1000000, MOST_COLUMNS = 8, OWN = 1, FRAMEWORK = 2, FINALIZER = 101 };
+enum { MS = 1000000, MOST_COLUMNS = 8, OWN = 1, FRAMEWORK = 2, OWN_ABOVE = 3, FINALIZER = 101 };
 
 static const recording_column PAUSE_COLUMNS[] = {
     {RECORDING_TIME, "time", ""},       {RECORDING_STACK_ID, "stack", ""},
@@ -90,6 +90,7 @@ static void put_code(buffer *b)
     chunk = recording_begin_chunk(b, RECORDING_STACK, 0);
     recording_put_stack(b, OWN, 0, 1);
     recording_put_stack(b, FRAMEWORK, 0, 2);
+    recording_put_stack(b, OWN_ABOVE, FRAMEWORK, 1);
     recording_end_chunk(b, chunk);
 }
 
@@ -320,8 +321,8 @@ static void the_mode_of_the_collector_is_judged(void **state)
     judge(&b, NULL, NULL, NULL);
 }
 
-/* The first `own` collections were asked for by the program's code, the others by the core
- * library's; the last one nobody asked for. */
+/* The first `own` collections were asked for by the program's code, on two stacks in turn, the
+ * others by the core library's; the last one nobody asked for. */
 static void put_induced(buffer *b, uint64_t own, uint64_t others)
 {
     static const recording_column COLUMNS[] = {
@@ -336,8 +337,11 @@ static void put_induced(buffer *b, uint64_t own, uint64_t others)
     begin(b, "attach", &COLLECTIONS, NULL);
     for (uint64_t i = 0; i < own + others; i++)
         put_row(b, 1, &COLLECTIONS,
-                (uint64_t[MOST_COLUMNS]){i * MS, i < own ? OWN : FRAMEWORK, MS / 10,
-                                         i < own ? INDUCED : COMPACTING});
+                (uint64_t[MOST_COLUMNS]){i * MS,
+                                         i >= own     ? FRAMEWORK
+                                         : i % 2 != 0 ? OWN
+                                                      : OWN_ABOVE,
+                                         MS / 10, i < own ? INDUCED : COMPACTING});
     put_row(b, 1, &COLLECTIONS, (uint64_t[MOST_COLUMNS]){(own + others) * MS, 0, MS / 10, SMALL});
 }
 
@@ -346,8 +350,8 @@ static void who_asks_for_most_collections_is_named(void **state)
     buffer b = BUFFER_EMPTY;
 
     (void)state;
-    put_induced(&b, 8, 2);
-    judge(&b, "gc-pressure", "10 asked for by the program, 8 of these in Shop.Native.Copy",
+    put_induced(&b, 8, 5); /* more than on each of the two stacks */
+    judge(&b, "gc-pressure", "13 asked for by the program, 8 of these in Shop.Native.Copy",
           "induced");
     put_induced(&b, 10, 0);
     judge(&b, "gc-pressure", "10 asked for by the program in Shop.Native.Copy", "induced");
