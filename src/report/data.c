@@ -230,6 +230,7 @@ static void put_top(const model *m, const findings *found, const report_options 
     const char *command = model_info_value(m, NULL, "command");
     const char *created = model_info_value(m, NULL, "created_unix_ns");
     char title[200] = "an empty recording";
+    char part[REPORT_PART_SIZE];
     uint64_t created_ns = 0;
 
     if (m->process_count != 0)
@@ -243,6 +244,8 @@ static void put_top(const model *m, const findings *found, const report_options 
     json_put_text(j, "command", command == NULL ? "" : command);
     json_put_u64(j, "created", created_ns / 1000000);
     json_put_text(j, "cut", m->cut);
+    if (report_is_part(options))
+        json_put_text(j, "part", report_part(options, part));
     json_put_u64(j, "not_recorded", model_not_recorded(m));
     checkup_put_findings(m, found, options, j);
 }

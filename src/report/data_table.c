@@ -268,12 +268,6 @@ static int put_rows(const writer *w, const profile *p)
     return 0;
 }
 
-/* Rows are written raw when nothing selects among them. */
-static bool is_selected(const report_options *o)
-{
-    return o->thread != NULL || o->from_ns != 0 || o->to_ns != 0 || o->state != 0;
-}
-
 static int find_note(writer *w, const profile *p)
 {
     profile_selection selection;
@@ -304,7 +298,7 @@ int data_put_table(const model *m, const model_process *p, const model_table *ta
     if (code != 0)
         return code;
     if (is_profile && table->rows != 0 &&
-        ((is_samples && (table->rows > RAW_SAMPLES || is_selected(options))) ||
+        ((is_samples && (table->rows > RAW_SAMPLES || report_is_part(options))) ||
          table->rows > ROWS_LIMIT))
         return put_samples(&w, &found);
     return put_rows(&w, is_profile ? &found : NULL);

@@ -123,6 +123,7 @@ static int put_process(const model *m, const model_process *p, const report_opti
 
 int report_write_json(const model *m, const report_options *options, sink *out, error *e)
 {
+    char part[REPORT_PART_SIZE];
     findings found;
     int code = findings_look(m, options->limits, &found, e);
     json j;
@@ -135,6 +136,8 @@ int report_write_json(const model *m, const report_options *options, sink *out, 
     json_put_text(&j, "tool", "clarinet " CLARINET_VERSION);
     json_put_text(&j, "cut", m->cut);
     json_put_u64(&j, "damaged_chunks", m->damaged_chunks);
+    if (report_is_part(options))
+        json_put_text(&j, "part", report_part(options, part));
     put_infos(m, m->infos, m->info_count, &j);
     checkup_put_findings(m, &found, options, &j);
     findings_free(&found);

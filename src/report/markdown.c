@@ -139,7 +139,7 @@ static int put_process(const model *m, const model_process *p, const report_opti
     return code;
 }
 
-static void put_totals(const model *m, const report_options *options, sink *out)
+static void put_totals(const model *m, const report_options *options, sink *out, error *e)
 {
     sink_text(out,
               "# Processes\n\n| process | profile | samples | weight |\n|---|---|---:|---:|\n");
@@ -147,12 +147,16 @@ static void put_totals(const model *m, const report_options *options, sink *out)
         const model_process *p = &m->processes[i];
         char title[200];
         char amount[REPORT_AMOUNT_SIZE];
+        profile_selection selection;
         profile_total total;
         profile found;
 
-        if (!report_wants_process(m, p, options) || !profile_find(m, p, options->profiler, &found))
+        if (!report_wants_process(m, p, options) ||
+            !profile_find(m, p, options->profiler, &found) ||
+            report_select(m, p, options, &selection, e) != 0)
             continue;
-        total = profile_sum(&found, &PROFILE_ALL, NULL, NULL);
+        total = profile_sum(&found, &selection, NULL, NULL);
+        report_selection_free(&selection);
         report_process_title(m, p, title, sizeof title);
         sink_text(out, "| ");
         markdown_cell(out, title);
@@ -183,12 +187,19 @@ int report_write_markdown(const model *m, const report_options *options, sink *o
     if (missing != 0)
         sink_format(out, "**%llu more process%s not recorded:** there was no room.\n\n",
                     (unsigned long long)missing, missing == 1 ? " was" : "es were");
+    if (report_is_part(options)) {
+        char part[REPORT_PART_SIZE];
+
+        sink_text(out, "**A part of the recording:** profiles are of ");
+        markdown_text(out, report_part(options, part));
+        sink_text(out, "; findings, losses and own cost are of the whole.\n\n");
+    }
     if (m->process_count == 0)
         sink_text(out, "The recording is empty: no process was recorded.\n");
     checkup_put_markdown(m, &found, options, out);
     findings_free(&found);
     if (m->process_count > 1 && options->process == NULL)
-        put_totals(m, options, out);
+        put_totals(m, options, out, e);
     for (size_t i = 0; i < m->process_count && code == 0; i++)
         if (report_wants_process(m, &m->processes[i], options))
             code = put_process(m, &m->processes[i], options, out, e);

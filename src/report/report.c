@@ -120,16 +120,29 @@ static bool has_thread(const model *m, const model_process *p, const char *wante
     return false;
 }
 
+static int begins_too_late(uint64_t from_ns, uint64_t end_ns, error *e)
+{
+    char end[REPORT_AMOUNT_SIZE];
+    char from[REPORT_AMOUNT_SIZE];
+
+    error_set(e, ERROR_NOT_FOUND, "the recording is %s long: nothing is left from %s on",
+              report_amount(end_ns, "ns", end), report_amount(from_ns, "ns", from));
+    return error_advise(e, "--from counts from the recording's start");
+}
+
 int report_check(const model *m, const report_options *options, error *e)
 {
     bool has_process = options->process == NULL;
     bool has_wanted = options->profiler == NULL;
     bool has_threads = options->thread == NULL;
+    uint64_t end_ns = 0;
 
     for (size_t i = 0; i < m->process_count; i++) {
         if (!report_wants_process(m, &m->processes[i], options))
             continue;
         has_process = true;
+        if (m->processes[i].duration_ns > end_ns)
+            end_ns = m->processes[i].duration_ns;
         has_wanted = has_wanted || has_profiler(m, &m->processes[i], options->profiler);
         has_threads = has_threads || has_thread(m, &m->processes[i], options->thread);
     }
@@ -140,7 +153,10 @@ int report_check(const model *m, const report_options *options, error *e)
                   options->thread);
         return error_advise(e, "`-f md` lists the threads; * and ? stand for what is not known");
     }
-    return has_wanted ? 0 : no_such_profiler(m, options, e);
+    if (!has_wanted)
+        return no_such_profiler(m, options, e);
+    return end_ns != 0 && options->from_ns > end_ns ? begins_too_late(options->from_ns, end_ns, e)
+                                                    : 0;
 }
 
 int report_write(const model *m, const report_format *format, const report_options *options,
@@ -161,6 +177,34 @@ bool report_wants_process(const model *m, const model_process *p, const report_o
     if (options->process == NULL || text_equal(options->process, model_text(m, p->name)))
         return true;
     return text_to_u64(options->process, &pid) && pid == p->pid;
+}
+
+bool report_is_part(const report_options *options)
+{
+    return options->thread != NULL || options->from_ns != 0 || options->to_ns != 0 ||
+           options->state != 0;
+}
+
+const char *report_part(const report_options *options, char out[REPORT_PART_SIZE])
+{
+    bool in_time = options->from_ns != 0 || options->to_ns != 0;
+    char from[REPORT_AMOUNT_SIZE];
+    char to[REPORT_AMOUNT_SIZE];
+
+    report_amount(options->from_ns, "ns", from);
+    report_amount(options->to_ns, "ns", to);
+    snprintf(out, REPORT_PART_SIZE, "%s%.160s%s%s%s%s%s%s%s%s",
+             options->thread != NULL ? "thread " : "",
+             options->thread != NULL ? options->thread : "",
+             options->thread != NULL && in_time ? ", " : "", in_time ? "from " : "",
+             in_time ? from : "", in_time ? " to " : "",
+             !in_time              ? ""
+             : options->to_ns != 0 ? to
+                                   : "the end",
+             options->state != 0 && (in_time || options->thread != NULL) ? ", " : "",
+             options->state != 0 ? "state " : "",
+             options->state != 0 ? profile_state_name(options->state) : "");
+    return out;
 }
 
 int report_select(const model *m, const model_process *p, const report_options *options,

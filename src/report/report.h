@@ -61,6 +61,12 @@ int report_write_html(const model *m, const report_options *options, sink *out, 
 /* Whether the options ask for this process. */
 bool report_wants_process(const model *m, const model_process *p, const report_options *options);
 
+/* Whether the options choose a part of the profiles by thread, time or state; and that part in
+ * words: "thread main, 1.00 s to 2.00 s, state lock". */
+#define REPORT_PART_SIZE 300
+bool report_is_part(const report_options *options);
+const char *report_part(const report_options *options, char out[REPORT_PART_SIZE]);
+
 /* The options' selection for one process; frees with report_selection_free. */
 int report_select(const model *m, const model_process *p, const report_options *options,
                   profile_selection *selection, error *e);

@@ -206,6 +206,18 @@ def test_a_thread_that_is_not_there_is_an_error(clarinet, small, form, tmp_path)
     assert out.read_text() == "an earlier report"
 
 
+def test_a_part_says_that_it_is_one(clarinet, small, tmp_path):
+    part = ("--thread", "worker*", "--from", "40ms", "--state", "running")
+    words = "thread worker*, from 40.0 ms to the end, state running"
+    assert words in clarinet("report", small, "-f", "md", *part).out.replace("\\", "")
+    assert clarinet("report", small, "-f", "json", *part).json["part"] == words
+    assert page_data(clarinet("report", small, "-f", "html", *part).out)["part"] == words
+    assert "part" not in clarinet("report", small, "-f", "json").json
+    assert "A part of" not in clarinet("report", small, "-f", "md").out
+    done = clarinet("report", small, "-f", "md", "--from", "100s")
+    assert done.code == 1 and "nothing is left from 100 s on" in done.err
+
+
 def test_collapsed_with_threads_and_selection(clarinet, small):
     done = clarinet("report", small, "-f", "collapsed", "--process", "4711", "--threads")
     by_thread = collections.Counter()

@@ -205,6 +205,12 @@ class App {
             el('h1', { text: title }),
             report.cut &&
                 el('span', { class: 'badge warning', text: 'cut off', title: report.cut }),
+            report.part &&
+                el('span', {
+                    class: 'badge warning',
+                    text: `a part: ${report.part}`,
+                    title: 'Profiles are of this part of the recording; findings, losses and own cost are of the whole.',
+                }),
             report.processes.length > 1 &&
                 choice(
                     'Process',

@@ -80,6 +80,7 @@ export function loadReport(raw) {
         command: raw.command || '',
         created: raw.created || 0,
         cut: raw.cut || '',
+        part: raw.part || '',
         notRecorded: raw.not_recorded || 0,
         findings: Array.isArray(raw.findings) ? raw.findings : [],
         diff: raw.kind === 'diff' ? raw.diff || null : null,
