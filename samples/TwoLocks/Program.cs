@@ -7,7 +7,8 @@
 // lock object, which is replaced by a new one now and then, as fast as they can. --modern 1: the
 // ledger is guarded by a System.Threading.Lock where the runtime has it (.NET 9 and later). --convoy 1:
 // as many contended enters as there can be (Convoy.cs). --interrupt N: a thread waits N times for a
-// ledger that it never gets, since it is interrupted, and ends.
+// ledger that it never gets, since it is interrupted, and ends. --fleeting N: N threads, one after the
+// other, hold the ledger for --ledger ms each and end.
 using System;
 using System.Diagnostics;
 using System.IO;
@@ -59,6 +60,10 @@ namespace TwoLocks
             else if (patient.Number("interrupt", 0) != 0)
             {
                 Interrupted.Run(patient.Number("interrupt", 0));
+            }
+            else if (patient.Number("fleeting", 0) != 0)
+            {
+                Fleeting.Run(patient.Number("fleeting", 0), patient.Number("ledger", 20));
             }
             else if (storm > 0)
             {
@@ -267,6 +272,43 @@ namespace TwoLocks
 
         [DllImport("libc")]
         private static extern int gettid();
+    }
+
+    // Threads that end as soon as they have held the lock.
+    public static class Fleeting
+    {
+        private static readonly Ledger gate = new Ledger();
+
+        public static void Run(int times, int hold)
+        {
+            for (int i = 0; i < times; i++)
+            {
+                using ManualResetEventSlim held = new ManualResetEventSlim();
+                Thread waiter = Thread.CurrentThread;
+                Thread owner = new Thread(() => Hold(waiter, held, hold))
+                {
+                    Name = "fleeting-owner-of-the-ledger",
+                };
+
+                owner.Start();
+                while (!held.IsSet)
+                    Thread.SpinWait(1);
+                lock (gate)
+                    gate.Entries++;
+                owner.Join();
+            }
+        }
+
+        private static void Hold(Thread waiter, ManualResetEventSlim held, int hold)
+        {
+            lock (gate)
+            {
+                held.Set();
+                while ((waiter.ThreadState & System.Threading.ThreadState.WaitSleepJoin) == 0)
+                    Thread.Sleep(1);
+                Thread.Sleep(hold);
+            }
+        }
     }
 
     // Many threads, one lock, held a little each time.

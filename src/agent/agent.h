@@ -125,6 +125,7 @@ struct agent {
     ring events;
     events pipe;
     names names;
+    thread_names_ended ended[THREAD_NAMES_ENDED];
     endpoint endpoint;
     client clients[AGENT_CLIENTS];
     atomic_uint active; /* a bit for each engine that is called */

@@ -3,6 +3,7 @@
  * nothing here waits. An engine that is not active is not called.
  */
 #include "agent/agent.h"
+#include "base/os.h"
 
 /* Calls `hook` of every active engine that has it. */
 #define FORWARD(hook, ...)                                                                         \
@@ -83,11 +84,20 @@ static void on_exception_caught(void *context, FunctionID function, ObjectID obj
 
 static void on_thread_assigned(void *context, ThreadID thread, uint32_t os_thread)
 {
+    thread_names_drop(((agent *)context)->ended, os_thread);
     FORWARD(on_thread_assigned, thread, os_thread);
 }
 
 static void on_thread_destroyed(void *context, ThreadID thread)
 {
+    agent *own = context;
+    uint32_t os_thread = 0;
+
+    /* Called on the thread that ends, or on the finalizer's for one that has ended before. */
+    if (clr_info_get_thread_info(&own->info, thread, &os_thread) == S_OK && os_thread != 0 &&
+        (int)os_thread != os_thread_id())
+        return;
+    thread_names_keep(&own->names.threads, own->ended, thread);
     FORWARD(on_thread_destroyed, thread);
 }
 

@@ -85,7 +85,7 @@ typedef struct {
 
     /* Callbacks of the runtime; NULL = not wanted. */
     void (*on_thread_assigned)(agent *a, ThreadID thread, uint32_t os_thread);
-    void (*on_thread_destroyed)(agent *a, ThreadID thread);
+    void (*on_thread_destroyed)(agent *a, ThreadID thread); /* on that thread */
     void (*on_thread_named)(agent *a, ThreadID thread, uint32_t count, const WCHAR *name);
     void (*on_class_loading)(agent *a);
     void (*on_class_loaded)(agent *a, ClassID class_id);

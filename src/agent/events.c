@@ -17,6 +17,9 @@ static const char *const NAMES[EVENTS_PROVIDER_COUNT] = {
 #undef X
 };
 
+/* Small instead of fast: once per session or source. */
+#define SELDOM __attribute__((cold))
+
 /* ---- own thread ---- */
 
 typedef struct {
@@ -58,7 +61,7 @@ static void *stop_session(void *context)
 /* Starting and stopping run managed code (event sources are told) and make a managed thread of the
  * caller, and the runtime resolves no addresses for a managed thread outside of a callback. So the
  * own thread, which resolves addresses, has it done by a thread that ends with it. */
-static void run_aside(agent *a, void *(*work)(void *), request *r)
+SELDOM static void run_aside(agent *a, void *(*work)(void *), request *r)
 {
     pthread_t thread;
     sigset_t all;
@@ -78,7 +81,7 @@ static void run_aside(agent *a, void *(*work)(void *), request *r)
 }
 
 /* The union of what active engines want, over what was in force. */
-static void collect_wishes(agent *a, events *wanted)
+SELDOM static void collect_wishes(agent *a, events *wanted)
 {
     memset(wanted, 0, sizeof *wanted);
     for (unsigned i = 0; i < ENGINE_COUNT; i++) {
@@ -100,14 +103,14 @@ static void collect_wishes(agent *a, events *wanted)
     }
 }
 
-static bool is_same(const events *a, const events *b)
+SELDOM static bool is_same(const events *a, const events *b)
 {
     return memcmp(a->keywords, b->keywords, sizeof a->keywords) == 0 &&
            memcmp(a->levels, b->levels, sizeof a->levels) == 0 &&
            memcmp(a->filters, b->filters, sizeof a->filters) == 0;
 }
 
-void events_stop(agent *a)
+SELDOM void events_stop(agent *a)
 {
     events *v = &a->pipe;
 
@@ -125,7 +128,7 @@ void events_stop(agent *a)
     }
 }
 
-void events_prepare(agent *a)
+SELDOM void events_prepare(agent *a)
 {
     events wanted;
 
@@ -143,8 +146,8 @@ static bool has_source(const clr_eventpipe_source *sources, size_t count, const 
 }
 
 /* Sources that are known by name only, each once. */
-static size_t add_others(const events *wanted, clr_eventpipe_source *sources, size_t count,
-                         char (*texts)[COUNTER_SOURCE_NAME])
+SELDOM static size_t add_others(const events *wanted, clr_eventpipe_source *sources, size_t count,
+                                char (*texts)[COUNTER_SOURCE_NAME])
 {
     const char *list = wanted->filters[EVENTS_OTHER];
     const char *name;
@@ -166,7 +169,7 @@ static size_t add_others(const events *wanted, clr_eventpipe_source *sources, si
     return count;
 }
 
-int events_apply(agent *a, error *e)
+SELDOM int events_apply(agent *a, error *e)
 {
     clr_eventpipe_source sources[EVENTS_PROVIDER_COUNT + COUNTER_MOST_SOURCES];
     char texts[COUNTER_MOST_SOURCES][COUNTER_SOURCE_NAME];
@@ -212,7 +215,7 @@ int events_apply(agent *a, error *e)
 /* ---- the target's threads ---- */
 
 /* Asks the runtime; false when it does not say (it does not while the session is being made). */
-static bool look_up(agent *a, EVENTPIPE_PROVIDER handle, events_provider *provider)
+SELDOM static bool look_up(agent *a, EVENTPIPE_PROVIDER handle, events_provider *provider)
 {
     char memory[128];
     buffer name;

@@ -140,7 +140,8 @@ int agent_apply_mask(agent *a, error *e)
 
     for (unsigned i = 0; i < ENGINE_COUNT; i++) {
         if (agent_is_active(a, i)) {
-            low |= ENGINES[i]->mask_low;
+            /* rows name threads that may have ended when they are written */
+            low |= ENGINES[i]->mask_low | COR_PRF_MONITOR_THREADS;
             if (ENGINES[i]->further_mask != NULL)
                 low |= ENGINES[i]->further_mask(a);
             high |= ENGINES[i]->mask_high;

@@ -187,24 +187,28 @@ static uint64_t thread_flags(uint64_t os_id, const char *name)
 static void need_thread(output *o, uint64_t os_id)
 {
     recording_thread record = {os_id, 0, 0, 0, 0, 0};
-    char name[THREAD_NAMES_KERNEL];
-    const char *ended;
+    char kernel[THREAD_NAMES_KERNEL], ended[THREAD_NAMES_KEPT] = "";
+    const char *name = kernel;
     uint64_t known;
 
     if (os_id == 0 || table_u64_get(&o->threads_sent, os_id, &known))
         return;
-    ended = sampling_name_of_ended((int)os_id);
-    if (thread_names_kernel(os_id, name) != 0 || ended[0] != '\0') {
-        bool can_ask = name[0] != '\0' && o->agent != NULL && agent_enter_runtime(o->agent);
+    thread_names_kernel(os_id, kernel);
+    if (o->agent != NULL)
+        thread_names_kept(o->agent->ended, os_id, ended);
+    if (text_starts_with(ended, kernel)) /* also where the kernel knows none any more */
+        name = ended;
+    if (name[0] != '\0') {
+        bool can_ask = name == kernel && o->agent != NULL && agent_enter_runtime(o->agent);
         buffer clean = BUFFER_EMPTY;
 
-        thread_names_append(&o->names->threads, can_ask ? o->names->info : NULL, os_id,
-                            ended[0] != '\0' ? ended : name, &clean);
+        thread_names_append(&o->names->threads, can_ask ? o->names->info : NULL, os_id, name,
+                            &clean);
         record.name = names_intern(o->names, buffer_text(&clean), clean.length);
         buffer_free(&clean);
         need_string(o, (uint32_t)record.name);
     }
-    record.flags = thread_flags(os_id, ended[0] != '\0' ? ended : name);
+    record.flags = thread_flags(os_id, name);
     table_u64_put(&o->threads_sent, os_id, 1);
     recording_put_thread(&o->definitions[OUTPUT_THREADS], &record);
 }

@@ -37,7 +37,6 @@ enum {
     SAMPLING_LARGEST_COPY = 256 << 10,
     SAMPLING_RING = 2 << 20,
     SAMPLING_MAX_DEPTH = 4096,
-    SAMPLING_NAME = 64, /* bytes kept of the name of a thread that has ended */
 };
 
 /* Who asked for a sample; the last: contention, of the thread that holds a lock. */
@@ -127,7 +126,6 @@ typedef struct {
     uint64_t seen_clock_ns; /* its CPU clock at the last look */
     uint64_t still_ns;      /* … where it was seen to stand since the last signal; 0 = not yet */
     uint32_t pause;         /* intervals between looks while idle */
-    char name[SAMPLING_NAME]; /* … as it was at its end */
 } sampling_thread;
 
 /* One record of the ring. */
@@ -302,9 +300,6 @@ typedef struct {
 } sampling_rest;
 /* Frees the slots of threads that have ended, of at most `room`; returns how many left a rest. */
 size_t sampling_threads_reap(sampling_rest *rests, size_t room);
-/* The name of a thread that has ended a moment ago; "" = it is not known. Valid until its slot is
- * freed, on the own thread. */
-const char *sampling_name_of_ended(int os_thread);
 /* Asks the runtime for its threads and marks them. */
 void sampling_threads_mark_managed(agent *a);
 /* Sets, changes or (interval 0) deletes the timers of all threads. */

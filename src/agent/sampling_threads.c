@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -425,48 +424,15 @@ void sampling_threads_judge_again(void)
     lock_give(&sampling_state.guard);
 }
 
-/* The name of this thread, before it ends: nobody can be asked for it later. */
-static void keep_name(const agent *a, sampling_thread *t, ThreadID thread)
-{
-    enum { KERNEL_KEEPS = 15, MOST = 800 };
-    char kernel[KERNEL_KEEPS + 1] = "", whole[MOST];
-    const char *name = kernel;
-    size_t length;
-    buffer text;
-
-    prctl(PR_GET_NAME, kernel, 0, 0, 0);
-    buffer_fix(&text, whole, sizeof whole);
-    if (kernel[KERNEL_KEEPS - 1] != '\0' &&
-        thread_names_whole(&a->names.threads, thread, kernel, &text))
-        name = whole;
-    length = strnlen(name, sizeof t->name - 1);
-    while (length > 0 && ((uint8_t)name[length] & 0xc0) == 0x80) /* not within a character */
-        length--;
-    memcpy(t->name, name, length);
-    t->name[length] = '\0';
-}
-
-const char *sampling_name_of_ended(int os_thread)
-{
-    const sampling_thread *t = sampling_thread_at(os_thread, SAMPLING_FIND);
-
-    return t != NULL && atomic_load(&t->ending) ? t->name : "";
-}
-
-/* Called on the thread that ends, or on the finalizer's for one that has ended before: that one is
- * found by the next listing. */
+/* Called on the thread that ends. One that did not tell is found by the next listing. */
 void sampling_on_thread_destroyed(agent *a, ThreadID thread)
 {
-    uint32_t os_thread = 0;
-    sampling_thread *t;
+    sampling_thread *t = sampling_thread_at(os_thread_id(), SAMPLING_FIND);
 
-    if (clr_info_get_thread_info(&a->info, thread, &os_thread) == S_OK && os_thread != 0 &&
-        (int)os_thread != os_thread_id())
-        return;
-    t = sampling_thread_at(os_thread_id(), SAMPLING_FIND);
+    (void)a;
+    (void)thread;
     if (t == NULL)
         return;
-    keep_name(a, t, thread);
     atomic_store(&t->lifetime_ns, os_thread_cpu_ns());
     if (!atomic_exchange(&t->ending, true))
         atomic_fetch_add(&sampling_state.endings, 1);

@@ -4,14 +4,17 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "agent/read_self.h"
+#include "base/os.h"
 #include "base/text.h"
 
 enum {
     MOST_FIELDS = 64,
     MOST_UNITS = 256,     /* of a name */
+    KERNEL_KEEPS = 15,    /* bytes of it */
     THREAD_BYTES = 0x800, /* of the native thread, looked through */
     TRIES = 3,
 };
@@ -171,15 +174,62 @@ size_t thread_names_kernel(uint64_t os_thread, char name[THREAD_NAMES_KERNEL])
 void thread_names_append(thread_names *t, const clr_info *info, uint64_t os_thread,
                          const char *name, buffer *out)
 {
-    enum { KERNEL_KEEPS = 15 };
     buffer whole = BUFFER_EMPTY;
     size_t length = strlen(name);
 
-    /* .NET puts Thread.Name there, cut to 15 bytes. */
-    if (length == KERNEL_KEEPS && info != NULL &&
+    /* .NET puts Thread.Name there, cut to 15 bytes. The first one is asked for in any case: what is
+     * learned then is needed where threads end. */
+    if ((length == KERNEL_KEEPS || t->handle_offset == 0) && info != NULL &&
         thread_names_find(t, info, (uint32_t)os_thread, name, &whole))
         text_append_cleaned(out, (const char *)whole.data, whole.length);
     else
         text_append_cleaned(out, name, length);
     buffer_free(&whole);
+}
+
+/* ---- threads that have ended ---- */
+
+static thread_names_ended *ended_at(thread_names_ended *ended, uint64_t os_thread)
+{
+    return &ended[os_thread % THREAD_NAMES_ENDED];
+}
+
+void thread_names_keep(const thread_names *t, thread_names_ended *ended, ThreadID thread)
+{
+    enum { MOST = 800 };
+    int self = os_thread_id();
+    thread_names_ended *e = ended_at(ended, (uint64_t)self);
+    char kernel[KERNEL_KEEPS + 1] = "", whole[MOST];
+    const char *name = kernel;
+    size_t length;
+    buffer text;
+
+    prctl(PR_GET_NAME, kernel, 0, 0, 0);
+    buffer_fix(&text, whole, sizeof whole);
+    if (kernel[KERNEL_KEEPS - 1] != '\0' && thread_names_whole(t, thread, kernel, &text))
+        name = whole;
+    length = strnlen(name, sizeof e->name - 1);
+    while (length > 0 && ((uint8_t)name[length] & 0xc0) == 0x80) /* not within a character */
+        length--;
+    atomic_store(&e->thread, 0);
+    memcpy(e->name, name, length);
+    e->name[length] = '\0';
+    atomic_store(&e->thread, self);
+}
+
+void thread_names_drop(thread_names_ended *ended, uint32_t os_thread)
+{
+    int there = (int)os_thread;
+
+    atomic_compare_exchange_strong(&ended_at(ended, os_thread)->thread, &there, 0);
+}
+
+void thread_names_kept(thread_names_ended *ended, uint64_t os_thread, char name[THREAD_NAMES_KEPT])
+{
+    thread_names_ended *e = ended_at(ended, os_thread);
+    bool is_it = atomic_load(&e->thread) == (int)os_thread;
+
+    memcpy(name, e->name, sizeof e->name);
+    if (!is_it || atomic_load(&e->thread) != (int)os_thread)
+        name[0] = '\0';
 }

@@ -61,6 +61,9 @@ enum {
     LARGEST_HANDLE = 1 << 30,
 };
 
+/* Small instead of fast: once per session or so. */
+#define SELDOM __attribute__((cold))
+
 enum { TABLES_WAITS(TABLES_CELL) COLUMNS };
 enum { TABLES_HOLDERS(TABLES_CELL) HOLDER_COLUMNS };
 
@@ -366,7 +369,7 @@ static void drop_open(state *s, size_t index)
 /* Writes what waits have lasted so far and keeps the rest for their end. A wait whose thread no
  * longer waits lost its second record to a full ring; its time is in the counts by type. One whose
  * thread has ended was interrupted. */
-static void split_open(agent *a, state *s)
+SELDOM static void split_open(agent *a, state *s)
 {
     uint64_t now = os_monotonic_ns();
 
@@ -489,7 +492,7 @@ static void drain(agent *a, bool last)
         split_open(a, s);
 }
 
-static int start(agent *a, error *e)
+SELDOM static int start(agent *a, error *e)
 {
     state *s = state_of(a);
 
@@ -513,7 +516,7 @@ static int start(agent *a, error *e)
 }
 
 /* Without the signal, locks are recorded without their holders' stacks. */
-static void configure_holders(agent *a, state *s, bool wanted, uint64_t depth)
+SELDOM static void configure_holders(agent *a, state *s, bool wanted, uint64_t depth)
 {
     error e;
 
@@ -529,7 +532,7 @@ static void configure_holders(agent *a, state *s, bool wanted, uint64_t depth)
         sampling_configure_holders(a, (unsigned)depth);
 }
 
-static void configure(agent *a)
+SELDOM static void configure(agent *a)
 {
     state *s = state_of(a);
     const catalogue_selected *user;
@@ -564,7 +567,7 @@ static size_t count_wishes(agent *a)
     return atomic_load(&state_of(a)->waits) ? 2 : 1;
 }
 
-static const char *note(agent *a)
+SELDOM static const char *note(agent *a)
 {
     COR_PRF_RUNTIME_TYPE type;
     uint16_t instance, major = 0, minor, build, fix;
@@ -577,13 +580,13 @@ static const char *note(agent *a)
     return "";
 }
 
-static void stop(agent *a)
+SELDOM static void stop(agent *a)
 {
     state_of(a)->open_count = 0;
     configure_holders(a, state_of(a), false, 0);
 }
 
-static void destroy(agent *a)
+SELDOM static void destroy(agent *a)
 {
     sampling_destroy(a);
     memory_free(state_of(a)->open);

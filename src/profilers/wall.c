@@ -420,7 +420,7 @@ static void destroy(agent *a)
 
 const engine ENGINE_wall = {
     .name = "wall",
-    .mask_low = COR_PRF_MONITOR_THREADS | COR_PRF_MONITOR_CLASS_LOADS,
+    .mask_low = COR_PRF_MONITOR_CLASS_LOADS,
     .mask_high = COR_PRF_HIGH_BASIC_GC,
     .tables = TABLES,
     .table_count = 1,

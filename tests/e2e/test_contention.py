@@ -180,6 +180,20 @@ def test_waits_that_are_interrupted_are_over(runtime, sample_command, clarinet):
     assert losses["wait not timed: it was interrupted"] == 5, losses
 
 
+def test_holders_that_have_ended_are_named(runtime, sample_command, clarinet):
+    # each lives for 10 ms, less than what passes until its row is written
+    command = sample_command("TwoLocks", "--fleeting", 40, "--ledger", 10, "--count", 1)
+    done = clarinet("record", "-p", "contention", "-o", "out.clarinet", "--", *command)
+    assert done.code == 0, done
+    owners = [row for row in waits(clarinet)["owners"] if row["type"] == "TwoLocks.Ledger"]
+    assert sum(row["count"] for row in owners) == 40, owners
+    # before the runtime could be asked what its threads look like, 15 bytes of a name are known
+    assert all(row["name"].startswith("fleeting-owner-") for row in owners), owners
+    assert "fleeting-owner-of-the-ledger" in [row["name"] for row in owners], owners
+    done = clarinet("report", "out.clarinet", "--thread", "fleeting-owner-of-the-ledger", "-f", "md")
+    assert done.code == 0, done
+
+
 def test_words_name_the_locks(newest_runtime, sample_command, clarinet):
     command = sample_command("TwoLocks", "--rounds", 30)
     assert clarinet("record", "-p", "contention", "--set", "contention.holders=false", "-o",
