@@ -112,6 +112,8 @@ namespace Traceable
             sum += Shapes.Times(new DateOnly(2024, 2, 29), new TimeOnly(13, 5, 9, 250), new DateTimeOffset(2024, 2, 29, 23, 5, 9, TimeSpan.FromMinutes(-330)), TimeSpan.FromSeconds(1.25), new TimeSpan(1, 2, 3, 4), new Moments { Day = DateOnly.MinValue, When = new DateTimeOffset(2024, 3, 1, 0, 30, 0, TimeSpan.FromHours(2)) }, new TimeOnly(7, 0));
             sum += Shapes.Odds(new[] { "a", "b" }, System.IO.FileAccess.Read | (System.IO.FileAccess)0, System.Text.RegularExpressions.RegexOptions.IgnoreCase | System.Text.RegularExpressions.RegexOptions.Singleline, (System.IO.FileShare)64, new string('a', 99) + "\U0001F600!", Array.Empty<object>());
             Shapes.Now();
+            sum += Crammed.Twenty(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, "18", 19);
+            sum += Crammed.Texts(i);
             foreach (int n in Shapes.Iterate(list)) // 1 of Iterate, 4 of its MoveNext
                 sum += n;
             sum += Shapes.LaterAsync(i).GetAwaiter().GetResult();
@@ -132,6 +134,30 @@ namespace Traceable
         public static long[] Take(ReadOnlySpan<char> text, int[] numbers, Memory<byte> bytes, ReadOnlyMemory<char> part, double[]? none, Span<char> password, object boxed, Memory<char> letters, Span<Guid> guids, ReadOnlySpan<char> empty)
         {
             return new long[] { text.Length, numbers[0], bytes.Length, part.Length, none == null ? 0 : 1, password.Length, boxed == null ? 0 : 1, letters.Length, guids.Length, empty.Length, 10, 11 };
+        }
+    }
+
+    public static class Crammed
+    {
+        public static int Twenty(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k, int l, int m, int n, int o, int p, int q, int r, string s, long t)
+        {
+            return a + r + s.Length + (int)t;
+        }
+
+        // Goes on when the call is over, not before.
+        public static int Texts(int number)
+        {
+            var gate = new TaskCompletionSource();
+            Task<int> task = TextsAsync(number, new string('a', 120), new string('b', 120), new string('c', 120), 4, gate);
+
+            gate.SetResult();
+            return task.Result;
+        }
+
+        public static async Task<int> TextsAsync(int number, string a, string b, string c, int last, TaskCompletionSource gate)
+        {
+            await gate.Task;
+            return number + a.Length + b.Length + c.Length + last;
         }
     }
 

@@ -194,7 +194,7 @@ static int next_chunk(instrument_spans *s, recording_chunk *chunk)
 /* The next chunk, worked off; 0 = there is none. */
 static int step(instrument_spans *s)
 {
-    recording_chunk chunk;
+    recording_chunk chunk = {0};
     int code = s->trouble.code != 0 ? -1 : next_chunk(s, &chunk);
 
     if (code != 1)

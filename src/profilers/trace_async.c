@@ -118,6 +118,30 @@ static trace_async_kept *kept_at(trace_async *a, int32_t task, unsigned n)
     return &a->kept[(table_hash_u64((uint32_t)task) + n) % TRACE_ASYNC_KEPT];
 }
 
+/* What does not fit any more becomes unknown. */
+static size_t copy_values(uint8_t *out, const uint8_t *values, size_t length)
+{
+    size_t used = 0;
+    size_t from = 0;
+
+    for (size_t at = 0; at + 4 <= length;) {
+        const uint8_t *v = values + at;
+
+        at += 4 + (v[2] | (size_t)v[3] << 8);
+        if (v[1] == TRACE_KIND_SHAPE)
+            continue; /* it belongs to the next one */
+        if (used + at - from <= TRACE_ASYNC_VALUES) {
+            memcpy(out + used, values + from, at - from);
+            used += at - from;
+        } else if (v[0] < TRACE_FIRST_FIELD && used + 4 <= TRACE_ASYNC_VALUES) {
+            memcpy(out + used, (uint8_t[]){v[0], TRACE_KIND_UNKNOWN, 0, 0}, 4);
+            used += 4;
+        }
+        from = at;
+    }
+    return used;
+}
+
 /* Before the other end can know of it. Without room the call is shown without its values. */
 static void keep(trace_async *a, int32_t task, uint64_t kind, const trace_event *event,
                  const uint8_t *values, size_t length)
@@ -131,8 +155,7 @@ static void keep(trace_async *a, int32_t task, uint64_t kind, const trace_event 
         k->class_id = event->class_id;
         k->thread_id = event->thread_id;
         k->depth = (uint16_t)event->depth;
-        k->length = (uint16_t)(length <= TRACE_ASYNC_VALUES ? length : 0);
-        memcpy(k->values, values, k->length);
+        k->length = (uint16_t)copy_values(k->values, values, length);
         atomic_store(&k->key, key_of(task, kind));
         return;
     }

@@ -340,7 +340,7 @@ void trace_nothing(const trace_method *m)
 
 /* ---- own thread ---- */
 
-void trace_counters_start(trace_counters *c)
+__attribute__((cold)) void trace_counters_start(trace_counters *c)
 {
     unsigned session = atomic_load(&c->session) % 255 + 1;
 
@@ -383,8 +383,9 @@ static void each_running(const trace_thread *t, void *context,
         running(context, last->index, same);
 }
 
-void trace_counters_each_running(trace_counters *c, void *context,
-                                 void (*running)(void *context, uint32_t method, uint32_t count))
+__attribute__((cold)) void
+trace_counters_each_running(trace_counters *c, void *context,
+                            void (*running)(void *context, uint32_t method, uint32_t count))
 {
     uint32_t session = atomic_load(&c->session);
     trace_thread *t = atomic_load_explicit(&c->threads, memory_order_acquire);
@@ -394,9 +395,10 @@ void trace_counters_each_running(trace_counters *c, void *context,
             each_running(t, context, running);
 }
 
-void trace_counters_each(trace_counters *c, void *context,
-                         void (*block)(void *context, const trace_block *block),
-                         void (*running)(void *context, uint32_t method, uint32_t count))
+__attribute__((cold)) void
+trace_counters_each(trace_counters *c, void *context,
+                    void (*block)(void *context, const trace_block *block),
+                    void (*running)(void *context, uint32_t method, uint32_t count))
 {
     uint32_t session = atomic_load(&c->session);
     uint32_t shared_end = atomic_load(&c->shared_end);
@@ -420,7 +422,8 @@ void trace_counters_each(trace_counters *c, void *context,
             block(context, &c->shared[n]);
 }
 
-void trace_counters_times(const trace_counters *c, const trace_block *b, uint64_t *buckets)
+__attribute__((cold)) void trace_counters_times(const trace_counters *c, const trace_block *b,
+                                                uint64_t *buckets)
 {
     uint32_t histogram = __atomic_load_n(&b->histogram, __ATOMIC_ACQUIRE);
     uint32_t kept = __atomic_load_n(&b->kept, __ATOMIC_ACQUIRE);
@@ -434,7 +437,7 @@ void trace_counters_times(const trace_counters *c, const trace_block *b, uint64_
         buckets[b->few[n]]++;
 }
 
-double trace_tick_ns(const trace_counters *c)
+__attribute__((cold)) double trace_tick_ns(const trace_counters *c)
 {
     uint64_t passed = ticks(c) - c->first_ticks;
     uint64_t ns = os_monotonic_ns() - c->first_ns;
@@ -442,7 +445,7 @@ double trace_tick_ns(const trace_counters *c)
     return passed == 0 ? 1.0 : (double)ns / (double)passed;
 }
 
-double trace_measure_tick_ns(const trace_counters *c)
+__attribute__((cold)) double trace_measure_tick_ns(const trace_counters *c)
 {
     uint64_t ns = os_monotonic_ns();
     uint64_t from = ticks(c);

@@ -10,7 +10,7 @@
 #include "clarinet/names.h"
 #include "profilers/trace_counters.h"
 
-enum { MOST_PARAMETERS = 32, NAME_UNITS = 128 };
+enum { MOST_PARAMETERS = TRACE_ARGUMENTS, NAME_UNITS = 128 };
 
 typedef struct {
     const clr_info *info;
@@ -26,18 +26,6 @@ typedef struct {
     trace_capture captures[TRACE_CAPTURES];
     uint32_t count;
 } planning;
-
-/* As much of it as there is room for. */
-static void append_part(char *out, size_t size, const char *text)
-{
-    size_t used = strlen(out);
-    size_t length = strlen(text);
-
-    if (length > size - 1 - used)
-        length = size - 1 - used;
-    memcpy(out + used, text, length);
-    out[used + length] = '\0';
-}
 
 int trace_wish_path(trace_wish *wish, const char *path, size_t length, bool shown)
 {
@@ -106,6 +94,7 @@ static trace_types types_of(const planning *p)
         .info = p->info, .module = p->module, .import = p->import, .redact = p->wish->redact};
 }
 
+/* `label` has room. */
 static trace_capture *prepare(planning *p, uint8_t number, int32_t variable, const char *label)
 {
     trace_capture *c = &p->captures[p->count];
@@ -113,7 +102,7 @@ static trace_capture *prepare(planning *p, uint8_t number, int32_t variable, con
     memset(c, 0, sizeof *c);
     c->number = number;
     c->variable = variable;
-    append_part(c->label, sizeof c->label, label);
+    memcpy(c->label, label, strlen(label));
     c->secret = trace_is_secret(label, p->wish->redact) ||
                 (variable == TRACE_PATH_RESULT && p->method_is_secret);
     return c;
@@ -198,6 +187,13 @@ static void add_path(planning *p, uint32_t index)
     }
 }
 
+static void add_paths(planning *p, bool shown)
+{
+    for (uint32_t n = 0; n < p->wish->path_count; n++)
+        if (p->wish->shown[n] == shown)
+            add_path(p, n);
+}
+
 static void add_arguments(planning *p)
 {
     uint32_t number = 0;
@@ -230,10 +226,10 @@ const trace_plan *trace_plan_make(const clr_info *info, ModuleID module, IMetaDa
     p->result = result;
     p->wish = wish;
     read_names(p);
+    add_paths(p, false); /* first, where memory for values is short: the condition needs them */
     if (wish->arguments)
         add_arguments(p);
-    for (uint32_t n = 0; n < wish->path_count; n++)
-        add_path(p, n);
+    add_paths(p, true);
     for (plan = *plans; plan != NULL; plan = plan->before)
         if (plan->count == p->count &&
             memcmp(plan->captures, p->captures, p->count * sizeof *p->captures) == 0)

@@ -19,10 +19,10 @@
 #include "profilers/trace_shape.h"
 
 enum {
-    TRACE_PATHS = 32,       /* of a session */
-    TRACE_ARGUMENTS = 16,   /* of a method that are shown */
-    TRACE_FIRST_PATH = 64,  /* the number of a session's first path; before: parameters */
-    TRACE_PATH_RESULT = -1, /* captures' variables */
+    TRACE_PATHS = 32,                   /* of a session */
+    TRACE_ARGUMENTS = 64,               /* of a method that are shown */
+    TRACE_FIRST_PATH = TRACE_ARGUMENTS, /* the number of a session's first path */
+    TRACE_PATH_RESULT = -1,             /* captures' variables */
     TRACE_NO_RESULT = 0xFFFF,
     TRACE_CAPTURES = TRACE_PATHS + TRACE_ARGUMENTS + 1,
 };

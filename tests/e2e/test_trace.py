@@ -389,6 +389,21 @@ def test_dates_and_times_as_people_read_them(sample, clarinet, runtime):
             in bare), bare
 
 
+def test_many_and_long_arguments(sample, clarinet, runtime):
+    """All of twenty; of an async call, whose arguments are kept until its end, what fits."""
+    with sample("Traceable") as patient:
+        answer = single_calls(patient, clarinet, "--args", "--when", "t == 19 || last == 4", patient.pid,
+                              "Traceable.Crammed::T*y", "Traceable.Crammed::*Async", rounds_done=2)
+    values = {}
+    for call in answer["calls"]:
+        values.setdefault(call["method"].split("(")[0], []).append(call["values"])
+    ints = ", ".join(f"{chr(ord('a') + n)}={n}" for n in range(18))
+    assert values == {
+        "Traceable.Crammed.Twenty": [ints + ', s="18", t=19 → 38'] * 2,
+        "Traceable.Crammed.TextsAsync": [f'number={n}, a="{100 * "a"}…", b="{100 * "b"}…", c=?, last=4, gate={{…}} → {n + 364}'
+                                         for n in range(2)]}, answer
+
+
 def test_slow_calls_only(sample, clarinet, newest_runtime):
     with sample("Traceable") as patient:
         process = clarinet.start("trace", "--json", "--slower-than", "1h", patient.pid,
