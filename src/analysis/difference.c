@@ -26,6 +26,7 @@ bool difference_init(difference *d)
 {
     memset(d, 0, sizeof *d);
     d->unit = "count";
+    d->profiler = "";
     d->scale = 1;
     if (!strings_init(&d->strings) || !reserve_node(d, 0) ||
         !array_reserve(&d->functions, &d->function_capacity, 1, sizeof *d->functions))

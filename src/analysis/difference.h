@@ -39,6 +39,7 @@ typedef struct {
 typedef struct {
     strings strings;
     const char *unit;
+    const char *profiler;           /* whose profiles are compared; the caller's */
     difference_function *functions; /* 0 = none */
     size_t function_count, function_capacity;
     uint32_t *parents; /* node 0 = root */

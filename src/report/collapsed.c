@@ -1,6 +1,8 @@
 /*
  * collapsed: `root;…;leaf weight`, one line per distinct stack, as flame graph tools read it.
- * Weights: microseconds for times, else bytes or counts. A semicolon or a line break inside a name
+ * Weights: microseconds for times, else bytes or counts. What is below a whole microsecond is
+ * carried on to the next line: tools want whole numbers, and many small weights are still a large
+ * one. A semicolon or a line break inside a name
  * would be read as structure: they become a comma and a space. With several processes the process
  * is the first frame; with options->threads the thread comes next.
  */
@@ -81,14 +83,20 @@ static int by_thread_then_node(const void *a, const void *b)
 static void put_rows(lines *l, aggregate *rows, bool threads)
 {
     bool is_time = strcmp(l->p->unit, "ns") == 0;
+    uint64_t carried = 500; /* ns; begins at a half: a single line is rounded */
     char title[200];
 
     if (rows->count != 0)
         qsort(rows->rows, rows->count, sizeof *rows->rows, by_thread_then_node);
     for (size_t i = 0; i < rows->count; i++) {
         const aggregate_row *row = &rows->rows[i];
-        uint64_t weight = is_time ? (row->weight + 500) / 1000 : row->weight;
+        uint64_t weight = row->weight;
 
+        if (is_time) {
+            carried += weight;
+            weight = carried / 1000;
+            carried %= 1000;
+        }
         if (weight == 0)
             continue;
         if (threads) {

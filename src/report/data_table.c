@@ -92,7 +92,10 @@ static void put_field(const writer *w, const aggregate *rows, field which, const
             json_u64(w->j, row->node);
             break;
         case FIELD_WEIGHT:
-            json_u64(w->j, is_time ? (row->weight + 500) / 1000 : row->weight);
+            if (is_time)
+                json_microseconds(w->j, row->weight);
+            else
+                json_u64(w->j, row->weight);
             break;
         case FIELD_STATE:
             json_u64(w->j, row->state);

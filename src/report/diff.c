@@ -33,10 +33,8 @@ const diff_format *diff_find_format(const char *name)
 static int add_side(difference *d, unsigned side, const model *m, const char *name,
                     const report_options *options, error *e)
 {
-    int code = report_find_profiles(m, options, e);
+    int code = 0;
 
-    if (code != 0)
-        return error_prefix(e, "%s", name);
     if (!strings_add_text(&d->strings, name, &d->sides[side].title))
         return error_set(e, ERROR_MEMORY, "no memory to compare the recordings");
     for (size_t i = 0; i < m->process_count && code == 0; i++) {
@@ -54,23 +52,101 @@ static int add_side(difference *d, unsigned side, const model *m, const char *na
     return code;
 }
 
+static bool has_profile(const model *m, const report_options *options, const char *profiler)
+{
+    profile p;
+
+    for (size_t i = 0; i < m->process_count; i++)
+        if (report_wants_process(m, &m->processes[i], options) &&
+            profile_find(m, &m->processes[i], profiler, &p))
+            return true;
+    return false;
+}
+
+/* Whether there is nothing else to compare than numbers of samples. */
+static bool only_samples(const model *m, const report_options *options)
+{
+    bool found = false;
+    profile p;
+
+    for (size_t i = 0; i < m->process_count; i++) {
+        if (!report_wants_process(m, &m->processes[i], options) ||
+            !profile_find(m, &m->processes[i], NULL, &p))
+            continue;
+        found = true;
+        if (!text_equal(model_text(m, p.table->profiler), "samples"))
+            return false;
+    }
+    return found;
+}
+
+/* What is compared when nothing is asked for: cpu, else wall, else the first that both have; NULL
+ * when there is none. */
+static const char *shared_profiler(const model *before, const model *after,
+                                   const report_options *options)
+{
+    static const char *const FIRST[] = {"cpu", "wall"};
+
+    for (size_t i = 0; i < sizeof FIRST / sizeof *FIRST; i++)
+        if (has_profile(before, options, FIRST[i]) && has_profile(after, options, FIRST[i]))
+            return FIRST[i];
+    for (size_t i = 0; i < before->process_count; i++) {
+        const model_process *p = &before->processes[i];
+
+        for (size_t k = 0; k < p->table_count; k++) {
+            const char *name = model_text(before, p->tables[k].profiler);
+
+            /* A file in pprof's format counts its samples beside what they measure. */
+            if (!text_equal(name, "samples") && has_profile(before, options, name) &&
+                has_profile(after, options, name))
+                return name;
+        }
+    }
+    return only_samples(before, options) && only_samples(after, options) ? "samples" : NULL;
+}
+
+/* Names the sides in the message. */
+static int check_side(const model *m, const char *name, const report_options *options, error *e)
+{
+    int code = report_find_profiles(m, options, e);
+
+    if (code == 0)
+        code = report_check(m, options, e);
+    return code == 0 ? 0 : error_prefix(e, "%s", name);
+}
+
 int diff_build(const model *before, const char *before_name, const model *after,
                const char *after_name, const report_options *options, bool scaled, difference *d,
                error *e)
 {
+    report_options chosen = *options;
     const char *unit;
     int code;
 
     if (!difference_init(d))
         return error_set(e, ERROR_MEMORY, "no memory to compare the recordings");
-    code = add_side(d, 0, before, before_name, options, e);
+    code = check_side(before, before_name, options, e);
+    if (code == 0)
+        code = check_side(after, after_name, options, e);
+    if (code == 0 && chosen.profiler == NULL)
+        chosen.profiler = shared_profiler(before, after, options);
+    if (code == 0 && chosen.profiler == NULL) {
+        error_set(e, ERROR_USAGE, "the recordings have no profile in common");
+        return error_advise(e, "`clarinet report FILE` shows what each of them has; record both "
+                               "with the same -p");
+    }
+    d->profiler = chosen.profiler;
+    if (code == 0)
+        code = add_side(d, 0, before, before_name, &chosen, e);
     unit = d->unit;
     if (code == 0)
-        code = add_side(d, 1, after, after_name, options, e);
+        code = add_side(d, 1, after, after_name, &chosen, e);
     if (code == 0 && !text_equal(unit, d->unit)) {
-        error_set(e, ERROR_USAGE, "the recordings hold different profiles (%s and %s)", unit,
-                  d->unit);
-        return error_advise(e, "choose one that both have with -p");
+        error_set(e, ERROR_USAGE,
+                  "the profiles '%s' of the recordings have different units (%s "
+                  "and %s)",
+                  chosen.profiler, unit, d->unit);
+        return error_advise(e, "choose another with -p");
     }
     return code == 0 ? difference_finish(d, scaled, e) : code;
 }
@@ -134,8 +210,8 @@ static void put_sides(const difference *d, sink *out)
     markdown_cell(out, strings_at(&d->strings, d->sides[0].title));
     sink_text(out, " | ");
     markdown_cell(out, strings_at(&d->strings, d->sides[1].title));
-    sink_format(out, " |\n| recorded | %s | %s |\n",
-                report_amount(d->sides[0].duration_ns, "ns", a),
+    sink_format(out, " |\n| profile | %s | %s |\n| recorded | %s | %s |\n", d->profiler,
+                d->profiler, report_amount(d->sides[0].duration_ns, "ns", a),
                 report_amount(d->sides[1].duration_ns, "ns", b));
     sink_format(out, "| samples | %llu | %llu |\n", (unsigned long long)d->sides[0].total.samples,
                 (unsigned long long)d->sides[1].total.samples);
@@ -187,6 +263,7 @@ static int write_json(difference *d, const report_options *options, sink *out, e
     json_init(&j, out);
     json_begin_object(&j);
     json_put_u64(&j, "version", 1);
+    json_put_text(&j, "profiler", d->profiler);
     json_put_text(&j, "unit", d->unit);
     json_put_f64(&j, "scale", d->scale);
     json_side(d, 0, &j);
@@ -226,6 +303,7 @@ static void put_frame(sink *out, const char *name)
 static int write_collapsed(difference *d, const report_options *options, sink *out, error *e)
 {
     uint64_t divisor = text_equal(d->unit, "ns") ? 1000 : 1;
+    uint64_t carried[2] = {divisor / 2, divisor / 2}; /* as in collapsed.c */
 
     (void)options;
     (void)e;
@@ -241,9 +319,12 @@ static int write_collapsed(difference *d, const report_options *options, sink *o
             put_frame(out, strings_at(&d->strings, d->functions[path[depth]].name));
             sink_char(out, depth == 0 ? ' ' : ';');
         }
-        sink_u64(out, d->sides[0].self[i] / divisor);
-        sink_char(out, ' ');
-        sink_u64(out, d->sides[1].self[i] / divisor);
+        for (unsigned side = 0; side < 2; side++) {
+            carried[side] += d->sides[side].self[i];
+            sink_u64(out, carried[side] / divisor);
+            sink_text(out, side == 0 ? " " : "");
+            carried[side] %= divisor;
+        }
         sink_char(out, '\n');
     }
     return 0;

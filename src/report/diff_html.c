@@ -53,14 +53,20 @@ static bool has_weight(const difference *d, size_t node)
     return d->sides[0].self[node] != 0 || d->sides[1].self[node] != 0;
 }
 
+static void put_weight(const difference *d, uint64_t weight, json *j)
+{
+    if (text_equal(d->unit, "ns"))
+        json_microseconds(j, weight);
+    else
+        json_u64(j, weight);
+}
+
 static void put_side_column(const difference *d, unsigned side, json *j)
 {
-    uint64_t divisor = text_equal(d->unit, "ns") ? 1000 : 1;
-
     json_begin_array_at(j, side == 0 ? "before" : "after");
     for (size_t i = 0; i < d->node_count; i++)
         if (has_weight(d, i))
-            json_u64(j, d->sides[side].self[i] / divisor);
+            put_weight(d, d->sides[side].self[i], j);
     json_end_array(j);
 }
 
@@ -164,13 +170,13 @@ static void put_process(const difference *d, json *j)
 static void put_side(const difference *d, unsigned side, json *j)
 {
     const char *title = strings_at(&d->strings, d->sides[side].title);
-    uint64_t divisor = text_equal(d->unit, "ns") ? 1000 : 1;
 
     json_begin_object_at(j, side == 0 ? "before" : "after");
     json_put_text(j, "title", title);
     json_put_text(j, "file", title);
     json_put_u64(j, "duration", d->sides[side].duration_ns / 1000);
-    json_put_u64(j, "total", d->sides[side].total.weight / divisor);
+    json_key(j, "total");
+    put_weight(d, d->sides[side].total.weight, j);
     json_put_u64(j, "samples", d->sides[side].total.samples);
     json_end_object(j);
 }
@@ -192,6 +198,7 @@ static void put_data(const difference *d, json *j)
     json_put_text(j, "cut", "");
     put_empty(j, "findings");
     json_begin_object_at(j, "diff");
+    json_put_text(j, "profiler", d->profiler);
     put_side(d, 0, j);
     put_side(d, 1, j);
     json_put_f64(j, "scale", d->scale);

@@ -149,6 +149,14 @@ void json_f64(json *j, double value)
         sink_text(j->out, "null");
 }
 
+void json_microseconds(json *j, uint64_t ns)
+{
+    if (ns >= 100000 || ns % 1000 == 0)
+        json_u64(j, (ns + 500) / 1000);
+    else
+        json_f64(j, (double)ns / 1000);
+}
+
 void json_bool(json *j, bool value)
 {
     separate(j);

@@ -46,6 +46,7 @@ def test_markdown_names_the_slower_method(clarinet, pair):
     slower = done.out.split("## Slower by self")[1].split("##")[0]
     assert PRICE in slower and "+17.1" in slower and "Main" not in slower
     assert "| lost | 4 | 4 |" in done.out
+    assert "| profile | cpu | cpu |" in done.out
 
 
 def test_a_recording_against_itself_has_no_change(clarinet, pair):
@@ -95,3 +96,59 @@ def test_mistakes(clarinet, pair, args, words):
 def test_profiles_that_are_not_there_are_named(clarinet, pair):
     done = clarinet("diff", *pair, "-p", "heap")
     assert done.code == 1 and "it has: cpu, wall, exceptions" in done.err
+
+
+def test_a_thread_that_neither_has_is_refused(clarinet, pair):
+    done = clarinet("diff", *pair, "--thread", "nobody")
+    assert done.code == 1 and "no thread in the recording has the OS id or name" in done.err
+
+
+def test_what_both_have_is_compared(clarinet, pair, tmp_path):
+    cpu = tmp_path / "cpu.pb.gz"
+    wall = tmp_path / "wall.pb.gz"
+    assert clarinet("report", pair[0], "-p", "cpu", "-f", "pprof", "-o", cpu).code == 0
+    assert clarinet("report", pair[0], "-p", "wall", "-f", "pprof", "-o", wall).code == 0
+    assert clarinet("diff", *pair, "-f", "json").json["profiler"] == "cpu"
+    assert clarinet("diff", pair[0], wall, "-f", "json").json["profiler"] == "wall"
+    done = clarinet("diff", cpu, wall)
+    assert done.code == 2 and "no profile in common" in done.err
+
+
+def number(value):
+    out = b""
+    while value >= 0x80:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def part(field, content):
+    return number(field << 3 | 2) + number(len(content)) + content
+
+
+def pprof_of(weights):
+    """A profile in pprof's format: a function and a sample for each weight, in nanoseconds."""
+    names = ["", "delay", "nanoseconds", *weights]
+    out = part(1, b"\x08\x01\x10\x02")
+    for i, name in enumerate(weights, 1):
+        itself = b"\x08" + number(i)
+        out += part(2, part(1, number(i)) + part(2, number(weights[name])))
+        out += part(4, itself + part(4, itself))
+        out += part(5, itself + b"\x10" + number(i + 2))
+    return out + b"".join(part(6, name.encode()) for name in names)
+
+
+def test_weights_below_a_microsecond_are_not_lost(clarinet, tmp_path):
+    file = tmp_path / "small.pb"
+    file.write_bytes(pprof_of({**{f"Small{i}": 400 for i in range(1000)}, "Big": 400_000}))
+    lines = clarinet("report", file, "-f", "collapsed").out.splitlines()
+    weights = {line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in lines}
+    assert sum(weights.values()) == 800 and weights["Big"] in (400, 401)
+    page = tmp_path / "small.html"
+    assert clarinet("report", file, "-o", page).code == 0
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.S)[1])
+    table = data["processes"][0]["tables"][0]
+    assert sum(table["columns"][table["weight"]]) == pytest.approx(800)
+    done = clarinet("diff", file, file, "-f", "collapsed")
+    sides = [[int(line.rsplit(" ", 2)[side]) for line in done.out.splitlines()] for side in (1, 2)]
+    assert [sum(side) for side in sides] == [800, 800]

@@ -166,7 +166,7 @@ function diffFacts({ diff, tool }) {
         [`${name}: duration`, duration(s.duration)],
     ];
     return [
-        ...(diff ? [...side('Before', diff.before), ...side('After', diff.after)] : []),
+        ...(diff ? [['Profile', diff.profiler], ...side('Before', diff.before), ...side('After', diff.after)] : []),
         ['Clarinet', tool],
     ];
 }
