@@ -3,10 +3,15 @@
  * found on this machine under the path that the PDB gives.
  *
  * The path comes out of the recording, which may be anyone's: only files that look like source
- * code by their name are opened, only regular ones, and only the lines around hot lines are taken.
+ * code by their name are opened, by the name in the PDB and by the one that links lead to, only
+ * regular ones, and only the lines around hot lines are taken.
  */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/os.h"
@@ -19,15 +24,35 @@ enum { HOT_LINES = 60, AROUND = 6, MAXIMUM_LINE = 400, MAXIMUM_FILE = 4 << 20 };
 static const char *const EXTENSIONS[] = {".cs", ".fs", ".vb",  ".razor", ".cshtml",
                                          ".c",  ".h",  ".cpp", ".cc",    ".hpp"};
 
-static bool is_source(const char *path)
+static bool is_source_name(const char *path)
 {
-    struct stat status;
-    bool known = false;
-
     for (size_t i = 0; i < sizeof EXTENSIONS / sizeof *EXTENSIONS; i++)
-        known = known || text_ends_with(path, EXTENSIONS[i]);
-    return known && path[0] == '/' && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-           status.st_size <= MAXIMUM_FILE;
+        if (text_ends_with(path, EXTENSIONS[i]))
+            return true;
+    return false;
+}
+
+/* What was found is held by a descriptor that cannot read, so that nothing can take its place
+ * between the look and the reading. */
+static bool read_source(const char *path, buffer *text)
+{
+    char held[32], target[PATH_MAX];
+    int descriptor = path[0] == '/' && is_source_name(path) ? open(path, O_PATH | O_CLOEXEC) : -1;
+    struct stat status;
+    ssize_t length;
+    bool done = false;
+
+    if (descriptor < 0)
+        return false;
+    snprintf(held, sizeof held, "/proc/self/fd/%d", descriptor);
+    length = readlink(held, target, sizeof target - 1);
+    if (length > 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_size <= MAXIMUM_FILE) {
+        target[length] = '\0';
+        done = is_source_name(target) && os_read_file(held, MAXIMUM_FILE, text, NULL) == 0;
+    }
+    close(descriptor);
+    return done;
 }
 
 /* Lines [first, last] (from 1) as JSON texts. */
@@ -98,7 +123,7 @@ static int put_profile(const profile *p, const report_options *options, taken *t
         buffer text = BUFFER_EMPTY;
 
         if (t->count < sizeof t->places / sizeof *t->places && !is_covered(t, place) &&
-            is_source(path) && os_read_file(path, MAXIMUM_FILE, &text, NULL) == 0) {
+            read_source(path, &text)) {
             put_source(j, s, place->file, &text, place->line);
             t->places[t->count++] = place;
         }

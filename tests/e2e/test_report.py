@@ -361,9 +361,16 @@ def test_html_of_many_samples_adds_up_to_the_same(clarinet, make_recording):
 def test_source_text_is_taken_only_from_source_files(clarinet, small, tmp_path):
     source = tmp_path / "Hot.cs"
     source.write_text("".join(f"line {i}\n" for i in range(1, 40)))
+    secret = tmp_path / "secret"
+    secret.write_text("".join(f"hidden {i}\n" for i in range(1, 40)))
+    (tmp_path / "Same.cs").symlink_to(source)
+    (tmp_path / "Other.cs").symlink_to(secret)
+    (tmp_path / "Again.cs").symlink_to(tmp_path / "Other.cs")
     raw = small.read_bytes()
     # The recording's paths are patched in place: same length, and the checks are made right again.
-    for name, expected in ((str(source), True), ("/etc/passwd", False)):
+    for name, expected in ((str(source), True), ("/etc/passwd", False),
+                           (str(tmp_path / "Same.cs"), True), (str(tmp_path / "Other.cs"), False),
+                           (str(tmp_path / "Again.cs"), False)):
         patched = patch_string(raw, b"/src/Shop/Orders.cs", name.encode())
         path = tmp_path / "patched.clarinet"
         path.write_bytes(patched)
