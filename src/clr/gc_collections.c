@@ -175,17 +175,41 @@ static void on_history(gc_collection *c, reader *r)
 
 /* ---- suspensions ---- */
 
+/* The place of a thread among those that stop all for something else, or a free one for 0; NULL
+ * when there is none. */
+static uint64_t *find_other(gc_collections *g, uint64_t thread)
+{
+    for (size_t i = 0; i < GC_OTHERS; i++)
+        if (g->others[i] == thread)
+            return &g->others[i];
+    return NULL;
+}
+
+static void on_other(gc_collections *g, uint64_t thread)
+{
+    uint64_t *place = find_other(g, 0);
+
+    if (g->suspend_thread == thread)
+        g->is_suspended = false; /* the end of what it did before was lost */
+    *(place != NULL ? place : g->others) = thread;
+}
+
 static void on_suspend(gc_collections *g, const gc_event *event, reader *r)
 {
+    uint32_t reason = reader_u32(r);
     uint32_t number;
 
+    if (!gc_suspends_for_collector(reason)) {
+        on_other(g, event->thread);
+        return;
+    }
     g->is_suspended = true;
     g->has_strange_end = false;
     g->suspend_thread = event->thread;
     g->suspend_begin = event->time;
     g->suspend_end = 0;
     g->asked_stack = 0;
-    g->suspend_reason = reader_u32(r);
+    g->suspend_reason = reason;
     number = reader_u32(r); /* of the last collection that did something */
     if (number > g->number)
         g->number = number;
@@ -211,8 +235,6 @@ static void on_restart(gc_collections *g, const gc_event *event)
     if (!g->is_suspended)
         return;
     g->is_suspended = false;
-    if (g->suspend_reason != GC_SUSPEND_COLLECTION && g->suspend_reason != GC_SUSPEND_BACKGROUND)
-        return;
     if (!is_inside && g->has_strange_end)
         return; /* it was that collection's */
     if (!is_inside)
@@ -227,11 +249,28 @@ static void on_restart(gc_collections *g, const gc_event *event)
 
 /* ---- all of them ---- */
 
+/* Whether the event is of a stop for something else. Whoever begins or ends a stop has no other. */
+static bool is_of_other(gc_collections *g, const gc_event *event)
+{
+    bool is_end = event->id == GC_EVENT_SUSPEND_END;
+    uint64_t *other;
+
+    if (event->thread == 0 ||
+        (!is_end && event->id != GC_EVENT_RESTART_END && event->id != GC_EVENT_SUSPEND_BEGIN))
+        return false;
+    other = find_other(g, event->thread);
+    if (other != NULL && !is_end)
+        *other = 0;
+    return other != NULL && event->id != GC_EVENT_SUSPEND_BEGIN;
+}
+
 void gc_collections_take(gc_collections *g, const gc_event *event)
 {
     gc_collection *c = g->newest;
     reader r = event->data;
 
+    if (is_of_other(g, event))
+        return;
     switch (event->id) {
     case GC_EVENT_TRIGGERED:
         on_triggered(g, event, &r);

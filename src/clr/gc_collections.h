@@ -8,6 +8,10 @@
  * told as GC_KIND_NOTHING: GC.TryStartNoGCRegion found the room that it wants. The runtime counts
  * it in GC.CollectionCount, and has no other event for it.
  *
+ * A thread says that it stops all before its turn comes, and that they run again after its turn: so
+ * the events of a stop for something else (a look of the runtime's sample profiler, say) can stand
+ * in the midst of those of a collection. They are known by their thread and left out.
+ *
  * No state but the caller's; one thread at a time.
  */
 #ifndef CLARINET_CLR_GC_COLLECTIONS_H
@@ -52,6 +56,7 @@ enum {
     GC_MOST_BYTES = 544, /* of an event: the parts of a heap's history */
     GC_UNDER_WAY = 4,    /* one blocking and one background collection, and those not yet told */
     GC_PENDING = 16,
+    GC_OTHERS = 4,
 };
 
 typedef struct {
@@ -82,7 +87,8 @@ typedef struct {
     uint64_t suspend_thread;
     uint64_t suspend_begin;
     uint64_t suspend_end;
-    uint64_t number; /* of the last collection that was counted */
+    uint64_t others[GC_OTHERS]; /* threads that stop all for something else; 0 = none */
+    uint64_t number;            /* of the last collection that was counted */
     struct {
         uint64_t thread;
         uint32_t stack;
@@ -92,6 +98,12 @@ typedef struct {
     gc_known_sizes sizes;
     uint64_t lost; /* collections that were seen in part only */
 } gc_collections;
+
+/* Whether it is for the collector that the threads are stopped. */
+static inline bool gc_suspends_for_collector(uint32_t reason)
+{
+    return reason == GC_SUSPEND_COLLECTION || reason == GC_SUSPEND_BACKGROUND;
+}
 
 /* Whether gc_collections_take wants it. */
 bool gc_collections_want(uint32_t id);

@@ -27,19 +27,94 @@ static uint32_t pause_reason(uint32_t reason)
     return reason < sizeof REASONS / sizeof *REASONS ? REASONS[reason] : 0;
 }
 
-/* The threads run again, as `event` says. */
-static void put_pause(event_import *i, const gc_collections *g, const import_kept *event)
+/* ---- pauses ---- */
+
+/* A thread says that it stops all before its turn comes, and that they run again after its turn, so
+ * the events of two stops can be mixed: each is known by its thread. */
+typedef struct {
+    uint64_t thread;
+    uint64_t begin;
+    uint64_t stopped; /* 0 = not yet */
+    uint32_t reason;
+    bool is_used;
+} stop;
+
+enum { STOPS = 16 };
+
+static stop *find_stop(stop *stops, uint64_t thread)
+{
+    for (size_t k = 0; k < STOPS; k++)
+        if (stops[k].is_used && stops[k].thread == thread)
+            return &stops[k];
+    return NULL;
+}
+
+static void begin_stop(stop *stops, const import_kept *event, reader data)
+{
+    stop *s = find_stop(stops, event->thread); /* the end of that one was lost */
+
+    for (size_t k = 0; k < STOPS && s == NULL; k++)
+        if (!stops[k].is_used)
+            s = &stops[k];
+    if (s == NULL) /* so many that never ended: their ends were lost */
+        s = stops;
+    *s = (stop){event->thread, event->time, 0, reader_u32(&data), true};
+}
+
+static void end_stopping(stop *stops, const import_kept *event)
+{
+    stop *s = find_stop(stops, event->thread);
+
+    if (s != NULL && s->stopped == 0) {
+        s->stopped = event->time;
+        return;
+    }
+    for (size_t k = 0; k < STOPS; k++) /* the begin of this one was lost */
+        if (stops[k].stopped != 0)
+            stops[k].is_used = false;
+}
+
+/* The threads run again. At the begin of a background collection it is not the thread that stopped
+ * them which lets them go. */
+static stop *ended_stop(stop *stops, uint64_t thread)
+{
+    stop *s = find_stop(stops, thread);
+
+    for (size_t k = 0; k < STOPS && s == NULL; k++)
+        if (stops[k].is_used && stops[k].stopped != 0 && gc_suspends_for_collector(stops[k].reason))
+            s = &stops[k];
+    return s;
+}
+
+static void put_pause(event_import *i, const stop *s, uint64_t end)
 {
     enum { P_TIME, P_THREAD, P_STACK, P_WEIGHT, P_SUSPENDING, P_REASON, P_COLUMNS = 8 };
-    uint64_t cells[P_COLUMNS] = {[P_TIME] = g->suspend_begin, [P_THREAD] = g->suspend_thread};
+    uint64_t cells[P_COLUMNS] = {[P_TIME] = s->begin, [P_THREAD] = s->thread};
 
-    if (!g->is_suspended || (g->suspend_reason == 0 && i->tables[IMPORT_WALL].count != 0))
+    if (s->reason == 0 && i->tables[IMPORT_WALL].count != 0)
         return; /* the sample profiler stops all threads for each look: not the program's pauses */
-    cells[P_WEIGHT] = event->time - g->suspend_begin;
-    if (g->suspend_end >= g->suspend_begin)
-        cells[P_SUSPENDING] = g->suspend_end - g->suspend_begin;
-    cells[P_REASON] = pause_reason(g->suspend_reason);
+    cells[P_WEIGHT] = end - s->begin;
+    if (s->stopped >= s->begin)
+        cells[P_SUSPENDING] = s->stopped - s->begin;
+    cells[P_REASON] = pause_reason(s->reason);
     import_put_row(i, IMPORT_PAUSES, cells);
+}
+
+static void take_pause(event_import *i, stop *stops, const import_kept *event)
+{
+    stop *s;
+
+    if (event->id == GC_EVENT_SUSPEND_BEGIN) {
+        begin_stop(stops, event, import_bytes_of(&i->collecting, event));
+    } else if (event->id == GC_EVENT_SUSPEND_END) {
+        end_stopping(stops, event);
+    } else if (event->id == GC_EVENT_RESTART_END) {
+        s = ended_stop(stops, event->thread);
+        if (s != NULL) {
+            put_pause(i, s, event->time);
+            s->is_used = false;
+        }
+    }
 }
 
 static void put_collections(event_import *i, gc_collections *g, bool last)
@@ -53,6 +128,7 @@ static void put_collections(event_import *i, gc_collections *g, bool last)
 void import_write_gc(event_import *i)
 {
     gc_collections g = {0};
+    stop stops[STOPS] = {0};
 
     if (!import_sort(&i->collecting)) {
         i->failed = true;
@@ -63,8 +139,7 @@ void import_write_gc(event_import *i)
         gc_event event = {kept->time, kept->thread, kept->id, kept->stack,
                           import_bytes_of(&i->collecting, kept)};
 
-        if (kept->id == GC_EVENT_RESTART_END)
-            put_pause(i, &g, kept);
+        take_pause(i, stops, kept);
         gc_collections_take(&g, &event);
         put_collections(i, &g, false);
     }

@@ -188,6 +188,49 @@ static void a_lost_suspension_is_counted(void **unused)
     assert_int_equal(g.lost, 2);
 }
 
+/* Another thread wants to look at all threads: it says so while they stand still for the
+ * collection, and may be done before the collecting thread says that they run again. */
+static void other_stops_may_stand_in_the_midst(void **unused)
+{
+    enum { LOOKER = 3, OTHER = 0 };
+
+    (void)unused;
+    for (uint32_t is_late = 0; is_late <= 1; is_late++) {
+        suspend(ALICE, GC_SUSPEND_COLLECTION, 2 * is_late);
+        start(ALICE, 1 + 2 * is_late, 0, 0);
+        tell(GC_EVENT_SUSPEND_BEGIN, LOOKER, 0, OTHER, 0, 0, 0);
+        end(1 + 2 * is_late);
+        if (is_late) {
+            tell(GC_EVENT_SUSPEND_END, LOOKER, 0, 0, 0, 0, 0);
+            tell(GC_EVENT_RESTART_END, LOOKER, 0, 0, 0, 0, 0);
+            assert_none();
+        }
+        tell(GC_EVENT_RESTART_END, ALICE, 0, 0, 0, 0, 0);
+        assert_next(1 + 2 * is_late, 0, is_late ? 80 : 60, 0);
+        if (!is_late) {
+            tell(GC_EVENT_SUSPEND_END, LOOKER, 0, 0, 0, 0, 0);
+            tell(GC_EVENT_SUSPEND_BEGIN, BOB, 0, GC_SUSPEND_COLLECTION, 1, 0, 0);
+            tell(GC_EVENT_RESTART_END, LOOKER, 0, 0, 0, 0, 0);
+            tell(GC_EVENT_SUSPEND_END, BOB, 0, 0, 0, 0, 0);
+            start(BOB, 2, 2, GC_KIND_BACKGROUND);
+            tell(GC_EVENT_SUSPEND_BEGIN, LOOKER, 0, OTHER, 0, 0, 0);
+            restart(); /* by the collector's own thread */
+            tell(GC_EVENT_SUSPEND_END, LOOKER, 0, 0, 0, 0, 0);
+            tell(GC_EVENT_RESTART_END, LOOKER, 0, 0, 0, 0, 0);
+            end(2);
+            assert_next(2, GC_KIND_BACKGROUND, 50, 0);
+        }
+        assert_none();
+    }
+    suspend(LOOKER, OTHER, 3); /* its end is lost: its collections are seen all the same */
+    suspend(LOOKER, GC_SUSPEND_COLLECTION, 3);
+    start(LOOKER, 4, 0, 0);
+    end(4);
+    tell(GC_EVENT_RESTART_END, LOOKER, 0, 0, 0, 0, 0);
+    assert_next(4, 0, 50, 0);
+    assert_none();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +239,7 @@ int main(void)
         cmocka_unit_test_setup(what_was_seen_in_part_is_counted, begin),
         cmocka_unit_test_setup(a_lost_begin_spoils_no_other, begin),
         cmocka_unit_test_setup(a_lost_suspension_is_counted, begin),
+        cmocka_unit_test_setup(other_stops_may_stand_in_the_midst, begin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
