@@ -71,7 +71,7 @@ if(agent_sources)
   set_source_files_properties(${agent_cold_sources} PROPERTIES COMPILE_OPTIONS "-Os")
   set(agent_walked_sources ${agent_sources} ${profilers_sources} ${clr_sources} ${base_sources})
   list(FILTER agent_walked_sources INCLUDE REGEX
-       "/(agent/(agent|arena|callbacks|events|heap_(blocks|quick|record|stream|strings|walk)|lifecycle|native_stack|ring|sampling(_signal|_fault|_types)?|snapshot|tally)|profilers/[a-z_]*|clr/(callback_table|eventpipe|profiler)|base/(buffer|table|memory))\\.c$")
+       "/(agent/(agent|arena|callbacks|events|heap_(blocks|quick|stream|walk)|lifecycle|native_stack|ring|sampling(_signal|_fault|_types)?|snapshot|tally)|profilers/[a-z_]*|clr/(callback_table|eventpipe|profiler)|base/(buffer|table|memory))\\.c$")
   list(FILTER agent_walked_sources EXCLUDE REGEX
        "/profilers/(allocations_live|cpu|exceptions_rows|wall|threads[a-z_]*|trace_(classes|cycles|output|plan|registry|rewrite[a-z_]*|select|shape|spans_output|types|wanted))\\.c$")
   set_property(SOURCE ${agent_walked_sources} APPEND PROPERTY COMPILE_OPTIONS

@@ -8,12 +8,12 @@
 
 static const struct timespec MOMENT = {0, 20000000};
 
-bool heap_blocks_open(heap_blocks *b, size_t size)
+bool heap_blocks_open(heap_blocks *b, unsigned count, size_t size)
 {
     memset(b, 0, sizeof *b);
     b->size = size;
-    b->free = ~UINT64_C(0);
-    b->memory = memory_allocate(HEAP_BLOCKS * size);
+    b->free = ~UINT64_C(0) >> (HEAP_BLOCKS - count);
+    b->memory = memory_allocate(count * size);
     return b->memory != NULL;
 }
 

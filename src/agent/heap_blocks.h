@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HEAP_BLOCKS = 64 };
+enum { HEAP_BLOCKS = 64 }; /* at most */
 
 typedef struct {
     uint8_t *memory; /* all blocks */
@@ -27,7 +27,7 @@ typedef struct {
 } heap_blocks;
 
 /* false when there is no memory. */
-bool heap_blocks_open(heap_blocks *b, size_t size);
+bool heap_blocks_open(heap_blocks *b, unsigned count, size_t size);
 void heap_blocks_close(heap_blocks *b);
 static inline uint8_t *heap_blocks_at(const heap_blocks *b, unsigned block)
 {

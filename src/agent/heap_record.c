@@ -123,15 +123,8 @@ SELDOM static heap_record_type *add_type(heap_record *r, ClassID class_id)
     heap_record_type *type;
     uint32_t words[2]; /* flags and, in the low half, bytes of an element; bytes of an instance */
 
-    if (r->type_count == r->type_capacity) {
-        size_t capacity = r->type_capacity == 0 ? 1024 : r->type_capacity * 2;
-        heap_record_type *grown = memory_resize(r->types, capacity * sizeof *grown);
-
-        if (grown == NULL)
-            return NULL;
-        r->types = grown;
-        r->type_capacity = capacity;
-    }
+    if (!reserve((void **)&r->types, &r->type_capacity, r->type_count + 1, sizeof *type))
+        return NULL;
     type = &r->types[r->type_count];
     memset(type, 0, sizeof *type);
     type->class_id = class_id;

@@ -33,7 +33,7 @@ typedef struct {
 
 static inline bool heap_relay_open(heap_relay *r)
 {
-    return heap_blocks_open(&r->blocks, HEAP_RELAY_SIZE);
+    return heap_blocks_open(&r->blocks, HEAP_BLOCKS, HEAP_RELAY_SIZE);
 }
 
 static inline void heap_relay_close(heap_relay *r)

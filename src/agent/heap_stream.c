@@ -12,7 +12,7 @@ enum { HEAD = RECORDING_CHUNK_HEADER_SIZE };
 bool heap_stream_open(heap_stream *s)
 {
     memset(s, 0, sizeof *s);
-    return heap_blocks_open(&s->blocks, HEAP_STREAM_BLOCK_SIZE);
+    return heap_blocks_open(&s->blocks, HEAP_STREAM_BLOCKS, HEAP_STREAM_BLOCK_SIZE);
 }
 
 void heap_stream_close(heap_stream *s)

@@ -1,5 +1,5 @@
 /*
- * heap_stream: the way of a heap snapshot out of the target: a queue of up to 16 MB between the
+ * heap_stream: the way of a heap snapshot out of the target: a queue of up to 2 MB between the
  * thread that makes records (while the program stands still) and the agent's own thread, which
  * writes them to the session's socket as HEAP chunks. The graph is never kept.
  *
@@ -17,7 +17,8 @@
 #include "agent/heap_blocks.h"
 
 enum {
-    HEAP_STREAM_BLOCK_SIZE = 256 << 10,
+    HEAP_STREAM_BLOCKS = 32,
+    HEAP_STREAM_BLOCK_SIZE = 64 << 10,
     HEAP_STREAM_PATIENCE_MS = 5000,
 };
 

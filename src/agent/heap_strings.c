@@ -8,7 +8,7 @@
 
 enum {
     SMALLEST = 4096,
-    LARGEST = 1 << 19, /* slots of 16 bytes: 8 MB, and as much again while it is made anew */
+    LARGEST = 1 << 19, /* slots of 16 bytes: 8 MB, and half as much again while it is made larger */
 };
 #define REPEATED UINT64_C(1)
 
@@ -94,40 +94,63 @@ static uint64_t hash_of(const uint16_t *text, uint32_t length)
     return hash == 0 ? 1 : hash;
 }
 
+static void add(heap_strings *s, heap_strings_slot slot)
+{
+    size_t at = (size_t)slot.hash & (s->capacity - 1);
+
+    while (s->slots[at].hash != 0)
+        at = (at + 1) & (s->capacity - 1);
+    s->slots[at] = slot;
+}
+
+/* Takes out what did not repeat, in place. From behind a free slot on, what is put again finds room
+ * at or before where it was. */
+__attribute__((cold)) static void forget_single(heap_strings *s)
+{
+    size_t first = 0;
+
+    while (s->slots[first].hash != 0)
+        first++;
+    for (size_t i = 1; i < s->capacity; i++) {
+        size_t at = (first + i) & (s->capacity - 1);
+        heap_strings_slot slot = s->slots[at];
+
+        if (slot.hash == 0)
+            continue;
+        s->slots[at].hash = 0;
+        if ((slot.value & REPEATED) != 0) {
+            add(s, slot);
+        } else {
+            s->forgotten++;
+            s->count--;
+        }
+    }
+}
+
 /* Makes room: a larger table or, when it is as large as it may be, one without what did not
  * repeat. */
 __attribute__((cold)) static bool grow(heap_strings *s)
 {
-    size_t capacity = s->capacity == 0 ? SMALLEST : s->capacity * 2;
-    bool full = capacity > LARGEST;
-    heap_strings_slot *old = s->slots;
     size_t old_capacity = s->capacity;
+    heap_strings_slot *old = s->slots;
     heap_strings_slot *slots;
 
-    if (full)
-        capacity = LARGEST;
-    slots = memory_allocate_array(capacity, sizeof *slots);
-    if (slots == NULL)
-        return false;
-    s->slots = slots;
-    s->capacity = capacity;
-    s->count = 0;
-    for (size_t i = 0; i < old_capacity; i++) {
-        size_t at = (size_t)old[i].hash & (capacity - 1);
-
-        if (old[i].hash == 0)
-            continue;
-        if (full && (old[i].value & REPEATED) == 0) {
-            s->forgotten++;
-            continue;
-        }
-        while (slots[at].hash != 0)
-            at = (at + 1) & (capacity - 1);
-        slots[at] = old[i];
-        s->count++;
+    if (old_capacity == LARGEST) {
+        forget_single(s);
+        return s->count * 2 < s->capacity;
     }
+    s->capacity = old_capacity == 0 ? SMALLEST : old_capacity * 2;
+    slots = memory_allocate_array(s->capacity, sizeof *slots);
+    if (slots == NULL) {
+        s->capacity = old_capacity;
+        return false;
+    }
+    s->slots = slots;
+    for (size_t i = 0; i < old_capacity; i++)
+        if (old[i].hash != 0)
+            add(s, old[i]);
     memory_free(old);
-    return s->count * 2 < s->capacity;
+    return true;
 }
 
 uint64_t heap_strings_code(heap_strings *s, const uint16_t *text, uint32_t length)

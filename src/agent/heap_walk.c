@@ -67,8 +67,9 @@ bool heap_walk_ends(uint32_t id, const uint8_t *metadata, uint32_t metadata_leng
 
 /* The addresses of an event's objects, and whether they have references; the rest is in the objects
  * themselves. */
-static size_t copy_nodes(uint8_t *slot, reader *r)
+static size_t copy_nodes(heap_walk *w, uint8_t *slot, reader *r)
 {
+    uint64_t most = w->most_references;
     const uint8_t *nodes;
     uint32_t count;
 
@@ -86,8 +87,10 @@ static size_t copy_nodes(uint8_t *slot, reader *r)
         memcpy(&address, nodes, sizeof address);
         memcpy(&references, nodes + NODE_BYTES - sizeof references, sizeof references);
         address |= references != 0 ? HAS_REFERENCES : 0;
+        most = references > most ? references : most;
         memcpy(slot + (size_t)i * sizeof address, &address, sizeof address);
     }
+    w->most_references = most;
     return (size_t)count * sizeof(uint64_t);
 }
 
@@ -110,7 +113,7 @@ static void hand_over(heap_walk *w, uint32_t id, const uint8_t *data, uint32_t l
     w->saw_nodes = id == NODES || (w->saw_nodes && !head.begins);
     w->event_count++;
     if (id == NODES)
-        head.length = copy_nodes(slot, &r);
+        head.length = copy_nodes(w, slot, &r);
     else if (length <= HEAP_RELAY_SIZE)
         memcpy(slot, data, length);
     else

@@ -30,8 +30,9 @@ typedef struct {
     /* anew for each snapshot, from here on */
     const clr_info *info;
     heap_relay relay;
-    uint64_t event_count; /* of all walks */
-    bool saw_nodes;       /* in that walk */
+    uint64_t event_count;     /* of all walks */
+    bool saw_nodes;           /* in that walk */
+    uint64_t most_references; /* of one object, as the runtime says */
     /* of the thread that writes records, while it runs */
     heap_record record;
     table_u64 functions; /* that stack roots name */

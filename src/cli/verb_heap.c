@@ -46,6 +46,17 @@ static bool has_ended(const heap_options *q)
     return false;
 }
 
+/* What a file that is read lacks, whether or not the snapshot in it is whole. */
+static void tell_cut(const char *path, const model *m)
+{
+    if (m->cut[0] != '\0')
+        fprintf(stderr, "clarinet: %s: %s\n", path, m->cut);
+    if (m->damaged_chunks != 0)
+        fprintf(stderr, "clarinet: %s: %llu damaged %s skipped\n", path,
+                (unsigned long long)m->damaged_chunks,
+                m->damaged_chunks == 1 ? "chunk was" : "chunks were");
+}
+
 static int load(const heap_options *q, const char *path, model *m, const heap **h, error *e)
 {
     const model_process *p;
@@ -53,6 +64,8 @@ static int load(const heap_options *q, const char *path, model *m, const heap **
 
     if (code != 0)
         return code;
+    if (path != q->file)
+        tell_cut(path, m);
     p = heap_find(m);
     if (p == NULL && is_stopped(q, path)) {
         code = error_set(e, ERROR_NOT_FOUND,

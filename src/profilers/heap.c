@@ -17,7 +17,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "agent/agent.h"
@@ -42,6 +44,9 @@ enum {
     QUIET_MS = 5,
     LONGEST_QUIET = 200, /* times QUIET_MS without an event: a walk does not go on */
     EVENT_LEVEL = 4,
+    PAGE = 4096,
+    LEAST_GIVEN_BACK = 256 << 10,
+    MOST_GIVEN_BACK = 64 << 20,
 };
 /* Heap dump and the collection that brings it. */
 #define KEYWORDS UINT64_C(0x900000)
@@ -129,6 +134,22 @@ static void run_quick(heap *h)
     heap_stream_finish(&h->walk.record.stream);
 }
 
+/* The walk of the runtime copies the references of each object into a block of the libc's, on this
+ * thread. The libc keeps what was freed for this thread's heap, and the next snapshot may run on
+ * another heap: the program would grow by that block again and again. So the same room is asked for
+ * once more, and its pages are given back before it is freed. */
+static void give_back_pages(uint64_t references)
+{
+    size_t bytes = (size_t)references * sizeof(uint64_t);
+    uint8_t *block;
+
+    /* larger ones the libc has given back itself */
+    if (bytes < LEAST_GIVEN_BACK || bytes > MOST_GIVEN_BACK || (block = malloc(bytes)) == NULL)
+        return;
+    madvise(block + PAGE - (uintptr_t)block % PAGE, bytes - 2 * PAGE, MADV_DONTNEED);
+    free(block);
+}
+
 static void *run_session(void *context)
 {
     heap *h = context;
@@ -152,6 +173,7 @@ static void *run_session(void *context)
         clr_eventpipe_stop(&h->agent->info, session);
     }
     heap_walk_finish(&h->walk);
+    give_back_pages(h->walk.most_references);
     return NULL;
 }
 

@@ -224,6 +224,27 @@ def test_a_cut_snapshot_is_said(sample, clarinet, newest_runtime, tmp_path):
     done = clarinet("heap", cut)
     assert done.code == 1, done
     assert "heap snapshot" in done.err, done
+    # behind the snapshot there are some more bytes: that they are missing is said too
+    whole = file.read_bytes()
+    for left in [*range(1, 8), *range(8, 400, 23)]:
+        cut.write_bytes(whole[:-left])
+        done = clarinet("heap", cut)
+        assert "the recording breaks off" in done.err or "cut off" in done.err, (left, done)
+    assert clarinet("heap", file).err == ""
+
+
+def test_snapshots_leave_no_memory_behind(sample, clarinet, newest_runtime, tmp_path):
+    """The runtime copies the references of the largest array, 8 MB here, at each snapshot."""
+    def resident(pid):
+        with open(f"/proc/{pid}/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
+
+    with sample("LeakyCache", "--entries", 1000000) as patient:
+        left = []
+        for _ in range(6):
+            assert clarinet("heap", "--json", "--top", "1", patient.pid).code == 0
+            left.append(resident(patient.pid))
+    assert max(left[2:]) - left[1] < 6000, left
 
 
 ITEMS = 500

@@ -39,7 +39,7 @@ static void all_come_in_order_and_end(void **state)
     uint32_t expected = 0;
 
     (void)state;
-    assert_true(heap_blocks_open(&b, SIZE));
+    assert_true(heap_blocks_open(&b, HEAP_BLOCKS, SIZE));
     assert_int_equal(pthread_create(&writer, NULL, write_all, &b), 0);
     while (!heap_blocks_is_over(&b)) {
         uint32_t number;
@@ -62,7 +62,7 @@ static void the_lowest_free_block_is_taken(void **state)
     unsigned block;
 
     (void)state;
-    assert_true(heap_blocks_open(&b, SIZE));
+    assert_true(heap_blocks_open(&b, HEAP_BLOCKS, SIZE));
     for (uint32_t i = 0; i < 200; i++) {
         put(&b, i, 1);
         put(&b, i, 1);
@@ -81,7 +81,7 @@ static void none_is_taken_twice(void **state)
     unsigned block;
 
     (void)state;
-    assert_true(heap_blocks_open(&b, SIZE));
+    assert_true(heap_blocks_open(&b, HEAP_BLOCKS, SIZE));
     for (unsigned i = 0; i < HEAP_BLOCKS; i++) {
         assert_true(heap_blocks_take(&b, &block));
         assert_int_equal(block, i);
