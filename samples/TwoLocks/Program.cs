@@ -6,7 +6,8 @@
 // --gc 1 lets a third thread force collections all the time, --storm T lets T threads fight for one
 // lock object, which is replaced by a new one now and then, as fast as they can. --modern 1: the
 // ledger is guarded by a System.Threading.Lock where the runtime has it (.NET 9 and later). --convoy 1:
-// as many contended enters as there can be (Convoy.cs). --interrupt N: a thread waits N times for a
+// as many contended enters as there can be (Convoy.cs), with --work N steps of computing between them.
+// --interrupt N: a thread waits N times for a
 // ledger that it never gets, since it is interrupted, and ends. --fleeting N: N threads, one after the
 // other, hold the ledger for --ledger ms each and end.
 using System;
@@ -54,7 +55,7 @@ namespace TwoLocks
                 collector.Start();
             if (patient.Number("convoy", 0) != 0)
             {
-                Convoy.Run(patient);
+                Convoy.Run(patient, patient.Number("work", 0));
                 fought = Convoy.Entered;
             }
             else if (patient.Number("interrupt", 0) != 0)

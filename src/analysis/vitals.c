@@ -149,7 +149,8 @@ static void take_locks(const model *m, const model_process *p, const findings_li
     };
 
     not_recorded(v, "locks", "threads waiting on average");
-    if (c.locked == NULL || (!has_profiler(m, p, "wall") && !has_profiler(m, p, "threads")))
+    if (c.locked == NULL || (!has_profiler(m, p, "wall") && !has_profiler(m, p, "threads") &&
+                             !has_profiler(m, p, "contention")))
         return memory_free(c.locked);
     findings_sum_locks(&c, &sums);
     memory_free(c.locked);

@@ -3,7 +3,10 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
+#include "base/buffer.h"
+#include "base/memory.h"
 #include "base/screen.h"
 #include "report/json.h"
 
@@ -76,24 +79,148 @@ void counters_show_line(FILE *out, const counters_series *s, const counters_valu
     put_value(out, s, v);
 }
 
+/* ---- the screen ---- */
+
+enum { NARROWEST = 36, ROWS = 24, WIDTH = 80 };
+
+typedef struct {
+    buffer label; /* a provider, or a counter behind two blanks */
+    buffer value;
+} screen_line;
+
+static void append_plain(buffer *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        size_t control = screen_control_length(text);
+
+        buffer_append_char(out, control != 0 ? '?' : *text);
+        text += control == 0 ? 0 : control - 1;
+    }
+}
+
+static bool is_inside(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80; /* of a character */
+}
+
+/* The first `width` characters of a text and blanks up to there. */
+static void put_cell(FILE *out, const char *text, size_t width)
+{
+    size_t used = 0;
+
+    for (; *text != '\0' && (used < width || is_inside(*text)); text++) {
+        used += !is_inside(*text);
+        fputc(*text, out);
+    }
+    fprintf(out, "%*s", (int)(width - used), "");
+}
+
+/* Those of one provider stand together, where its first one came. */
+static size_t make_lines(const counters_live *c, screen_line *lines)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < c->count; i++) {
+        bool is_first = c->series[i].count != 0;
+
+        for (size_t k = 0; k < i && is_first; k++)
+            is_first = c->series[k].count == 0 ||
+                       strcmp(c->series[k].provider, c->series[i].provider) != 0;
+        if (!is_first)
+            continue;
+        append_plain(&lines[count++].label, c->series[i].provider);
+        for (size_t k = i; k < c->count; k++) {
+            const counters_series *s = &c->series[k];
+            screen_line *line = &lines[count];
+
+            if (s->count == 0 || strcmp(s->provider, c->series[i].provider) != 0)
+                continue;
+            buffer_append_text(&line->label, "  ");
+            append_plain(&line->label, s->title[0] != '\0' ? s->title : s->name);
+            buffer_format(&line->value, "%.10g", s->values[s->count - 1].value);
+            if (s->unit[0] != '\0') {
+                buffer_append_char(&line->value, ' ');
+                append_plain(&line->value, s->unit);
+            }
+            if (s->kind == COUNTERS_INCREASE)
+                buffer_format(&line->value, " in %.3g s",
+                              (double)s->values[s->count - 1].interval_ns / 1e9);
+            count++;
+        }
+    }
+    return count;
+}
+
+static size_t length_of(const char *text)
+{
+    size_t length = 0;
+
+    for (; *text != '\0'; text++)
+        length += !is_inside(*text);
+    return length;
+}
+
+static void put_line(FILE *out, const screen_line *line, size_t width)
+{
+    size_t value = length_of(buffer_text(&line->value));
+
+    value = value + 3 > width ? width - 3 : value;
+    if (line->value.length == 0) {
+        put_cell(out, buffer_text(&line->label), width);
+        return;
+    }
+    put_cell(out, buffer_text(&line->label), width - value - 3);
+    fputs("  ", out);
+    put_cell(out, buffer_text(&line->value), value);
+    fputc(' ', out);
+}
+
+/* As many columns as are needed and fit; what has no room is counted. */
+static void put_lines(FILE *out, const screen_line *lines, size_t count)
+{
+    struct winsize size = {ROWS, WIDTH, 0, 0};
+    size_t rows, columns, width, shown;
+
+    if (ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_row < 3 || size.ws_col < NARROWEST)
+        size = (struct winsize){ROWS, WIDTH, 0, 0};
+    rows = size.ws_row - 1u;
+    columns = (count + rows - 1) / rows;
+    if (columns > size.ws_col / (unsigned)NARROWEST)
+        columns = size.ws_col / (unsigned)NARROWEST;
+    if (columns == 0)
+        columns = 1;
+    width = columns == 1 && size.ws_col > WIDTH ? WIDTH : size.ws_col / columns;
+    shown = count > rows * columns ? rows * columns - 1 : count;
+    rows = count < rows ? count : rows;
+    fputs("\033[H", out);
+    for (size_t row = 0; row < rows; row++) {
+        for (size_t column = 0; column < columns; column++) {
+            size_t at = column * rows + row;
+
+            if (at < shown)
+                put_line(out, &lines[at], width);
+            else if (at == shown && shown < count)
+                fprintf(out, "  and %zu more: -f csv has all", count - shown);
+        }
+        fputs("\033[K\n", out);
+    }
+    fputs("\033[J", out);
+}
+
 void counters_show_screen(FILE *out, const counters_live *c)
 {
-    const char *provider = "";
+    screen_line *lines = memory_allocate_array(2 * c->count + 1, sizeof *lines);
+    size_t count;
 
-    fputs("\033[H\033[J", out);
-    for (size_t i = 0; i < c->count; i++) {
-        const counters_series *s = &c->series[i];
-
-        if (s->count == 0)
-            continue;
-        if (strcmp(provider, s->provider) != 0) {
-            put_plain(out, s->provider);
-            fputc('\n', out);
-            provider = s->provider;
-        }
-        fputs("  ", out);
-        put_value(out, s, &s->values[s->count - 1]);
+    if (lines == NULL)
+        return;
+    count = make_lines(c, lines);
+    put_lines(out, lines, count);
+    for (size_t i = 0; i < count; i++) {
+        buffer_free(&lines[i].label);
+        buffer_free(&lines[i].value);
     }
+    memory_free(lines);
     fflush(out);
 }
 

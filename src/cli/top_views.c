@@ -8,6 +8,7 @@
 #include "analysis/array.h"
 #include "analysis/profile.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 static int no_memory(error *e)
 {
@@ -43,6 +44,18 @@ static char *place_label(const model *m, const model_process *p, uint32_t what, 
     if (method[0] != '\0')
         buffer_format(&text, " in %s", method);
     return buffer_take_text(&text);
+}
+
+/* Of a wait for a lock, from where the program asked for it: on 9.0 and later that is a call of a
+ * managed method. */
+static uint32_t skip_locking(const model *m, const model_process *p, uint32_t stack)
+{
+    uint32_t at = stack;
+
+    while (at != 0 && (text_starts_with(leaf_name(m, p, at), "System.Threading.Monitor.") ||
+                       text_starts_with(leaf_name(m, p, at), "System.Threading.Lock.")))
+        at = p->stack_parents[at];
+    return at != 0 ? at : stack;
 }
 
 /* ---- processor time ---- */
@@ -164,9 +177,10 @@ static int fill_locks(top_summary *s, top_rows *rows, error *e)
     for (size_t i = 0; i < x->places.count && done; i++) {
         const groups_item *g = &x->places.items[i];
 
-        done = add(rows, place_label(s->m, s->process, g->key[1], g->key[0]),
-                   (double)g->sum / s->seconds / 1e7, (double)g->count / s->seconds,
-                   (double)g->most, 0);
+        done = add(
+            rows,
+            place_label(s->m, s->process, g->key[1], skip_locking(s->m, s->process, g->key[0])),
+            (double)g->sum / s->seconds / 1e7, (double)g->count / s->seconds, (double)g->most, 0);
     }
     return done ? 0 : no_memory(e);
 }

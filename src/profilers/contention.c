@@ -61,7 +61,7 @@ enum {
     LARGEST_HANDLE = 1 << 30,
 };
 
-/* Small instead of fast: once per session or so. */
+/* Small instead of fast: what the own thread does. */
 #define SELDOM __attribute__((cold))
 
 enum { TABLES_WAITS(TABLES_CELL) COLUMNS };
@@ -335,7 +335,7 @@ static void on_event(agent *a, const events_event *event)
 
 /* ---- on the own thread ---- */
 
-static void put_subject(agent *a, uintptr_t subject, uint64_t *cells)
+SELDOM static void put_subject(agent *a, uintptr_t subject, uint64_t *cells)
 {
     cells[KIND] = subject <= KIND_MONITOR_WAIT ? subject : KIND_MONITOR;
     if (subject == KIND_LOCK)
@@ -348,7 +348,7 @@ static void put_subject(agent *a, uintptr_t subject, uint64_t *cells)
         cells[TYPE] = names_of_class(&a->names, subject);
 }
 
-static void put_counted(agent *a, uintptr_t subject, uint64_t count, uint64_t sum)
+SELDOM static void put_counted(agent *a, uintptr_t subject, uint64_t count, uint64_t sum)
 {
     uint64_t cells[COLUMNS] = {0};
 
@@ -393,7 +393,7 @@ SELDOM static void split_open(agent *a, state *s)
     }
 }
 
-static void take_start(agent *a, state *s, const wait_start *record)
+SELDOM static void take_start(agent *a, state *s, const wait_start *record)
 {
     open_wait *w;
 
@@ -434,7 +434,7 @@ static void take_stop(agent *a, state *s, const wait_stop *record)
     put_counted(a, record->subject, 0, record->duration); /* its start was written already */
 }
 
-static void put_holder(agent *a, uint64_t time, uint64_t since, int thread, uint32_t stack)
+SELDOM static void put_holder(agent *a, uint64_t time, uint64_t since, int thread, uint32_t stack)
 {
     uint64_t cells[HOLDER_COLUMNS] = {time, (uint64_t)thread, stack, time - since};
 
@@ -451,7 +451,7 @@ void contention_take_holder(agent *a, const sampling_capture *c, uint32_t stack)
     put_holder(a, c->time_ns, c->time_ns, c->thread, stack);
 }
 
-static void take_stood(agent *a, const stood *record)
+SELDOM static void take_stood(agent *a, const stood *record)
 {
     const sampling_thread *t;
 
@@ -474,7 +474,7 @@ static void take_record(agent *a, unsigned kind, const void *payload, size_t len
         take_stop(a, state_of(a), payload);
 }
 
-static void drain(agent *a, bool last)
+SELDOM static void drain(agent *a, bool last)
 {
     state *s = state_of(a);
     uintptr_t key;

@@ -62,7 +62,7 @@ static void put_holding(const section *s, const contention *x)
         sink_text(
             s->out,
             "What they did meanwhile is shown with `contention.holders=true`, or when `wall` is "
-            "recorded along.\n\n");
+            "recorded along; not through the diagnostics port.\n\n");
     if (x->holding.count == 0)
         return;
     sink_format(s->out,

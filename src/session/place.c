@@ -303,7 +303,8 @@ int place_make(const diagnostics_process *process, const char *library, place *p
     error_set(e, code, "no folder for the agent in process %d: %s", process->process_id,
               buffer_text(&reasons));
     error_advise(e, "give the process a TMPDIR that its user can write to and that is not mounted "
-                    "noexec, or start it with `clarinet record -- CMD`");
+                    "noexec, or start it with `clarinet record -- CMD`; `clarinet record` and "
+                    "`checkup` also work through the diagnostics port, without the agent");
     buffer_free(&reasons);
     return code;
 }
