@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/read_self.h"
 #include "base/memory.h"
 
 enum {
@@ -195,17 +196,46 @@ static uint32_t next_il_offset(const compiled *c, const compiled_piece *piece, u
     return next;
 }
 
+/* Values that are moved at the edge of a loop have no place in CIL; such code stands behind the
+ * method's end and jumps back to what it belongs to. The address of that, or 0. Found by its bytes
+ * alone: another one of the same method at worst. */
+static uintptr_t end_of_detour(const compiled_piece *piece, uintptr_t address, uintptr_t end)
+{
+    uint8_t code[48] = {0};
+    size_t length = end - address < sizeof code - 4 ? end - address : sizeof code - 4;
+
+    if (!read_self(address, code, length))
+        return 0;
+    for (size_t i = 0; i < length; i++) {
+        uintptr_t target = address + i;
+        int32_t far;
+
+        memcpy(&far, &code[i + 1], sizeof far);
+        if (code[i] == 0xeb)
+            target += 2 + (uintptr_t)(int8_t)code[i + 1];
+        else if (code[i] == 0xe9)
+            target += 5 + (uintptr_t)far;
+        if (target - piece->start < piece->size && (target < address || target >= end))
+            return target;
+    }
+    return 0;
+}
+
 /* Of the nearest entry at or before the address, else of the first one behind it (the first calls
  * of an optimised method may have no entry of their own). */
 compiled_place compiled_place_at(const compiled *c, const compiled_piece *piece, uintptr_t address)
 {
     uint32_t offset = (uint32_t)(piece->before + (address - piece->start));
     uint32_t best = 0, best_start = 0, behind = 0, behind_start = UINT32_MAX, gap_start = 0;
+    uint32_t end = piece->before + (uint32_t)piece->size;
     compiled_place place = {0};
+    uintptr_t detour;
 
     for (uint32_t i = 0; i < piece->map_count; i++) {
         const compiled_entry *entry = &c->map[piece->map_first + i];
 
+        if (entry->offset > offset && entry->offset < end)
+            end = entry->offset;
         if (entry->il_offset == NO_MAPPING) {
             if (entry->offset <= offset && entry->offset > gap_start)
                 gap_start = entry->offset;
@@ -216,6 +246,12 @@ compiled_place compiled_place_at(const compiled *c, const compiled_piece *piece,
             behind = entry->il_offset + 1;
             behind_start = entry->offset;
         }
+    }
+    if (gap_start > best_start) {
+        detour = end_of_detour(piece, address, address + (end - offset));
+        /* towards lower addresses only: one that leads on and on must end */
+        if (detour != 0 && detour < address)
+            return compiled_place_at(c, piece, detour);
     }
     place.il_offset = best != 0 ? best : behind;
     place.is_exact = best != 0 && best_start >= gap_start;

@@ -175,6 +175,19 @@ def test_threads_have_their_whole_names(runtime, sample, clarinet, tmp_path):
     assert {name + "1", name + "2"} <= names, names
 
 
+def test_the_time_of_a_loop_is_in_its_line(runtime, sample_command, clarinet, tmp_path):
+    """Code that was replaced while it ran: a part of the loop stands behind the method's end,
+    and the runtime's map has no place for it."""
+    file = tmp_path / "loop.clarinet"
+    done = clarinet("record", "-p", "cpu", "--set", "cpu.interval=4ms", "-o", file, "--",
+                    *sample_command("Lines", "--loop", 1))
+    assert done.code == 0, done
+    line = int(re.search(r"^loop (\d+)$", done.out, re.M)[1])
+    leaves = Counter(s.stack[-1].line for s in Recording.load(file).samples("cpu")
+                     if s.stack and s.stack[-1].name == "Lines.Shapes.Burn")
+    assert leaves[line] > 20 and leaves[line] >= 0.98 * sum(leaves.values()), leaves
+
+
 def test_lines_and_native_names(shapes):
     frames = [f for s in shapes.samples("cpu") for f in s.stack]
     mine = [f for f in frames if f.kind == "managed" and f.name.startswith("Shapes.")]

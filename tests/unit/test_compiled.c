@@ -181,12 +181,46 @@ static void a_place_says_how_sure_it_is(void **state)
     compiled_free(&c);
 }
 
+/* Behind the method's end, where the map has nothing: values are moved, then a jump back. */
+static void a_detour_belongs_to_where_it_leads(void **state)
+{
+    static const uint8_t FAR_BACK[] = {0x90, 0xe9, 0x9a, 0xff, 0xff, 0xff}; /* to 0x20 */
+    static const uint8_t ONWARD[] = {0xe9, 0x00, 0x01, 0x00, 0x00};         /* out of it */
+    ICorProfilerInfo15 object = {&TABLE};
+    clr_info info = {.com = &object, .version = 15};
+    uint8_t code[0x100];
+    compiled_piece moved;
+    compiled_piece *piece;
+    compiled c;
+
+    (void)state;
+    memset(&now, 0, sizeof now);
+    memset(code, 0x90, sizeof code);
+    now.at_1000 = 0x77;
+    compiled_init(&c, &info);
+    assert_int_equal(compiled_find(&c, 0x1020, &piece), 0x77);
+    moved = *piece;
+    moved.start = (uintptr_t)code;
+    assert_int_equal(compiled_place_at(&c, &moved, moved.start + 0x80).il_offset, 20 + 1);
+    code[0x85] = 0xeb;
+    code[0x86] = 0x20 - 0x87 + 0x100;
+    assert_int_equal(compiled_place_at(&c, &moved, moved.start + 0x80).il_offset, 5 + 1);
+    assert_int_equal(compiled_place_at(&c, &moved, moved.start + 0x50).il_offset, 20 + 1);
+    memcpy(code + 0x80, FAR_BACK, sizeof FAR_BACK);
+    assert_int_equal(compiled_place_at(&c, &moved, moved.start + 0x80).il_offset, 5 + 1);
+    memcpy(code + 0x80, ONWARD, sizeof ONWARD);
+    code[0x85] = 0x90;
+    assert_int_equal(compiled_place_at(&c, &moved, moved.start + 0x80).il_offset, 20 + 1);
+    compiled_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_piece_is_asked_for_once),
         cmocka_unit_test(code_in_the_place_of_other_code_is_told_apart),
         cmocka_unit_test(a_place_says_how_sure_it_is),
+        cmocka_unit_test(a_detour_belongs_to_where_it_leads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
