@@ -193,13 +193,15 @@ static void tell_result(const request *q, const session_result *result)
                 "the command has ended, what it started still runs: %s\n"
                 "  -d records it for as long as you say, or record it by its PID\n",
                 result->left);
-    fprintf(stderr, "recorded %s record%s in %.1f s (%s)", grouped(total->rows, rows),
-            total->rows == 1 ? "" : "s", (double)total->elapsed_ns / 1e9, result->reason);
+    fprintf(stderr, "%s %s record%s in %.1f s (%s)", result->is_cut ? "seen:" : "recorded",
+            grouped(total->rows, rows), total->rows == 1 ? "" : "s",
+            (double)total->elapsed_ns / 1e9, result->reason);
     if (total->processes > 1)
         fprintf(stderr, " from %zu processes", total->processes);
     if (total->lost != 0)
         fprintf(stderr, ", %s lost", grouped(total->lost, lost));
-    fprintf(stderr, ", %s\n", sized(total->bytes, bytes));
+    fprintf(stderr, ", %s%s\n", sized(total->bytes, bytes),
+            result->is_cut ? " of them are in the file" : "");
     if (total->rows == 0)
         tell_nothing(q, result);
     if (total->not_recorded != 0)

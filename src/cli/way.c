@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/buffer.h"
 #include "base/text.h"
+#include "cli/file_name.h"
 
 int way_choose(session_way *way, bool starts_command, error *e)
 {
@@ -31,6 +33,8 @@ int way_choose(session_way *way, bool starts_command, error *e)
 
 void way_tell(const session_result *result)
 {
+    buffer name = BUFFER_EMPTY;
+
     if (!result->through_port)
         return;
     fprintf(stderr, "recorded through the diagnostics port, without the agent in the process%s%s\n",
@@ -38,4 +42,10 @@ void way_tell(const session_result *result)
     if (result->missing[0] != '\0')
         fprintf(stderr, "  missing, because they need the agent: %s\n", result->missing);
     fputs("  what else this way does not tell: docs/port.md\n", stderr);
+    if (result->stream[0] == '\0')
+        return;
+    file_name_append_quoted(&name, result->stream);
+    fprintf(stderr, "all events that came are in %s\n  next: clarinet report %s -f md\n",
+            result->stream, buffer_text(&name));
+    buffer_free(&name);
 }

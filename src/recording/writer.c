@@ -49,6 +49,32 @@ static void append_place(const recording_writer *w, buffer *out)
         buffer_format(out, "a temporary file in %.*s", (int)(slash - target), target);
 }
 
+/* The bytes of the whole chunks among the first `length` pending ones; the file's header, which
+ * comes first of all, is no chunk. */
+static size_t whole_chunks(const recording_writer *w, size_t length)
+{
+    size_t at = w->written == 0 ? RECORDING_HEADER_SIZE : 0;
+    recording_chunk chunk;
+
+    if (at > length)
+        return 0;
+    while (recording_take_chunk(w->pending.data + at, length - at, &chunk) == RECORDING_CHUNK_WHOLE)
+        at += chunk.whole;
+    return at;
+}
+
+/* A write has failed: keeps as much of it as the file could take. */
+static void keep_whole_chunks(recording_writer *w)
+{
+    off_t end = lseek(w->descriptor, 0, SEEK_CUR);
+
+    if (end > 0 && (uint64_t)end > w->written && (uint64_t)end - w->written <= w->pending.length)
+        w->written += whole_chunks(w, (size_t)((uint64_t)end - w->written));
+    if (ftruncate(w->descriptor, (off_t)w->written) != 0) {
+        /* A half chunk stays at the end: readers stop before it. */
+    }
+}
+
 static int write_pending(recording_writer *w, error *e)
 {
     buffer place = BUFFER_EMPTY;
@@ -67,9 +93,7 @@ static int write_pending(recording_writer *w, error *e)
         buffer_clear(&w->pending);
         return 0;
     }
-    if (ftruncate(w->descriptor, (off_t)w->written) != 0) {
-        /* A half chunk stays at the end: readers stop before it. */
-    }
+    keep_whole_chunks(w);
     buffer_clear(&w->pending);
     append_place(w, &place);
     error_set_errno(&w->failure, ERROR_IO, -failed, "cannot write to %s after %llu bytes",
@@ -265,8 +289,17 @@ int recording_writer_flush(recording_writer *w, error *e)
     return write_pending(w, e);
 }
 
+int recording_writer_finish(recording_writer *w, error *e)
+{
+    int code = release_held(w, e);
+
+    return code != 0 ? code : recording_writer_flush(w, e);
+}
+
 uint64_t recording_writer_size(const recording_writer *w)
 {
+    if (w->failure.code != 0)
+        return w->written;
     return w->written + w->pending.length + w->held.length;
 }
 
@@ -288,9 +321,7 @@ int recording_writer_close(recording_writer *w, error *e)
     if (w == NULL)
         return 0;
     if (w->descriptor >= 0) {
-        code = release_held(w, e);
-        if (code == 0)
-            code = recording_writer_flush(w, e);
+        code = recording_writer_finish(w, e);
         if (close(w->descriptor) != 0 && code == 0)
             code = error_set_errno(e, ERROR_IO, errno, "cannot write to %s", w->path);
     }

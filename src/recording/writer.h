@@ -41,7 +41,9 @@ int recording_writer_append_received(recording_writer *writer, const recording_c
 void recording_writer_pack(recording_writer *writer, bool on);
 
 int recording_writer_flush(recording_writer *writer, error *e);
-/* Bytes in the file and waiting to be written. */
+/* Writes all that waits; a failure is the first one there was. */
+int recording_writer_finish(recording_writer *writer, error *e);
+/* Bytes in the file and waiting to be written. After a failed write: in the file. */
 uint64_t recording_writer_size(const recording_writer *writer);
 /* Flushes, closes and frees; the writer is gone also on failure. NULL is allowed. */
 int recording_writer_close(recording_writer *writer, error *e);

@@ -112,6 +112,16 @@ static void close_raw(port *p)
     p->raw = -1;
 }
 
+/* The recording could not take all: then the stream stays. */
+static void leave_raw(port *p)
+{
+    if (p->raw < 0)
+        return;
+    close(p->raw);
+    snprintf(p->r->result->stream, sizeof p->r->result->stream, "%s", p->raw_path);
+    p->raw = -1;
+}
+
 /* A disk that is full costs the copy, not the recording. */
 static void keep_raw(port *p, const uint8_t *piece, size_t length)
 {
@@ -285,6 +295,7 @@ static int write_begin(port *p, const error *why, error *e)
     return code != 0 ? code : recording_writer_flush(p->r->writer, e);
 }
 
+/* A file that does not take all keeps what it took, and the trouble is noted. */
 static int write_all(port *p, error *e)
 {
     import_wishes wishes = {p->profilers, p->profiler_count, p->reason, p->ended_ns};
@@ -300,7 +311,11 @@ static int write_all(port *p, error *e)
         code = recording_writer_append(p->r->writer, &lines, e);
     buffer_free(&chunks);
     buffer_free(&lines);
-    return code;
+    if (code != ERROR_IO)
+        return code;
+    if (p->r->result->trouble.code == 0)
+        p->r->result->trouble = *e;
+    return 0;
 }
 
 static int refuse(error *e)
@@ -380,6 +395,8 @@ int port_record(const session_options *options, const diagnostics_process *proce
         return code;
     }
     p.r->reason = p.reason;
+    if (recording_writer_finish(p.r->writer, NULL) != 0)
+        leave_raw(&p);
     recorder_close(p.r);
     close_raw(&p);
     return 0;

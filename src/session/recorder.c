@@ -708,6 +708,9 @@ void recorder_close(recorder *r)
         append(r, &chunks);
         buffer_free(&chunks);
     }
+    r->result->is_cut = recording_writer_finish(r->writer, &e) != 0;
+    if (r->result->is_cut)
+        note_trouble(r, &e);
     r->result->total.bytes = recording_writer_size(r->writer);
     r->result->reason = r->reason == NULL ? "target exited" : r->reason;
     if (recording_writer_close(r->writer, &e) != 0)

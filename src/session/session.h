@@ -67,6 +67,8 @@ typedef struct {
     bool through_port;  /* and not by the agent; then: */
     char missing[160];  /* profilers that do not work that way, by name; "" = none */
     error way_reason;   /* why; code 0 = it was asked for */
+    char stream[4096];  /* the events as they came, kept where the file could not take all */
+    bool is_cut;        /* the file could not take all */
     error trouble;      /* code 0, or what went wrong while recording; the file is good still */
 } session_result;
 

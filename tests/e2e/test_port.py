@@ -1,8 +1,9 @@
 """Recording without the agent, through the event stream of the diagnostics port. The tests of the
 laws (noexec folders) and of old runtimes have the cases where the tool takes this way by itself."""
+import resource
 import signal
 
-from conftest import size_of, wait_until
+from conftest import PATIENCE, size_of, wait_until
 from recording_reader import Recording
 from test_requests import by_name, connection
 
@@ -93,6 +94,22 @@ def test_collections_and_waits_are_told(runtime, sample, clarinet):
     assert sum(row["pause"] for row in rows) <= sum(row["weight"] for row in pauses)
     types = {row["type"]: row["bytes"] for row in tables["allocations"]["types"]}
     assert types["byte[]"] > sum(types.values()) / 2, types
+
+
+def test_a_full_disk_is_said_truly(newest_runtime, sample, clarinet):
+    """Files may have 16 KB here: the stream needs more and is given up, the recording holds what
+    fits, and no more is claimed."""
+    with sample("GcPressure", "--rate", 50) as patient:
+        tool = clarinet.start(
+            "record", "-p", "gc,jit,allocations", "-d", "1s", "-o", "out.clarinet", patient.pid,
+            env=PORT,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384)))
+        _out, err = tool.communicate(timeout=PATIENCE)
+    size = size_of(clarinet.folder / "out.clarinet")
+    assert tool.returncode == 1 and f"cannot write to out.clarinet after {size} bytes" in err, err
+    assert " KB of them are in the file" in err, err
+    assert 2048 < size <= 16384 and not (clarinet.folder / "out.clarinet.nettrace").exists()
+    assert clarinet("report", "out.clarinet", "-f", "json").code == 0
 
 
 def test_a_killed_tool_leaves_the_events(newest_runtime, sample, clarinet):
