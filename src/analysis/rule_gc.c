@@ -47,10 +47,20 @@ static void find_asker(const findings_context *c, gc_sums *s, groups_list *stack
     groups_free(stacks);
 }
 
+/* A collection starts when all threads have stopped: how long before that its pause began. In a
+ * recording that does not tell it, the time until they had stopped is near enough. */
+static uint64_t since_stop(const model_column *since, const model_column *suspending,
+                           const model_column *time, size_t row)
+{
+    uint64_t length = cell(since != NULL ? since : suspending, row);
+
+    return length < cell(time, row) ? length : cell(time, row);
+}
+
 static bool sum(const findings_context *c, gc_sums *s)
 {
     const model_table *table = model_find_table(c->m, c->process, "collections", "gc");
-    const model_column *pause, *generation, *reason, *kind, *suspending, *time, *stack;
+    const model_column *pause, *generation, *reason, *kind, *suspending, *time, *stack, *since;
     groups_list stacks = {0};
 
     *s = (gc_sums){0};
@@ -62,6 +72,7 @@ static bool sum(const findings_context *c, gc_sums *s)
     kind = model_find_column(c->m, table, "kind");
     suspending = model_find_column(c->m, table, "suspending");
     time = model_find_column(c->m, table, "time");
+    since = model_find_column(c->m, table, "since_stop");
     stack = groups_column(c->m, table, "stack", RECORDING_STACK_ID);
     for (size_t row = 0; row < table->rows; row++) {
         uint64_t why = cell(reason, row);
@@ -83,7 +94,7 @@ static bool sum(const findings_context *c, gc_sums *s)
             s->longest = length;
             s->longest_suspending = cell(suspending, row);
             s->longest_generation = cell(generation, row);
-            s->longest_time = cell(time, row);
+            s->longest_time = cell(time, row) - since_stop(since, suspending, time, row);
         }
     }
     find_asker(c, s, &stacks);
@@ -159,7 +170,7 @@ void findings_rule_pauses(findings_context *c)
                      "it until all had stopped",
                      (unsigned long long)s.longest_generation, (double)s.longest / 1e6,
                      (double)s.longest_suspending / 1e6);
-    findings_show(c, f, "at %.2f s of the recording", (double)s.longest_time / 1e9);
+    findings_show(c, f, "from %.2f s of the recording on", (double)s.longest_time / 1e9);
     findings_set_place(c, f, slow ? "suspending" : "");
     if (slow)
         findings_advise(c, f,

@@ -242,6 +242,8 @@ static void on_restart(gc_collections *g, const gc_event *event)
                                                                           : find_background(g);
     if (c == NULL)
         return;
+    if (c->cells[GC_CELL_PAUSE] == 0 && c->cells[GC_CELL_TIME] > g->suspend_begin)
+        c->cells[GC_CELL_SINCE_STOP] = c->cells[GC_CELL_TIME] - g->suspend_begin;
     c->cells[GC_CELL_PAUSE] += event->time - g->suspend_begin;
     if (g->suspend_end >= g->suspend_begin)
         c->cells[GC_CELL_SUSPENDING] += g->suspend_end - g->suspend_begin;

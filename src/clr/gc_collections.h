@@ -46,6 +46,7 @@ enum {
     GC_CELL_ALLOCATED,
     GC_CELL_COLLECTED,
     GC_CELL_FREE,
+    GC_CELL_SINCE_STOP, /* from the begin of its (first) pause to its start */
     GC_CELLS
 };
 

@@ -101,7 +101,8 @@
     X(STACK, RECORDING_STACK_ID, "stack", "")                                                      \
     X(ALLOCATED, RECORDING_U64, "allocated", "bytes")                                              \
     X(COLLECTED, RECORDING_U64, "collected_size", "bytes")                                         \
-    X(FREE, RECORDING_U64, "free", "bytes")
+    X(FREE, RECORDING_U64, "free", "bytes")                                                        \
+    X(SINCE_STOP, RECORDING_DURATION, "since_stop", "")
 
 #define TABLES_PAUSES(X)                                                                           \
     X(TIME, RECORDING_TIME, "time", "")                                                            \

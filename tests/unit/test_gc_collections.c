@@ -163,6 +163,7 @@ static void a_lost_begin_spoils_no_other(void **unused)
     cells = gc_collections_next(&g, false);
     assert_non_null(cells);
     assert_int_equal(cells[GC_CELL_PAUSE], 30);
+    assert_int_equal(cells[GC_CELL_SINCE_STOP], 20);
     assert_int_equal(cells[GC_CELL_PROMOTED], 0);
 }
 

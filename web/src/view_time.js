@@ -122,7 +122,9 @@ function collectionPanels(analysis, table) {
                 values: Float64Array.from(rows, (row) => table.columns[name][row]),
             })),
     };
-    return [heap, spanPanel(analysis, table, 'pause', 'Collections: pause')];
+    // A collection starts when all threads have stopped: its pause began before.
+    const before = table.columns.since_stop || table.columns.suspending;
+    return [heap, spanPanel(analysis, table, 'pause', 'Collections: pause', before)];
 }
 
 /** A panel per counter, since each has its own scale; those that never change have none. */
@@ -158,8 +160,8 @@ function counterPanels(analysis, table) {
         });
 }
 
-/** When something lasted how long. */
-function spanPanel(analysis, table, column, title) {
+/** When something lasted how long, and how long `before` the row's time it began. */
+function spanPanel(analysis, table, column, title, before = null) {
     const rows = analysis.rowsOf(table, true);
     const values = table.columns[column];
     return {
@@ -169,7 +171,7 @@ function spanPanel(analysis, table, column, title) {
         series: [
             {
                 name: title,
-                times: Float64Array.from(rows, (row) => table.time[row]),
+                times: Float64Array.from(rows, (row) => table.time[row] - (before ? before[row] : 0)),
                 values: Float64Array.from(rows, (row) => (values ? values[row] : 0)),
             },
         ],
