@@ -718,6 +718,8 @@ namespace Traceable
                     return Loop(depth, 0);
                 case "generic":
                     return Generic("", depth, 0);
+                case "room":
+                    return Room(depth, 0);
                 case "mutual":
                     return Even(depth, 0);
                 case "caller":
@@ -745,6 +747,21 @@ namespace Traceable
                 if (n == 1)
                     sum += Loop(left - Two[n], first);
             return sum + here;
+        }
+
+        // As Down, with memory of the stack.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static long Room(int left, long first)
+        {
+            byte* room = stackalloc byte[64];
+            byte here = 0;
+
+            room[left & 63] = 0;
+            if (first == 0)
+                first = (long)&here;
+            if (left == 0)
+                return first - (long)&here;
+            return Room(left - 1, first) + here + room[left & 63];
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]

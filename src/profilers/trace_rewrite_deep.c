@@ -10,7 +10,8 @@
  *
  * The old code must be code for a call from the start. The runtime lists code that continues a
  * running loop among the others, so methods with loops have no second way; nor have generic ones,
- * whose code is not one, nor synchronized ones, which may not end in a tail call.
+ * whose code is not one, nor synchronized ones and those with stackalloc, which may not end in a
+ * tail call: there it would be one more frame.
  */
 #include "profilers/trace_rewrite_private.h"
 
@@ -29,7 +30,7 @@ static bool jumps_back(const cil_body *body, const cil_instruction *i)
     return cil_opcode_is_branch(i->opcode) && cil_get(body, i->operand.target)->offset <= i->offset;
 }
 
-/* Does the method call itself, and never jump back? */
+/* Does the method call itself, and never jump back nor take memory of the stack? */
 static bool is_plain_recursion(const cil_body *body, mdMethodDef token)
 {
     bool recursive = false;
@@ -37,7 +38,7 @@ static bool is_plain_recursion(const cil_body *body, mdMethodDef token)
     for (cil_at at = cil_first(body); at != CIL_END; at = cil_get(body, at)->next) {
         const cil_instruction *i = cil_get(body, at);
 
-        if (jumps_back(body, i))
+        if (jumps_back(body, i) || i->opcode == CIL_LOCALLOC)
             return false;
         if ((i->opcode == CIL_CALL || i->opcode == CIL_CALLVIRT) && i->operand.token == token)
             recursive = true;

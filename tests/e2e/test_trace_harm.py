@@ -58,11 +58,11 @@ def test_recursion_10_percent_below_the_limit_goes_on_and_is_counted(sample, cla
     assert row["active"] == 0 and row["exceptions"] == 0, row
 
 
-KINDS = ("loop", "generic", "mutual")
+KINDS = ("loop", "generic", "mutual", "room")
 
 
 def test_other_recursion_loses_its_probes_and_is_named(sample, clarinet, runtime, tmp_path):
-    """With loops, generic, through each other: then the probes go, and the tool says so."""
+    """With loops, generic, through each other, with stackalloc: then the probes go, and the tool says so."""
     with sample("Traceable") as patient:
         depths = {}
         for kind in KINDS:
@@ -85,7 +85,7 @@ def test_other_recursion_loses_its_probes_and_is_named(sample, clarinet, runtime
             ask(patient, f"frame {depths[kind]} {kind}")
     assert patient.process.returncode == 0, patient
     rows = {row["method"].split(".")[2].split("(")[0].split("<")[0]: row for row in json.loads(out)}
-    for name in ("Loop", "Generic", "Even", "Odd"):
+    for name in ("Loop", "Generic", "Even", "Odd", "Room"):
         assert rows[name]["state"].startswith("left alone: recursion left no stack"), (name, rows[name])
         assert rows[name]["calls"] >= (16384 if name in ("Even", "Odd") else 32768), rows
         assert rows[name]["active"] == 0 and rows[name]["exceptions"] == 0, rows
