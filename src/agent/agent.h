@@ -70,6 +70,8 @@ typedef struct {
     uint64_t refused_reported;
     uint64_t unasked_before; /* names that were not asked for, at its start */
     uint64_t unasked_reported;
+    uint64_t replaced_before; /* event sessions, at its start */
+    uint64_t replaced_reported;
     recording_cost cost_before; /* of earlier sessions */
     buffer received;
     output out;

@@ -265,6 +265,14 @@ static void report_loss(client *c, const char *profiler, const char *reason, uin
         *reported = total;
 }
 
+static bool hears_events(const client *c)
+{
+    for (unsigned i = 0; i < ENGINE_COUNT; i++)
+        if ((c->engines & 1ull << i) != 0 && ENGINES[i]->wish_count != 0)
+            return true;
+    return false;
+}
+
 /* Losses that changed, how many rows that makes, and now and then what the agent costs. */
 void client_report(agent *a, client *c, bool with_cost)
 {
@@ -284,6 +292,9 @@ void client_report(agent *a, client *c, bool with_cost)
                 atomic_load(&a->memory.refused) - c->refused_before, &c->refused_reported);
     report_loss(c, "agent", "names not asked for: an assembly was unloaded meanwhile",
                 a->names.unasked - c->unasked_before, &c->unasked_reported);
+    if (hears_events(c))
+        report_loss(c, "agent", "moment without events: another recording began or ended",
+                    a->pipe.replaced - c->replaced_before, &c->replaced_reported);
     if (with_cost) {
         recording_cost cost = {0, 0, 0, arena_used(&a->memory) + sampling_stacks_used()};
         size_t chunk = recording_begin_chunk(&c->out.pending, RECORDING_COST, 0);

@@ -118,6 +118,7 @@ SELDOM void events_stop(agent *a)
         return;
     run_aside(a, stop_session, &(request){a, NULL, 0, S_OK});
     v->is_running = false;
+    v->replaced++;
     heap_guard_reset(&v->guard);
     memset(v->keywords, 0, sizeof v->keywords);
     memset(v->levels, 0, sizeof v->levels);

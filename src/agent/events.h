@@ -80,6 +80,7 @@ enum { EVENTS_KNOWN_HANDLES = 64 };
 typedef struct {
     EVENTPIPE_SESSION session;
     bool is_running;
+    uint64_t replaced; /* times that a session was ended while somebody may have listened */
     uint64_t keywords[EVENTS_OTHER + 1]; /* in force */
     uint32_t levels[EVENTS_OTHER + 1];
     const char *filters[EVENTS_OTHER + 1];

@@ -256,6 +256,7 @@ int agent_start_client(agent *a, client *c, error *e)
         code = start_engine(a, c, &c->selection->items[i], e);
     if (code == 0)
         code = agent_apply_mask(a, e);
+    c->replaced_before = a->pipe.replaced;
     if (code != 0) {
         for (unsigned i = 0; i < ENGINE_COUNT; i++)
             if ((c->engines & 1ull << i) != 0)
@@ -285,7 +286,9 @@ void agent_stop_client(agent *a, client *c)
     for (unsigned i = 0; i < ENGINE_COUNT; i++)
         if ((c->engines & 1ull << i) != 0 && users_of(a, i) == 1)
             atomic_fetch_and_explicit(&a->active, ~(1u << i), memory_order_release);
+    c->replaced_before -= a->pipe.replaced; /* its own end is no loss to it */
     agent_apply_mask(a, NULL);
+    c->replaced_before += a->pipe.replaced;
     c->is_stopping = true;
     agent_collect(a, true);
     c->is_stopping = false;

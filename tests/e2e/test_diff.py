@@ -152,3 +152,16 @@ def test_weights_below_a_microsecond_are_not_lost(clarinet, tmp_path):
     done = clarinet("diff", file, file, "-f", "collapsed")
     sides = [[int(line.rsplit(" ", 2)[side]) for line in done.out.splitlines()] for side in (1, 2)]
     assert [sum(side) for side in sides] == [800, 800]
+
+
+@pytest.mark.parametrize("through", ["pipe", "file"])
+def test_standard_input_may_be_of_any_kind(clarinet, tmp_path, through):
+    file = tmp_path / "any.pb"
+    file.write_bytes(pprof_of({"Only": 5_000_000}))
+    command = [clarinet.program, "report", "-", "-f", "collapsed"]
+    with file.open("rb") as given:
+        if through == "pipe":
+            done = subprocess.run(command, input=given.read(), capture_output=True, timeout=PATIENCE)
+        else:
+            done = subprocess.run(command, stdin=given, capture_output=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout) == (0, b"Only 5000\n"), done

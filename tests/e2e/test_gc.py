@@ -1,10 +1,11 @@
 """The profiler gc: collections counted, timed and explained, against what the program itself says."""
 import re
+import signal
 import subprocess
 
 import pytest
 
-from conftest import PATIENCE
+from conftest import PATIENCE, size_of, wait_until
 
 
 def collections(clarinet, file="out.clarinet"):
@@ -103,6 +104,25 @@ def test_a_running_process_is_recorded(runtime, sample, clarinet):
     callers = by_caller(collections(clarinet))
     assert set(callers) == {"GcPressure.Forcer.CollectYoung", "GcPressure.Forcer.CollectAll"}
     assert all(0 < count <= int(asked.group(1)) for count in callers.values())
+
+
+def test_the_moments_in_which_others_begin_and_end_are_told(newest_runtime, sample, clarinet):
+    """One session of events serves all recordings of a process; it is replaced for each."""
+    with sample("GcPressure", "--rate", 20) as patient:
+        tool = clarinet.start("record", "-p", "gc", "-o", "long.clarinet", patient.pid)
+        wait_until(lambda: size_of(clarinet.folder / "long.clarinet") > 600)
+        for profiler in ("jit", "cpu"):
+            done = clarinet("record", "-p", profiler, "-d", "300ms", "-o", f"{profiler}.clarinet",
+                            patient.pid)
+            assert done.code == 0, done
+        tool.send_signal(signal.SIGINT)
+        assert tool.wait(timeout=PATIENCE) == 0
+    losses = {name: {loss["reason"]: loss["count"] for loss in clarinet(
+        "report", f"{name}.clarinet", "-f", "json").json["processes"][0]["loss"]}
+        for name in ("long", "jit", "cpu")}
+    moment = "moment without events: another recording began or ended"
+    assert losses["long"].get(moment) == 2, losses
+    assert moment not in losses["jit"] and moment not in losses["cpu"], losses
 
 
 def test_words_name_who_asked(newest_runtime, sample_command, clarinet):
