@@ -65,9 +65,10 @@ target_sources(clarinet_gate PRIVATE ${PROJECT_SOURCE_DIR}/src/base/dotnet_host.
 
 # Of the rooms whose code is fast, what runs once per thread, type or address is small instead.
 if(agent_sources)
-  set(agent_cold_sources ${agent_sources} ${profilers_sources} ${stackwalk_sources} ${clr_sources})
+  set(agent_cold_sources ${agent_sources} ${profilers_sources} ${stackwalk_sources} ${clr_sources}
+      ${base_sources})
   list(FILTER agent_cold_sources INCLUDE REGEX
-       "/(stackwalk/(cfi|image|regions|shape)|clr/callback_table|agent/(arena|callbacks|compiled|heap_strings|monitors|sampling(_(async|code|deaf|fault|stacks|still|threads|types|waits|walk))?|snapshot|thread(_names)?)|profilers/(allocations_live|exception_(classes|leaving|object)|exceptions_rows|trace_(async|capture|exceptions|memory)))\\.c$")
+       "/(base/buffer|stackwalk/(cfi|image|regions|shape)|clr/callback_table|agent/(arena|callbacks|compiled|heap_strings|monitors|sampling(_(async|code|deaf|fault|signal|stacks|still|threads|types|waits|walk))?|snapshot|thread(_names)?)|profilers/(allocations_live|exception_(classes|leaving|object)|exceptions_rows|trace_(async|capture|exceptions|memory|spans|tree)))\\.c$")
   set_source_files_properties(${agent_cold_sources} PROPERTIES COMPILE_OPTIONS "-Os")
   set(agent_walked_sources ${agent_sources} ${profilers_sources} ${clr_sources} ${base_sources})
   list(FILTER agent_walked_sources INCLUDE REGEX

@@ -10,6 +10,10 @@
 //   sigwait  blocks all signals and waits 10 minutes for one; says which came
 //   signalfd the same through a descriptor, and works between short waits
 //   poll     Socket.Poll of 50 ms, and nobody sends; says how long each took
+//   native   nanosleep of 100 ms, called in libc; one that a signal ends is not good
+//   collect  GC.Collect, again and again
+//   spin     works in managed code, a millisecond each
+//   handlers after 100 ms of work ignores all real-time signals, as a library might; says so
 // Options: --parts NAMES (receive,stream,sleep,child), --rounds N.
 using System;
 using System.Collections.Generic;
@@ -53,6 +57,10 @@ namespace Punctual
                     "sigwait" => Waiter(SigWait),
                     "signalfd" => Waiter(SignalDescriptor),
                     "poll" => Poller(),
+                    "native" => NativeSleep,
+                    "collect" => Collect,
+                    "spin" => Spin,
+                    "handlers" => Handlers,
                     _ => throw new ArgumentException(part),
                 };
                 Thread thread = new Thread(() => Run(part, round)) { Name = part };
@@ -171,6 +179,49 @@ namespace Punctual
             Console.WriteLine("lines read: " + expected);
             return true;
         }
+
+        private static bool NativeSleep()
+        {
+            long* time = stackalloc long[] { 0, 100000000 };
+
+            return nanosleep(time, null) == 0;
+        }
+
+        private static bool Collect()
+        {
+            GC.Collect();
+            return true;
+        }
+
+        private static bool Spin()
+        {
+            Stopwatch watch = Stopwatch.StartNew();
+            double x = 1;
+
+            while (watch.ElapsedMilliseconds < 1)
+            {
+                for (int i = 0; i < 1000; i++)
+                    x = Math.Sqrt(x + i);
+            }
+            return x > 0;
+        }
+
+        // The C library's own are below 40; the runtime uses one of those. 1 is SIG_IGN.
+        private static bool Handlers()
+        {
+            for (int i = 0; i < 100; i++)
+                Spin();
+            for (int number = 40; number <= 64; number++)
+                signal(number, 1);
+            Console.WriteLine("ignores all signals");
+            return true;
+        }
+
+        [DllImport("libc")]
+        private static extern int nanosleep(long* time, long* rest);
+
+        [DllImport("libc")]
+        private static extern nint signal(int number, nint handler);
 
         [DllImport("libc")]
         private static extern int pthread_sigmask(int how, byte* set, byte* old);

@@ -3,6 +3,7 @@
  * nothing here waits. An engine that is not active is not called.
  */
 #include "agent/agent.h"
+#include "agent/sampling.h"
 #include "base/os.h"
 
 /* Calls `hook` of every active engine that has it. */
@@ -168,6 +169,8 @@ static void on_event(void *context, EVENTPIPE_PROVIDER provider, uint32_t id, ui
 
 static void on_suspend_started(void *context, COR_PRF_SUSPEND_REASON reason)
 {
+    atomic_store(&sampling_state.stopping,
+                 reason == COR_PRF_SUSPEND_FOR_GC || reason == COR_PRF_SUSPEND_FOR_GC_PREP);
     TO(pauses, on_started, context, reason);
 }
 
@@ -200,6 +203,7 @@ static void on_suspend_finished(void *context)
 
 static void on_resume_finished(void *context)
 {
+    atomic_store(&sampling_state.stopping, false);
     TO(pauses, on_resumed, context);
 }
 

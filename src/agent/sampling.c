@@ -116,8 +116,10 @@ void sampling_close(agent *a, sampling_kind kind)
     if (s == NULL || !s->users[kind])
         return;
     s->users[kind] = false;
-    if (kind == SAMPLING_CPU)
+    if (kind == SAMPLING_CPU) {
+        sampling_threads_hear(false);
         sampling_timers_set(0, sampling_state.monotonic);
+    }
     sampling_state.interval_ns[kind] = 0;
     if (has_users(s))
         return;
@@ -463,9 +465,10 @@ void sampling_drain(agent *a, bool last)
     if (!has_users(a->sampling))
         return;
     sampling_stacks_fill();
+    sampling_keep_signal();
     if (now - a->sampling->heard_ns >= (uint64_t)HEAR_EVERY_MS * 1000000) {
         a->sampling->heard_ns = now;
-        sampling_threads_hear();
+        sampling_threads_hear(false);
     }
     if (!last && may_wait(a, now))
         return;

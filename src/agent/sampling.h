@@ -74,6 +74,8 @@ typedef struct {
     atomic_bool renamed;                    /* since the filters looked at it */
     atomic_bool waiting;                    /* a signal of the sampler is under way */
     atomic_int collecting;                  /* runs a garbage collection */
+    atomic_bool ready;                      /* of wall: SAMPLING_READY of the signal under way */
+    atomic_bool not_bare;       /* of wall: it cannot be walked by those two registers alone */
     atomic_uintptr_t stack_end; /* above the outermost frame, once a walk got there; 0 = not yet */
     /* The part of its own stack that whole walks have been through: as long as the thread lives it
      * can be read without asking the kernel. The end is set once; the start only ever falls. */
@@ -106,6 +108,7 @@ typedef struct {
     uint64_t row_end_ns; /* of its last row of wall */
     /* Between the own thread and the sampler of wall. */
     atomic_bool last_blocked;          /* its last sample stood at a system call */
+    atomic_uintptr_t stood_at;         /* … with this stack pointer; 0 = not known */
     atomic_int unread;                 /* samples of wall in the ring, not walked yet */
     atomic_uint_fast64_t period_ns;    /* time that the sample under way stands for */
     atomic_uint_fast64_t idle_ns;      /* idle time since, not yet in a row */
@@ -151,7 +154,10 @@ typedef struct {
 enum {
     SAMPLING_ON_ALTERNATE = 1, /* interrupted inside another signal handler */
     SAMPLING_IN_COLLECTION = 2,
-    SAMPLING_STILL = 8,      /* taken without a signal */
+    SAMPLING_STILL = 8,     /* taken without a signal */
+    SAMPLING_STOPPING = 16, /* taken while the runtime stops threads for a collection */
+    SAMPLING_READY = 32,    /* the thread ran when the signal was sent, or waited for a processor */
+    SAMPLING_BARE = 64,     /* only instruction and stack pointer are known */
     SAMPLING_LOADS_TYPE = 4, /* no sample: the stack of a class that was loaded */
 };
 
@@ -180,6 +186,7 @@ enum {
 typedef struct {
     atomic_bool armed;
     atomic_int inside;       /* handlers running */
+    atomic_bool stopping;    /* the runtime stops threads for a collection */
     atomic_bool held;        /* a sample of a lock's holder was taken, and not walked yet */
     int number;              /* the signal; 0 = none chosen yet */
     bool own_profile_signal; /* the program uses SIGPROF itself */
@@ -209,6 +216,15 @@ typedef struct {
 
 extern sampling_shared sampling_state;
 
+/* What the runtime does while a sample is taken: flags of the capture. */
+SIGNAL_SAFE static inline uint16_t sampling_runtime_flags(const sampling_thread *t)
+{
+    bool collects = atomic_load_explicit(&t->collecting, memory_order_relaxed) > 0;
+    bool stops = atomic_load_explicit(&sampling_state.stopping, memory_order_relaxed);
+
+    return (uint16_t)((collects ? SAMPLING_IN_COLLECTION : 0) | (stops ? SAMPLING_STOPPING : 0));
+}
+
 /* ---- sampling_signal.c ---- */
 
 /* Chooses the signal and installs the handler; keeps the library mapped from now on. */
@@ -223,6 +239,9 @@ bool sampling_send(sampling_thread *t, sampling_kind kind);
 bool sampling_ask_holder(int os_thread);
 /* Whether the handler is still ours; the program may have installed another one. */
 bool sampling_is_installed(void);
+/* Takes another signal where the program has put its own handler in the place of ours: the own
+ * thread asks now and then. */
+void sampling_keep_signal(void);
 /* Copies memory that may end anywhere: the bytes that were there. */
 SIGNAL_SAFE size_t sampling_read_memory(uint8_t *to, uintptr_t from, size_t length);
 /* Bytes of the thread's own stack worth copying from `from` up. */
@@ -240,14 +259,19 @@ typedef struct {
 sampling_status sampling_status_of(int os_thread);
 /* Whether a thread would not take the signal now, as far as was seen a moment ago. */
 bool sampling_is_deaf(sampling_thread *t);
-/* Takes the timers of threads that block the signal by now, and gives them back. */
-void sampling_threads_hear(void);
+/* Takes the timers of threads that block the signal by now, and gives them back; counts what is
+ * burned without samples. `taken`: the program has taken the signal away from all of them. */
+void sampling_threads_hear(bool taken);
 
 /* ---- sampling_still.c ---- */
 
-/* Takes a sample of a thread that waits where it has waited before, and whose CPU clock stands at
- * `clock`; false: it takes a signal to know. */
-bool sampling_still_take(sampling_thread *t, uint64_t clock, uint64_t now, uint64_t period);
+/* Takes a sample of a thread that waits where it has waited before, or in a call that a signal
+ * would end, and whose CPU clock stands at `clock`; false: it takes a signal to know. `busy`: it
+ * has run most of the time. */
+bool sampling_still_take(sampling_thread *t, uint64_t clock, uint64_t now, uint64_t period,
+                         bool busy);
+/* What a thread waits for in one of the system calls that end with a signal; 0 = another call. */
+uint32_t sampling_still_state(long call);
 /* Keeps the registers of a thread that waits, or (not whole) forgets that place. */
 void sampling_still_learn(sampling_thread *t, const sampling_capture *c, bool whole);
 

@@ -219,8 +219,12 @@ static void learn(sampling_async *s, const sampling_capture *c, uint64_t stack_p
 
 /* ---- naming ---- */
 
+/* An async iterator: its task has no continuation, who waits for its next value is kept elsewhere.
+ */
+static const uint64_t ITERATOR = (uint64_t)1 << 32;
+
 /* The frame of the method whose state machine is the last type argument of the box's type. */
-static uint32_t frame_of_box(sampling_async *s, ClassID box)
+static uint64_t frame_of_box(sampling_async *s, ClassID box)
 {
     const clr_info *info = &s->agent->info;
     ClassID arguments[MOST_ARGUMENTS], parent = 0;
@@ -229,6 +233,8 @@ static uint32_t frame_of_box(sampling_async *s, ClassID box)
     mdTypeDef type = 0;
     mdMethodDef method = 0;
     FunctionID function = 0;
+    mdFieldDef promise = 0;
+    uint64_t kind = 0;
     IMetaDataImport2 *import = NULL;
     const names_string *name =
         names_get_string(&s->agent->names, names_of_class(&s->agent->names, box));
@@ -244,10 +250,13 @@ static uint32_t frame_of_box(sampling_async *s, ClassID box)
     if (clr_find_method(import, type, "MoveNext", &method) == S_OK)
         clr_info_get_function_from_token_and_type_args(info, module, method, arguments[count - 1],
                                                        0, NULL, &function);
+    if (clr_find_field(import, type, "<>v__promiseOfValueOrEnd", &promise) == S_OK)
+        kind = ITERATOR;
     clr_release(import);
-    return function == 0 ? 0
-                         : names_frame_managed(&s->agent->names,
-                                               names_of_function(&s->agent->names, function), 0);
+    return function == 0
+               ? 0
+               : kind | names_frame_managed(&s->agent->names,
+                                            names_of_function(&s->agent->names, function), 0);
 }
 
 /* Whether a type that a capture has may be asked for: not when an assembly was unloaded since. */
@@ -382,6 +391,7 @@ bool sampling_async_find(sampling_async *s, const sampling_capture *c, uint32_t 
                          uint64_t stack_pointer, bool sure)
 {
     const uint8_t *found;
+    uint64_t type, known;
     chain_entry e;
 
     if (s->unloads != s->agent->unloads_met) {
@@ -403,10 +413,11 @@ bool sampling_async_find(sampling_async *s, const sampling_capture *c, uint32_t 
     memcpy(&e, found, sizeof e);
     if (stack_pointer >= c->stack_address)
         remember(c, &e, stack_pointer);
-    if (e.count == 1 && e.end == CHAIN_NOT_KNOWN)
+    memcpy(&type, found + sizeof e, sizeof type);
+    if (e.count == 1 && (e.end == CHAIN_NOT_KNOWN ||
+                         (table_u64_get(&s->types, type, &known) && (known & ITERATOR) != 0)))
         return false;
     for (uint32_t i = 1; i < e.count; i++) {
-        uint64_t type;
         uint32_t frame;
 
         memcpy(&type, found + sizeof e + i * sizeof type, sizeof type);
@@ -414,5 +425,10 @@ bool sampling_async_find(sampling_async *s, const sampling_capture *c, uint32_t 
         if (frame != 0)
             s->frames[s->count++] = frame;
     }
+    /* Longer than what is followed, or up to an iterator: there are others, and they are not known.
+     */
+    if ((e.end == CHAIN_NOT_KNOWN && e.last == 0) ||
+        (table_u64_get(&s->types, type, &known) && (known & ITERATOR) != 0))
+        s->frames[s->count++] = names_frame_synthetic(&s->agent->names, "(truncated)");
     return true;
 }

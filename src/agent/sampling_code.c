@@ -159,6 +159,9 @@ static uint32_t add_module(sampling_code *s, const sampling_library *l, const ch
 static sampling_library *find_library(sampling_code *s, const region *item)
 {
     sampling_library made, *bigger;
+    const clr_info *info = &s->agent->info;
+    /* An object of the runtime: it may be a library, or linked into the program. */
+    uint64_t runtime = info->com != NULL ? *(const uintptr_t *)(const void *)info->com : 0;
     const char *path;
 
     memset(&made, 0, sizeof made);
@@ -177,6 +180,7 @@ static sampling_library *find_library(sampling_code *s, const region *item)
     path = regions_path(&s->map, item);
     made.inode = item->inode;
     made.is_compiler = strstr(path, "libclrjit") != NULL;
+    made.is_runtime = runtime - made.base < made.end - made.base;
     made.module = add_module(s, &made, path);
     made.has_table =
         made.image.eh_header != 0 && cfi_open(&made.table, &s->files, made.image.eh_header);
@@ -223,6 +227,7 @@ static void describe_native(sampling_code *s, const sampling_library *l, uint64_
 
     out->place = SAMPLING_NATIVE;
     out->in_compiler = l->is_compiler;
+    out->in_runtime = l->is_runtime;
     if (!leaf && is_hijack_helper(s, address)) {
         /* A replaced return address: the method it stood for is lost, its caller is not. */
         out->place = SAMPLING_STUB;

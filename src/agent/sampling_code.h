@@ -26,9 +26,10 @@ typedef struct {
     uint8_t place;  /* sampling_place */
     bool at_system_call;
     bool in_compiler; /* in libclrjit */
-    bool stopped;     /* in the helper that stops a thread for a collection */
-    bool in_box;      /* a method of the box of an async method: what it calls was resumed */
-    bool resumes;     /* a method that calls boxes, and may have them inlined */
+    bool in_runtime;
+    bool stopped; /* in the helper that stops a thread for a collection */
+    bool in_box;  /* a method of the box of an async method: what it calls was resumed */
+    bool resumes; /* a method that calls boxes, and may have them inlined */
 } sampling_address;
 
 typedef struct {
@@ -37,6 +38,7 @@ typedef struct {
     cfi table;
     bool has_table;
     bool is_compiler;
+    bool is_runtime;
     uint32_t module;
 } sampling_library;
 

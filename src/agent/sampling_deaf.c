@@ -74,7 +74,7 @@ bool sampling_is_deaf(sampling_thread *t)
     for (int i = 0; i < LOOKS; i++) {
         sampling_status seen = sampling_status_of(os_thread);
 
-        if ((seen.blocked >> (sampling_state.number - 1) & 1) != 0)
+        if (sampling_state.number != 0 && (seen.blocked >> (sampling_state.number - 1) & 1) != 0)
             return true;
         if (seen.switches == before || (hears && seen.runs))
             break;
@@ -89,10 +89,13 @@ bool sampling_is_deaf(sampling_thread *t)
 }
 
 /* The guard is held: the slot stays this thread's. */
-static void hear(sampling_thread *t, int os_thread, uint64_t interval)
+static void hear(sampling_thread *t, int os_thread, uint64_t interval, bool is_taken)
 {
     uint64_t clock = sampling_thread_clock(os_thread), taken = atomic_load(&t->taken), burned;
+    unsigned lost = SAMPLING_LOST_TIMER;
 
+    if (t->heard_ns == 0 && atomic_load(&t->born) && atomic_load(&t->timer) < 0)
+        t->heard_ns = 1; /* from its start */
     if (t->heard_ns == 0 || taken != t->heard_taken) {
         t->heard_ns = clock;
         t->heard_taken = taken;
@@ -101,17 +104,21 @@ static void hear(sampling_thread *t, int os_thread, uint64_t interval)
     if (burned <= interval)
         return;
     t->heard_ns = clock;
-    if (!sampling_is_deaf(t)) {
-        if (atomic_load(&t->timer) < 0)
-            sampling_timer_arm(t);
-        return;
+    if (is_taken) {
+        lost = SAMPLING_LOST_SIGNAL;
+    } else if (sampling_is_deaf(t)) {
+        lost = SAMPLING_LOST_DEAF;
+        sampling_timer_drop(t);
+        atomic_store(&t->deaf_ns, os_monotonic_ns()); /* not for a moment only */
+    } else {
+        if (atomic_load(&t->timer) >= 0)
+            return;
+        sampling_timer_arm(t);
     }
-    sampling_timer_drop(t);
-    atomic_store(&t->deaf_ns, os_monotonic_ns()); /* not for a moment only */
-    atomic_fetch_add(&sampling_state.lost[SAMPLING_CPU][SAMPLING_LOST_DEAF], burned / interval);
+    atomic_fetch_add(&sampling_state.lost[SAMPLING_CPU][lost], burned / interval);
 }
 
-void sampling_threads_hear(void)
+void sampling_threads_hear(bool is_taken)
 {
     uint64_t interval = sampling_state.interval_ns[SAMPLING_CPU];
 
@@ -122,7 +129,7 @@ void sampling_threads_hear(void)
         int os_thread = atomic_load_explicit(&sampling_state.owners[i], memory_order_relaxed);
 
         if (!sampling_is_unwanted(&sampling_state.threads[i], SAMPLING_CPU))
-            hear(&sampling_state.threads[i], os_thread, interval);
+            hear(&sampling_state.threads[i], os_thread, interval, is_taken);
     }
     lock_give(&sampling_state.guard);
 }

@@ -28,7 +28,13 @@
 sampling_shared sampling_state;
 
 /* si_code of a timer's signal, and of ours that carry a value. */
-enum { FROM_TIMER = -2, FROM_QUEUE = -1, FIRST_REAL_TIME = 40, LAST_REAL_TIME = 62 };
+enum {
+    FROM_TIMER = -2,
+    FROM_QUEUE = -1,
+    FIRST_REAL_TIME = 40,
+    LIKED_REAL_TIME = 53,
+    LAST_REAL_TIME = 62
+};
 
 /* What sigqueue-like system calls read: the kernel's siginfo, 128 bytes. */
 typedef struct {
@@ -210,10 +216,9 @@ SIGNAL_SAFE static bool take(sampling_thread *t, sampling_kind kind, uint64_t no
     c->kind = (uint16_t)kind;
     c->cpu_ns = cpu;
     c->period_ns = atomic_load_explicit(&t->period_ns, memory_order_relaxed);
-    c->flags = (uint16_t)((nested ? SAMPLING_ON_ALTERNATE : 0) |
-                          (atomic_load_explicit(&t->collecting, memory_order_relaxed) > 0
-                               ? SAMPLING_IN_COLLECTION
-                               : 0));
+    c->flags =
+        (uint16_t)((nested ? SAMPLING_ON_ALTERNATE : 0) | sampling_runtime_flags(t) |
+                   (atomic_load_explicit(&t->ready, memory_order_relaxed) ? SAMPLING_READY : 0));
     copy_registers(c->registers, context);
     c->stack_address = from;
     c->stack_length = copy_stack(t, c->stack, from, length);
@@ -346,10 +351,11 @@ SELDOM static bool is_free(int number, struct sigaction *found)
 }
 
 /*
- * The highest free real-time signal, if there is one that the main thread does not block: the
- * program may take a blocked one by sigwait, without any handler. Not SIGPROF while there is
- * another: a program may begin to use that at any time after us, and would then get our ticks, and
- * we no samples.
+ * A free real-time signal, from the middle of them downwards and then from the end, if there is one
+ * that the main thread does not block: the program may take a blocked one by sigwait, without any
+ * handler. (Programs count theirs from either end, from SIGRTMIN or SIGRTMAX.) Not SIGPROF while
+ * there is another: a program may begin to use that at any time after us, and would then get our
+ * ticks, and we no samples.
  */
 SELDOM static int choose_signal(struct sigaction *found)
 {
@@ -361,7 +367,11 @@ SELDOM static int choose_signal(struct sigaction *found)
     sampling_state.own_profile_signal =
         !is_free(SIGPROF, found) || timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0;
     for (int pass = 0; pass < 2; pass++, blocked = 0) {
-        for (int number = LAST_REAL_TIME; number >= FIRST_REAL_TIME; number--) {
+        for (int i = 0; i <= LAST_REAL_TIME - FIRST_REAL_TIME; i++) {
+            int number = LIKED_REAL_TIME - i;
+
+            if (number < FIRST_REAL_TIME)
+                number += LAST_REAL_TIME - FIRST_REAL_TIME + 1;
             if ((blocked >> (number - 1) & 1) == 0 && is_free(number, found))
                 return number;
         }
@@ -453,6 +463,20 @@ SELDOM int sampling_arm(error *e)
     }
     atomic_store(&sampling_state.armed, true);
     return 0;
+}
+
+SELDOM void sampling_keep_signal(void)
+{
+    uint64_t interval = sampling_state.interval_ns[SAMPLING_CPU];
+
+    if (sampling_state.number == 0 || sampling_is_installed())
+        return;
+    sampling_threads_hear(true);
+    sampling_timers_set(0, sampling_state.monotonic); /* what they send is the program's now */
+    sampling_state.number = 0;
+    sampling_arm(NULL);
+    if (interval != 0)
+        sampling_timers_set(interval, sampling_state.monotonic);
 }
 
 /* To ignore a signal for a moment discards those that wait behind a thread's mask: nobody shall

@@ -7,6 +7,10 @@
  * callers' frames hang on; the stack is copied as it is now, and the walk shows whether all of it
  * fits. A thread whose CPU clock has not moved meanwhile stood still.
  *
+ * Some calls end for good with a signal, for whoever called them: a native sleep is over. There the
+ * walk is tried with instruction and stack pointer alone, the first time too. Unwind tables and the
+ * runtime's record of a native call mostly tell the rest (sampling_walk.c).
+ *
  * Thread rules: sampling_still_take on the sampler of wall; the rest on the agent's own thread,
  * which walks the samples.
  */
@@ -15,6 +19,7 @@
 
 #include "agent/native_stack.h"
 #include "agent/sampling.h"
+#include "recording/encode.h"
 
 static still_place *find_place(sampling_thread *t, uint64_t stack, uint64_t instruction)
 {
@@ -28,6 +33,29 @@ static still_place *find_place(sampling_thread *t, uint64_t stack, uint64_t inst
             return place;
     }
     return NULL;
+}
+
+uint32_t sampling_still_state(long call)
+{
+    switch (call) {
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+        return RECORDING_STATE_SLEEP;
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+        return RECORDING_STATE_IO;
+    case SYS_pause:
+    case SYS_semtimedop:
+        return RECORDING_STATE_WAIT;
+    default:
+        return 0;
+    }
 }
 
 /* Most threads that run have none: the kernel need not be asked. */
@@ -55,7 +83,8 @@ void sampling_still_learn(sampling_thread *t, const sampling_capture *c, bool wh
     atomic_store(&place->stack, stack);
 }
 
-bool sampling_still_take(sampling_thread *t, uint64_t clock, uint64_t now, uint64_t period)
+bool sampling_still_take(sampling_thread *t, uint64_t clock, uint64_t now, uint64_t period,
+                         bool busy)
 {
     int os_thread = atomic_load(&t->thread);
     native_stack_spot spot;
@@ -63,14 +92,18 @@ bool sampling_still_take(sampling_thread *t, uint64_t clock, uint64_t now, uint6
     sampling_capture *c;
     uintptr_t from;
     size_t length;
+    bool bare;
 
-    if (!has_places(t))
+    atomic_store(&t->ready, busy);
+    if (busy && !has_places(t))
         return false;
     spot = native_stack_place((uint32_t)os_thread);
+    atomic_store(&t->ready, spot.call < 0 && spot.stack == 0);
     if (spot.call == SYS_rt_sigtimedwait)
         atomic_store(&t->deaf_ns, now); /* it takes signals there, and would ours */
     place = find_place(t, spot.stack, spot.instruction);
-    if (place == NULL)
+    bare = place == NULL && sampling_still_state(spot.call) != 0 && !atomic_load(&t->not_bare);
+    if (place == NULL && !bare)
         return false;
     from = spot.stack - SAMPLING_RED_ZONE;
     length = sampling_copy_length(t, SAMPLING_WALL, from);
@@ -83,13 +116,17 @@ bool sampling_still_take(sampling_thread *t, uint64_t clock, uint64_t now, uint6
     c->thread = os_thread;
     c->weight = 1;
     c->kind = SAMPLING_WALL;
-    c->flags = SAMPLING_STILL | (atomic_load(&t->collecting) > 0 ? SAMPLING_IN_COLLECTION : 0);
+    c->flags = (uint16_t)(SAMPLING_STILL | (bare ? SAMPLING_BARE : 0) | sampling_runtime_flags(t));
     c->period_ns = period;
-    memcpy(c->registers, place->registers, sizeof c->registers);
+    if (!bare)
+        memcpy(c->registers, place->registers, sizeof c->registers);
+    c->registers[STACKWALK_RSP] = spot.stack;
+    c->registers[STACKWALK_RIP] = spot.instruction;
+    c->registers[STACKWALK_RAX] = (uint64_t)spot.call;
     c->stack_address = from;
     c->stack_length = sampling_read_memory(c->stack, from, length);
     if (c->stack_length == 0 || sampling_thread_clock(os_thread) != clock ||
-        atomic_load(&place->stack) != spot.stack) {
+        (!bare && atomic_load(&place->stack) != spot.stack)) {
         ring_commit(&sampling_state.captures, c, sizeof *c + length, 0, 0);
         return false;
     }

@@ -150,7 +150,7 @@ void sampling_timer_arm(sampling_thread *t)
     int timer = atomic_load(&t->timer);
 
     if (timer < 0) {
-        if (sampling_is_deaf(t))
+        if (sampling_state.number == 0 || sampling_is_deaf(t))
             return;
         memset(&event, 0, sizeof event);
         event.value = t;
@@ -159,11 +159,8 @@ void sampling_timer_arm(sampling_thread *t)
         event.thread = os_thread;
         if (syscall(SYS_timer_create,
                     sampling_state.monotonic ? CLOCK_MONOTONIC : clock_of(os_thread), &event,
-                    &timer) != 0) {
-            if (errno != EINVAL && errno != ESRCH) /* it has just ended */
-                atomic_fetch_add(&sampling_state.lost[SAMPLING_CPU][SAMPLING_LOST_TIMER], 1);
-            return;
-        }
+                    &timer) != 0)
+            return; /* what it burns without one is counted (sampling_deaf.c) */
         atomic_store(&t->timer, timer);
     }
     syscall(SYS_timer_settime, timer, 0, &times, NULL);
@@ -224,6 +221,20 @@ static bool is_gone(int os_thread)
     return syscall(SYS_tgkill, os_process_id(), os_thread, 0) != 0 && errno == ESRCH;
 }
 
+/* What a thread burned that never had a timer, since that was last counted. */
+static void count_untimed(const sampling_thread *t)
+{
+    uint64_t life = atomic_load(&t->lifetime_ns),
+             interval = sampling_state.interval_ns[SAMPLING_CPU];
+
+    if (interval != 0 && atomic_load(&t->timer) < 0 && life > t->heard_ns &&
+        (atomic_load(&t->born) || t->heard_ns != 0) && !sampling_is_unwanted(t, SAMPLING_CPU))
+        atomic_fetch_add(
+            &sampling_state.lost[SAMPLING_CPU][atomic_load(&t->deaf_ns) != 0 ? SAMPLING_LOST_DEAF
+                                                                             : SAMPLING_LOST_TIMER],
+            (life - t->heard_ns) / interval);
+}
+
 /*
  * What a thread burned beyond its samples. One that lives shorter than a tick is met with the
  * probability lifetime / tick; when it is, it stands for the others and counts as a whole tick.
@@ -269,6 +280,7 @@ size_t sampling_threads_reap(sampling_rest *rests, size_t room)
 
         if (!atomic_load(&t->ending) || !is_gone(os_thread))
             continue;
+        count_untimed(t);
         if (find_rest(t, &rests[count]))
             count++;
         free_slot_of(t);

@@ -28,7 +28,6 @@ static const struct {
     {"System.Threading.Monitor.", RECORDING_STATE_LOCK},
     {"System.Threading.Lock.", RECORDING_STATE_LOCK},
     {"System.Threading.ReaderWriterLockSlim.", RECORDING_STATE_LOCK},
-    {"System.Threading.Mutex.", RECORDING_STATE_LOCK},
     {"System.Threading.SpinLock.", RECORDING_STATE_LOCK},
     {"System.Net.", RECORDING_STATE_IO},
     {"System.IO.", RECORDING_STATE_IO},
@@ -61,10 +60,11 @@ void sampling_waits_free(sampling_waits *w)
 
 /* ---- by name ---- */
 
-/* SemaphoreSlim waits through Monitor.Wait; what it waits for is the semaphore: a lock. */
-static bool is_semaphore(const char *name)
+/* These wait through Monitor.Wait; what they wait for is a lock. */
+static bool is_lock(const char *name)
 {
-    return text_starts_with(name, "System.Threading.SemaphoreSlim.Wait");
+    return text_starts_with(name, "System.Threading.SemaphoreSlim.Wait") ||
+           text_starts_with(name, "System.Threading.ReaderWriterLock.");
 }
 
 static uint32_t find_by_name(const names *n, const sampling_walked *stack)
@@ -75,7 +75,7 @@ static uint32_t find_by_name(const names *n, const sampling_walked *stack)
     for (unsigned i = 0; i < stack->count && i < STATE_FRAMES; i++) {
         const char *name = sampling_code_name(n, stack->frames[i]);
 
-        if (is_semaphore(name))
+        if (is_lock(name))
             return RECORDING_STATE_LOCK;
         for (size_t k = 0; k < sizeof WAITS / sizeof *WAITS && !found; k++) {
             if (text_starts_with(name, WAITS[k].prefix)) {
@@ -140,14 +140,22 @@ static bool is_untold(const names *n, const sampling_walked *stack)
         at++;
     name = at > 0 && at < stack->count ? sampling_code_name(n, stack->frames[at]) : "";
     return name[0] != '\0' && stack->places[at - 1] == SAMPLING_NATIVE &&
-           !text_starts_with(name, "System.Threading.");
+           (!text_starts_with(name, "System.Threading.") ||
+            text_starts_with(name, "System.Threading.Thread.Yield") ||
+            text_starts_with(name, "System.Threading.Thread.PollGC"));
 }
 
 uint32_t sampling_waits_find(sampling_waits *w, const sampling_walked *stack,
-                             const sampling_capture *c)
+                             const sampling_capture *c, bool in_runtime)
 {
     const names *n = &w->agent->names;
     uint64_t state;
+    uint32_t call;
+
+    /* Who comes back to managed code while threads are stopped waits in the runtime, whatever its
+     * method has called. */
+    if (in_runtime && (c->flags & SAMPLING_STOPPING) != 0 && is_untold(n, stack))
+        return has_record_of_entering(w, c) ? RECORDING_STATE_LOCK : RECORDING_STATE_GC;
 
     if (!table_u64_get(&w->states, stack->id, &state)) {
         state = find_by_name(n, stack);
@@ -157,5 +165,10 @@ uint32_t sampling_waits_find(sampling_waits *w, const sampling_walked *stack,
     }
     if (state == 0)
         state = has_record_of_entering(w, c) ? RECORDING_STATE_LOCK : RECORDING_STATE_WAIT;
+    /* Of native code the system call tells. */
+    call = (c->flags & SAMPLING_STILL) != 0 && state == RECORDING_STATE_WAIT
+               ? sampling_still_state((long)c->registers[STACKWALK_RAX])
+               : 0;
+    state = call != 0 ? call : state;
     return (uint32_t)state;
 }

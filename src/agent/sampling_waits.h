@@ -33,6 +33,6 @@ void sampling_waits_init(sampling_waits *w, agent *a);
 void sampling_waits_free(sampling_waits *w);
 /* RECORDING_STATE_… of a thread that stood at a system call in this stack. */
 uint32_t sampling_waits_find(sampling_waits *w, const sampling_walked *stack,
-                             const sampling_capture *c);
+                             const sampling_capture *c, bool in_runtime);
 
 #endif

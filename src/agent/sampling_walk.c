@@ -105,6 +105,7 @@ typedef struct {
     bool at_system_call;
     bool in_compiler;
     bool stopped;
+    bool in_runtime; /* its outermost frame is the runtime's */
 } sampling_leaf;
 
 static bool read_copies(void *context, uint64_t address, void *out, size_t size)
@@ -126,6 +127,25 @@ static void note_resumption(sampling_walker *w, const walk_resumption *inner, bo
     } else if (inner->number != 0 && w->resumption_count < RESUMPTIONS) {
         w->resumptions[w->resumption_count] = *inner;
         w->resumptions[w->resumption_count++].sure = sure;
+    }
+}
+
+/*
+ * Where rbp is not known: a method that calls native code keeps a record of it for the runtime,
+ * with its own stack pointer, the address it goes on at, and its rbp, in this order.
+ */
+static void find_frame_pointer(const peek *stack, stackwalk_registers *r)
+{
+    enum { REACH = 1024 };
+    uint64_t at = r->value[STACKWALK_RSP], end = at + REACH, words[3];
+
+    for (; at < end && peek_read(stack, at, words, sizeof words); at += 8) {
+        if (words[0] == r->value[STACKWALK_RSP] && words[2] > at && words[2] - at < 1 << 16 &&
+            (words[1] ^ r->value[STACKWALK_RIP]) >> 32 == 0) {
+            r->value[STACKWALK_RBP] = words[2];
+            r->known |= 1U << STACKWALK_RBP;
+            return;
+        }
     }
 }
 
@@ -153,6 +173,8 @@ static stackwalk_end walk_frames(sampling_walker *w, const sampling_capture *c, 
         native_run = native_run && here.place != SAMPLING_MANAGED;
         run->in_compiler = run->in_compiler || (native_run && here.in_compiler);
         run->stopped = run->stopped || (native_run && here.stopped);
+        if (native_run && here.place == SAMPLING_NATIVE && here.rule.kind != STACKWALK_RULE_SIGNAL)
+            run->in_runtime = here.in_runtime;
         if (here.in_box || here.resumes)
             note_resumption(w, &inner, here.in_box);
         push(w, here.frame, here.place);
@@ -163,6 +185,8 @@ static stackwalk_end walk_frames(sampling_walker *w, const sampling_capture *c, 
         if (here.place == SAMPLING_MANAGED && !here.in_box && !here.resumes)
             inner = (walk_resumption){w->count, r->value[STACKWALK_RSP], false};
         leaf = here.rule.kind == STACKWALK_RULE_SIGNAL;
+        if (!native_run && !stackwalk_knows(r, STACKWALK_RBP))
+            find_frame_pointer(&stack, r);
         end = stackwalk_step(r, &here.rule, &stack, &code);
     }
     return end;
@@ -394,14 +418,16 @@ sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c,
     sampling_thread *t = &sampling_state.threads[c->slot % SAMPLING_THREADS];
     sampling_result result = {.state = RECORDING_STATE_RUNNING};
     stackwalk_registers r;
-    sampling_leaf run = {0, 0, false, false, false};
+    sampling_leaf run = {0, 0, false, false, false, false};
 
     w->count = w->resumption_count = 0;
     memcpy(r.value, c->registers, sizeof r.value);
-    r.known = (1U << STACKWALK_REGISTERS) - 1;
+    r.known = (c->flags & SAMPLING_BARE) != 0 ? 1U << STACKWALK_RSP | 1U << STACKWALK_RIP
+                                              : (1U << STACKWALK_REGISTERS) - 1;
     result.end =
         walk_frames(w, c, settings->max_depth < DEEPEST ? settings->max_depth : DEEPEST, &r, &run);
-    result.blocked = run.at_system_call;
+    /* A call that does not wait is left through the same instruction. */
+    result.blocked = run.at_system_call && (c->flags & SAMPLING_READY) == 0;
     result.resumed = w->resumption_count != 0;
     learn(w, t, c, result.end, &r);
     if (t->start_frame == 0 &&
@@ -416,7 +442,7 @@ sampling_result sampling_walk(sampling_walker *w, const sampling_capture *c,
     } else if (result.blocked && result.stack != 0) {
         sampling_walked walked = {w->frames, w->places, w->count, result.stack};
 
-        result.state = sampling_waits_find(&w->waits, &walked, c);
+        result.state = sampling_waits_find(&w->waits, &walked, c, run.in_runtime);
     }
     return result;
 }

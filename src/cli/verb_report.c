@@ -252,7 +252,7 @@ int verb_report(int argc, char **argv)
         return cli_fail(&e);
     }
     if (text_equal(format->name, "collapsed") || text_equal(format->name, "speedscope") ||
-        text_equal(format->name, "chrome") || text_equal(format->name, "otlp"))
+        text_equal(format->name, "chrome") || text_starts_with(format->name, "otlp"))
         print_losses(&m);
     model_free(&m);
     return CLI_DONE;

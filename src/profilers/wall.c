@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "agent/native_stack.h"
 #include "agent/sampling.h"
 #include "base/memory.h"
 #include "base/os.h"
@@ -81,9 +82,16 @@ static void add_idle(sampling_thread *t, uint64_t from, uint64_t duration)
  * may wait elsewhere now. */
 static bool has_woken(sampling_thread *t, uint64_t clock, uint64_t now)
 {
-    if (t->still_ns == 0 && clock == t->seen_clock_ns)
+    bool stands = t->still_ns == 0 && clock == t->seen_clock_ns;
+    uintptr_t before = atomic_load(&t->stood_at);
+
+    if (stands)
         t->still_ns = clock;
     t->seen_clock_ns = clock;
+    /* It may have moved before that was seen: the kernel is asked once. */
+    if (stands && before != 0 && atomic_load(&t->last_blocked) &&
+        native_stack_place((uint32_t)atomic_load(&t->thread)).stack != before)
+        return true;
     return t->still_ns != 0 && clock > t->still_ns + WOKEN_NS &&
            now - t->signalled_ns >= LOOK_AGAIN_NS;
 }
@@ -104,7 +112,7 @@ static void visit(wall *w, sampling_thread *t, uint64_t now, uint64_t interval)
     int os_thread = atomic_load(&t->thread);
     uint64_t handled = atomic_load(&t->clock_ns), clock, since = t->visited_ns;
     uint64_t begin = w->begin_ns;
-    bool moved, unread;
+    bool moved, unread, busy, first = since == 0;
     unsigned pause;
 
     t->next_ns = due(now, begin, interval, LONGEST_PAUSE);
@@ -116,7 +124,7 @@ static void visit(wall *w, sampling_thread *t, uint64_t now, uint64_t interval)
     if (since == 0)
         since = now - begin < interval || (!w->all_seen && !atomic_load(&t->born)) ? begin
                                                                                    : now - interval;
-    moved = t->visited_ns == 0 || clock > handled + MOVED_NS;
+    moved = first || clock > handled + MOVED_NS;
     /* Where it stood is not known before its last sample was walked: look again later. A thread
      * that waits must not be signalled only because we are slow. */
     unread = !moved && !atomic_load(&t->waiting) && atomic_load(&t->unread) > 0;
@@ -139,7 +147,8 @@ static void visit(wall *w, sampling_thread *t, uint64_t now, uint64_t interval)
         add_idle(t, since, now - since);
         return;
     }
-    if (sampling_still_take(t, clock, now, now - since)) {
+    busy = !first && clock - handled >= (now - since) / 4 * 3;
+    if (sampling_still_take(t, clock, now, now - since, busy)) {
         /* Without a handler the clock is the thread's own. */
         t->signalled_ns = now;
         t->still_ns = t->seen_clock_ns = clock;
@@ -381,14 +390,17 @@ void wall_take(agent *a, const sampling_capture *c, const sampling_result *resul
     if (atomic_load(&t->thread) == c->thread)
         sampling_still_learn(t, c,
                              whole && result->blocked && !result->resumed &&
-                                 (c->flags & SAMPLING_ON_ALTERNATE) == 0);
+                                 (c->flags & (SAMPLING_ON_ALTERNATE | SAMPLING_BARE)) == 0);
     if ((c->flags & SAMPLING_STILL) != 0 && !whole) {
         /* It stood elsewhere after all: a signal shall tell where. */
+        atomic_store(&t->not_bare, (c->flags & SAMPLING_BARE) != 0);
         atomic_store(&t->last_blocked, false);
         if (t->last_stack != 0)
             put_row(a, t, c->time_ns - c->period_ns, c->period_ns);
         return;
     }
+    atomic_store(&t->stood_at,
+                 (c->flags & SAMPLING_ON_ALTERNATE) == 0 ? c->registers[STACKWALK_RSP] : 0);
     t->last_stack = result->stack;
     t->last_state = (c->flags & SAMPLING_IN_COLLECTION) != 0 ? RECORDING_STATE_GC : result->state;
     atomic_store(&t->last_blocked, result->blocked);
@@ -420,7 +432,7 @@ static void destroy(agent *a)
 
 const engine ENGINE_wall = {
     .name = "wall",
-    .mask_low = COR_PRF_MONITOR_CLASS_LOADS,
+    .mask_low = COR_PRF_MONITOR_CLASS_LOADS | COR_PRF_MONITOR_SUSPENDS,
     .mask_high = COR_PRF_HIGH_BASIC_GC,
     .tables = TABLES,
     .table_count = 1,

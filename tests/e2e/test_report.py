@@ -113,7 +113,8 @@ def decode_otlp_profile(request):
 
 def test_otlp_profile_decodes_with_protoc(clarinet, small, tmp_path):
     out = tmp_path / "out.otlp.pb"
-    assert clarinet("report", small, "--process", "4711", "-f", "otlp-profile", "-o", out).code == 0
+    done = clarinet("report", small, "--process", "4711", "-f", "otlp-profile", "-o", out)
+    assert done.code == 0 and "cpu lost 3: ring full" in done.err, done
     attributes, stacks = decode_otlp_profile(out.read_bytes())
     assert attributes["service.name"] == "Shop.Api" and attributes["process.pid"] == 4711
     assert stacks == {stack: weight * 1000 for stack, weight in API.items()}

@@ -1,4 +1,5 @@
 """Sampling does no harm: storms, timeouts, threads that come and go, the program's own signals."""
+import collections
 import resource
 import subprocess
 import time
@@ -87,6 +88,51 @@ def test_a_thread_that_waits_where_it_waited_before_needs_no_signal(runtime, sam
         else:
             raise AssertionError(f"signals, waits, named, incomplete: {seen}")
         patient.kill()
+
+
+def states_of(recording, thread):
+    states = collections.Counter()
+    for s in recording.samples("wall"):
+        if recording.thread_name(s.thread) == thread:
+            states[s.state] += s.weight
+    return states
+
+
+def test_a_native_sleep_is_not_ended(runtime, sample, clarinet, tmp_path):
+    # Whoever calls it there may take its end for the end of the time.
+    with sample("Punctual", "--parts", "native", "--rounds", 20) as patient:
+        path = tmp_path / "native.clarinet"
+        process = clarinet.start("record", "-p", "cpu,wall", "-d", "30s", "-o", path, patient.pid,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        assert patient.wait() == 0
+        process.wait(timeout=PATIENCE)
+    assert "native: 20 of 20" in patient.lines, patient
+    states = states_of(Recording.load(path), "native")
+    assert states["sleep"] >= 0.9 * sum(states.values()) > 0, states
+
+
+def test_a_thread_stopped_for_a_collection_is_told_so(runtime, sample, clarinet, tmp_path):
+    with sample("Punctual", "--parts", "spin,collect", "--rounds", 1000000) as patient:
+        patient.wait_for("^ready$")
+        recording = record(clarinet, tmp_path, patient.pid, "-p", "wall", seconds=2,
+                           enough=lambda r: states_of(r, "spin")["gc"] > 0)
+        states = states_of(recording, "spin")
+        assert states["gc"] > 0, states
+        assert states["wait"] <= 0.1 * sum(states.values()), states  # it never waits for anything else
+        patient.kill()
+
+
+def test_another_signal_is_found_when_the_program_takes_ours(newest_runtime, sample_command,
+                                                             clarinet, tmp_path):
+    # It takes all of real time again every 100 ms; SIGPROF is left.
+    path = tmp_path / "taken.clarinet"
+    done = clarinet("record", "-p", "cpu", "-o", path, "--",
+                    *sample_command("Punctual", "--parts", "handlers", "--rounds", 30))
+    assert done.code == 0 and "handlers: 30 of 30" in done.out, done
+    times = [s.time for s in Recording.load(path).samples("cpu")
+             if any(f.name.endswith("Punctual.Program.Handlers") for f in s.stack)]
+    # The agent looks twice a second; without another signal there is nothing after the first.
+    assert times and max(times) - min(times) > 1_500_000_000, times
 
 
 def test_every_line_is_read(runtime, sample, clarinet, tmp_path):
