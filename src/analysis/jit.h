@@ -16,7 +16,9 @@ typedef struct {
     uint64_t code_bytes;
     groups_list tiers;   /* key: tier; sum: ns */
     groups_list methods; /* key: method (0 = made at run time), name then; sum: ns */
-    groups_list again;   /* the same, most compilations first */
+    /* The same, most compilations first. Methods made at run time whose names differ by a number at
+     * the end are one; the third key is then how long the name is without it. */
+    groups_list again;
 } jit;
 
 int jit_summarise(const model *m, const model_process *process, const model_table *table,
@@ -25,7 +27,9 @@ void jit_free(jit *result);
 
 /* "quick", "optimized after many calls", … */
 const char *jit_tier_name(uint64_t tier);
-/* The name of a group of `methods` or `again`. */
-const char *jit_method_name(const model *m, const model_process *process, const groups_item *item);
+enum { JIT_NAME = 200 };
+/* The name of a group of `methods` or `again`; `room` is used for one of several names. */
+const char *jit_method_name(const model *m, const model_process *process, const groups_item *item,
+                            char room[JIT_NAME]);
 
 #endif

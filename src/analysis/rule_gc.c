@@ -151,6 +151,36 @@ void findings_rule_gc(findings_context *c)
         tell_pressure(c, &s, percent);
 }
 
+/* Who was waited for in the longest of the suspensions in which that is known. */
+static bool show_last(findings_context *c, finding *f)
+{
+    const model_table *table = model_find_table(c->m, c->process, "pauses", "pauses");
+    const model_column *suspending, *last, *stack;
+    uint64_t longest = 0;
+    size_t found = 0;
+    char thread[120];
+
+    if (table == NULL)
+        return false;
+    suspending = groups_column(c->m, table, "suspending", RECORDING_DURATION);
+    last = groups_column(c->m, table, "last_thread", RECORDING_THREAD_ID);
+    stack = groups_column(c->m, table, "stack", RECORDING_STACK_ID);
+    for (size_t row = 0; row < table->rows; row++) {
+        if (groups_cell(last, row, 0) == 0 || groups_cell(suspending, row, 0) <= longest)
+            continue;
+        longest = groups_cell(suspending, row, 0);
+        found = row;
+    }
+    if (longest == 0)
+        return false;
+    model_thread_title(c->m, &c->process->threads[groups_cell(last, found, 0)], thread,
+                       sizeof thread);
+    findings_show(c, f, "%s stopped last, after %.0f ms", thread, (double)longest / 1e6);
+    if (groups_cell(stack, found, 0) != 0)
+        findings_show_stack(c, f, (uint32_t)groups_cell(stack, found, 0));
+    return true;
+}
+
 void findings_rule_pauses(findings_context *c)
 {
     gc_sums s;
@@ -174,9 +204,12 @@ void findings_rule_pauses(findings_context *c)
     findings_set_place(c, f, slow ? "suspending" : "");
     if (slow)
         findings_advise(c, f,
-                        "Stopping took longest: the machine had no processor free for the threads, "
-                        "or long copies of memory ran. Look at the load of the machine and at the "
-                        "container's CPU limit.");
+                        "Stopping took longest. %s the machine had no processor free for the "
+                        "threads (look at its load and at the container's CPU limit), or a thread "
+                        "ran long without letting itself be stopped: a native call marked "
+                        "SuppressGCTransition, a very large copy.",
+                        show_last(c, f) ? "The thread that came last is named above; either"
+                                        : "Either");
     else
         findings_advise(c, f,
                         "Keep fewer objects alive, and avoid blocking collections of generation 2: "

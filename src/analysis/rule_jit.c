@@ -49,14 +49,18 @@ static void tell(findings_context *c, const jit *x, const made *s)
 
     for (size_t i = 0; i < x->again.count && shown < 5; i++) {
         const groups_item *item = &x->again.items[i];
+        char room[JIT_NAME];
 
         if (item->key[0] != 0)
             continue;
+        if (shown != 0 && item->count <= ONE_LIFE)
+            break;
         if (shown++ == 0)
-            findings_set_place(c, f, jit_method_name(c->m, c->process, item));
+            findings_set_place(c, f, jit_method_name(c->m, c->process, item, room));
         findings_show(c, f, "%s: compiled %llu time%s, %.1f ms",
-                      jit_method_name(c->m, c->process, item), (unsigned long long)item->count,
-                      item->count == 1 ? "" : "s", (double)item->sum / 1e6);
+                      jit_method_name(c->m, c->process, item, room),
+                      (unsigned long long)item->count, item->count == 1 ? "" : "s",
+                      (double)item->sum / 1e6);
     }
     findings_advise(
         c, f,

@@ -16,6 +16,7 @@
 #include "agent/agent.h"
 #include "base/memory.h"
 #include "base/os.h"
+#include "base/text.h"
 #include "stackwalk/peek.h"
 #include "recording/tables.h"
 
@@ -191,10 +192,13 @@ static void take_late(agent *a, state *s, const late_record *record)
 {
     uintptr_t managed[DEPTH];
     size_t count = keep_managed(a, (const uintptr_t *)(record + 1), record->frames, managed);
+    char name[THREAD_NAMES_KERNEL];
     late *l;
 
-    /* a thread of the runtime that came back from a wait: only managed code keeps others waiting */
-    if (count == 0)
+    /* A thread of the runtime came back from a wait: only managed code keeps others waiting. One of
+     * the program's can have code that keeps no chain of frames. */
+    if (count == 0 &&
+        (thread_names_kernel(record->thread, name) == 0 || text_starts_with(name, ".NET ")))
         return;
     if (s->late_count == LATE) {
         memmove(&s->late[0], &s->late[1], (LATE - 1) * sizeof *s->late);
@@ -202,7 +206,8 @@ static void take_late(agent *a, state *s, const late_record *record)
     }
     l = &s->late[s->late_count++];
     *l = (late){record->number, record->time, record->thread, 0};
-    l->stack = names_stack_of(&a->names, managed, count, true, record->cut != 0);
+    if (count != 0)
+        l->stack = names_stack_of(&a->names, managed, count, true, record->cut != 0);
 }
 
 /* The report nearest to the moment when all had stopped; NULL = none. The thread that suspends

@@ -25,13 +25,13 @@ static void put_methods(const section *s, const groups_list *methods, uint64_t l
     sink_text(s->out, "| time | times | method |\n|---:|---:|---|\n");
     for (size_t i = 0; i < methods->count && i < section_top(s, TOP_METHODS); i++) {
         const groups_item *item = &methods->items[i];
-        char sum[REPORT_AMOUNT_SIZE];
+        char sum[REPORT_AMOUNT_SIZE], room[JIT_NAME];
 
         if (item->count < least)
             break;
         sink_format(s->out, "| %s | %llu | ", report_amount(item->sum, "ns", sum),
                     (unsigned long long)item->count);
-        markdown_cell(s->out, jit_method_name(s->m, s->process, item));
+        markdown_cell(s->out, jit_method_name(s->m, s->process, item, room));
         sink_text(s->out, " |\n");
     }
     sink_char(s->out, '\n');
@@ -72,11 +72,12 @@ static void json_methods(const section *s, json *j, const char *key, const group
     json_begin_array_at(j, key);
     for (size_t i = 0; i < methods->count && i < section_top(s, 1000); i++) {
         const groups_item *item = &methods->items[i];
+        char room[JIT_NAME];
 
         if (item->count < least)
             break;
         json_begin_object(j);
-        json_put_text(j, "method", jit_method_name(s->m, s->process, item));
+        json_put_text(j, "method", jit_method_name(s->m, s->process, item, room));
         json_put_bool(j, "made_at_run_time", item->key[0] == 0);
         json_put_u64(j, "count", item->count);
         json_put_u64(j, "spent_ns", item->sum);
