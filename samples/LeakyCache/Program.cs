@@ -33,6 +33,18 @@ namespace LeakyCache
         }
     }
 
+    public sealed class Detail
+    {
+        public int? Nothing;
+        public int? Seven = 7;
+        public DayOfWeek? Day = DayOfWeek.Friday;
+        public DayOfWeek Other = DayOfWeek.Monday;
+        public double? Half = 0.5;
+        public TimeSpan Span = TimeSpan.FromTicks(42);
+        public KeyValuePair<short, long> Pair = new KeyValuePair<short, long>(3, 4);
+        public bool Last = true;
+    }
+
     public sealed class Dropped
     {
         public byte[] Body = new byte[50];
@@ -42,6 +54,7 @@ namespace LeakyCache
     {
         public static readonly List<Entry> Entries = new List<Entry>();
         public static Label[] Labels = Array.Empty<Label>();
+        public static readonly Detail Detail = new Detail();
     }
 
     public static class Program

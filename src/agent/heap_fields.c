@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cil/compressed.h"
+#include "profilers/trace_types.h"
 #include "recording/encode.h"
 
 enum {
@@ -20,6 +21,7 @@ enum {
     FIELD_SIGNATURE = 0x06,
     IS_VALUE_TYPE = 0x11,
     IS_PARAMETER = 0x13,
+    IS_INSTANCE = 0x15,
     MODIFIER_REQUIRED = 0x1f,
     MODIFIER_OPTIONAL = 0x20,
     TYPE_DEF = 0x02000000,
@@ -29,10 +31,13 @@ typedef struct {
     const clr_info *info;
     COR_FIELD_OFFSET *fields;
     uint8_t element; /* of the field found last */
+    bool goes_far;   /* into generic structs and those of other modules, too */
+    table_u64 far;   /* class of a field that is one, by the field and its owner */
 } search;
 
 /* A class with what it is made of. */
 typedef struct {
+    ClassID class_id;
     ModuleID module;
     mdTypeDef token;
     ClassID parent;
@@ -53,6 +58,7 @@ void heap_fields_append_name(buffer *out, const char *name)
 static bool describe(const clr_info *info, ClassID class_id, description *d)
 {
     memset(d, 0, sizeof *d);
+    d->class_id = class_id;
     return CLR_OK(clr_info_get_class_id_info2(info, class_id, &d->module, &d->token, &d->parent,
                                               MOST_ARGUMENTS, &d->count, d->arguments)) &&
            d->module != 0;
@@ -63,6 +69,31 @@ static bool is_value_type(const clr_info *info, ClassID class_id)
     uint32_t offset;
 
     return class_id != 0 && clr_info_get_box_class_layout(info, class_id, &offset) == S_OK;
+}
+
+/* The same of a generic struct, or of one of another module; looked for once. */
+static ClassID far_struct_of(search *s, const description *d, IMetaDataImport2 *import,
+                             mdFieldDef field, const uint8_t *bytes, uint32_t size)
+{
+    const trace_types types = {.info = s->info,
+                               .module = d->module,
+                               .import = import,
+                               .arguments = d->arguments,
+                               .argument_count =
+                                   d->count < MOST_ARGUMENTS ? d->count : MOST_ARGUMENTS};
+    uint64_t key = table_hash_u64(d->class_id) ^ field;
+    cil_signature signature;
+    uint64_t found = 0;
+
+    if (table_u64_get(&s->far, key, &found))
+        return (ClassID)found;
+    cil_signature_init(&signature);
+    if (cil_signature_read(&signature, bytes, size, NULL) == 0)
+        found = trace_type_of(&types, &signature.types[cil_type_skip_modifiers(&signature, 0)])
+                    .class_id;
+    cil_signature_free(&signature);
+    table_u64_put(&s->far, key, found);
+    return (ClassID)found;
 }
 
 /* The class of a field that is a struct; 0 when it is none, or not to be had without loading. */
@@ -93,6 +124,8 @@ static ClassID struct_of(search *s, const description *d, IMetaDataImport2 *impo
         return 0;
     if (element == IS_PARAMETER && token < d->count && token < MOST_ARGUMENTS)
         found = d->arguments[token];
+    if (s->goes_far && (element == IS_INSTANCE || (element == IS_VALUE_TYPE && found == 0)))
+        found = far_struct_of(s, d, import, field, signature, size);
     return is_value_type(s->info, found) ? found : 0;
 }
 
@@ -247,12 +280,14 @@ void heap_fields_name_values(names *n, const heap_record *r, heap_fields_value_f
     search s = {.info = r->info,
                 .fields = memory_allocate_array(MOST_FIELDS, sizeof(COR_FIELD_OFFSET))};
 
+    table_u64_init(&s.far);
     for (size_t i = 0; s.fields != NULL && i < r->type_count; i++) {
         const heap_record_type *type = &r->types[i];
         uint64_t number;
 
         if (!heap_fields_may_ask(n, type))
             continue;
+        s.goes_far = type->is_named;
         /* boxes have no small fields that matter; the thread pool has */
         if (type->has_values || type->is_named || type->is_counted)
             name_values(&s, n, r, (uint32_t)i,
@@ -263,6 +298,7 @@ void heap_fields_name_values(names *n, const heap_record *r, heap_fields_value_f
         if (type->machine_is_apart && table_u64_get(&r->type_numbers, type->machine, &number))
             name_values(&s, n, r, (uint32_t)number, 4, found, context);
     }
+    table_u64_free(&s.far);
     memory_free(s.fields);
 }
 

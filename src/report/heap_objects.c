@@ -59,6 +59,10 @@ static void choose_class(value_rows *r, uint32_t number)
         r->count++;
 }
 
+/* The fields of a Nullable. */
+static const char FLAG[] = ".hasValue";
+static const char VALUE[] = ".value";
+
 /* As C# writes it; false: no primitive. `*quoted`: not a number for machines. */
 static bool append_value(uint64_t kind, uint64_t bits, bool *quoted, buffer *out)
 {
@@ -128,29 +132,64 @@ static uint64_t bits_at(const heap *h, const model_heap_valued *valued, uint32_t
     return bits >> 8 * (place & 3);
 }
 
+/* A struct that only wraps a value, by the name of what is in it, is told as that value. */
+static size_t without_wrapper(const char *name)
+{
+    static const char *const WRAPPERS[] = {".value__", ".m_value"};
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < sizeof WRAPPERS / sizeof WRAPPERS[0]; i++)
+        if (text_ends_with(name, WRAPPERS[i]))
+            length = strlen(name) - strlen(WRAPPERS[i]);
+    return length;
+}
+
+/* Of a Nullable the flag; the length of the field's name before it, or 0. */
+static size_t before_flag(const value_rows *r, size_t row)
+{
+    const char *name = model_text(r->h->m, (uint32_t)model_cell(r->name, row));
+
+    return model_cell(r->kind, row) == 0x02 && text_ends_with(name, FLAG)
+               ? strlen(name) - strlen(FLAG)
+               : 0;
+}
+
 typedef void visit_value(const char *name, const char *value, bool quoted, void *context);
 
 static void each_value(value_rows *r, uint32_t node, visit_value *visit, void *context)
 {
     const heap *h = r->h;
     const model_heap_valued *valued = r->rows == 0 ? NULL : heap_values_of(h, node);
+    const char *nullable = NULL;
+    size_t before = 0; /* bytes of its name */
+    bool is_null = false;
 
     if (valued == NULL)
         return;
     choose_class(r, h->snapshot->shapes[h->snapshot->shape_of[node - 1]].type);
     for (size_t i = r->first; i < r->first + r->count; i++) {
         const char *whole = model_text(h->m, (uint32_t)model_cell(r->name, i));
-        size_t length = strlen(whole);
-        uint32_t place = (uint32_t)model_cell(r->place, i);
+        uint64_t bits = bits_at(h, valued, (uint32_t)model_cell(r->place, i));
         buffer name = BUFFER_EMPTY, value = BUFFER_EMPTY;
-        bool quoted;
+        bool quoted, is_inside = nullable != NULL && strncmp(whole, nullable, before) == 0 &&
+                                 text_starts_with(whole + before, VALUE);
+        size_t length = before_flag(r, i);
 
-        /* an enumeration's number */
-        if (text_ends_with(whole, ".value__"))
-            length -= strlen(".value__");
-        buffer_append(&name, whole, length);
-        if (append_value(model_cell(r->kind, i), bits_at(h, valued, place), &quoted, &value))
-            visit(buffer_text(&name), buffer_text(&value), quoted, context);
+        if (length != 0 && !is_inside) {
+            nullable = whole;
+            before = length;
+            is_null = (bits & 0xff) == 0;
+            buffer_append(&name, whole, length);
+            if (is_null)
+                visit(buffer_text(&name), "null", false, context);
+        } else if (!is_inside || !is_null) {
+            size_t skipped = is_inside ? before + strlen(VALUE) : 0;
+
+            buffer_append(&name, whole, is_inside ? before : 0);
+            buffer_append(&name, whole + skipped, without_wrapper(whole) - skipped);
+            if (append_value(model_cell(r->kind, i), bits, &quoted, &value))
+                visit(buffer_text(&name), buffer_text(&value), quoted, context);
+        }
         buffer_free(&name);
         buffer_free(&value);
     }
@@ -175,6 +214,10 @@ static void json_value(const char *name, const char *value, bool quoted, void *c
 {
     json *j = context;
 
+    if (!quoted && text_equal(value, "null")) {
+        json_put_null(j, name);
+        return;
+    }
     json_key(j, name);
     if (quoted)
         json_text(j, value);

@@ -462,6 +462,17 @@ def test_values_of_fields(sample, clarinet, runtime, tmp_path):
     assert clarinet("heap", file, "--fields", "X").code == 2
 
 
+def test_values_of_structs_from_elsewhere(sample, clarinet, runtime):
+    """Nullable, enumerations and structs of the framework."""
+    with sample("LeakyCache", "--entries", 10) as patient:
+        done = clarinet("heap", "--fields", "LeakyCache.Detail", "--type", "LeakyCache.Detail", "--objects", "--json",
+                        patient.pid)
+    assert done.code == 0, done
+    assert done.json["instances"][0]["values"] == {
+        "Nothing": None, "Seven": 7, "Day": 5, "Other": 1, "Half": 0.5, "Span._ticks": 42,
+        "Pair.key": 3, "Pair.value": 4, "Last": True}, done.json["instances"]
+
+
 def test_values_have_a_limit(sample, clarinet, newest_runtime):
     with sample("LeakyCache", "--entries", 200000) as patient:
         done = clarinet("heap", "--fields", "LeakyCache.Entry", "--type", "LeakyCache.Entry", "--objects", "--json",
