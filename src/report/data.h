@@ -29,6 +29,9 @@ int data_put_table(const model *m, const model_process *p, const model_table *ta
                    const calltree *tree, const report_options *options, data_strings *s, json *j,
                    error *e);
 
+/* "words" of a table: name of a column of codes to what each code means. */
+void data_put_words(const model *m, const model_table *table, json *j);
+
 /* "waits": the last look at the threads; nothing when there is none. */
 int data_put_waits(const model *m, const model_process *p, const calltree *tree, json *j, error *e);
 

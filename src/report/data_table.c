@@ -249,6 +249,7 @@ static void put_columns(const writer *w, const timed_row *order, size_t count)
             json_put_text(w->j, model_text(w->m, w->table->columns[i].name),
                           model_text(w->m, w->table->columns[i].unit));
     json_end_object(w->j);
+    data_put_words(w->m, w->table, w->j);
 }
 
 static int put_rows(const writer *w, const profile *p)

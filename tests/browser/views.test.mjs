@@ -340,6 +340,8 @@ describe('views', () => {
                 reason: 'string',
                 pause: 'duration',
                 promoted: 'u64',
+                kind: 'u64',
+                id: 'u64',
             },
             [
                 {
@@ -348,6 +350,8 @@ describe('views', () => {
                     reason: builder.string('<induced>'),
                     pause: 12500,
                     promoted: 3 * 2 ** 20,
+                    kind: 1,
+                    id: 14325002457789092000,
                 },
                 {
                     time: 1e6,
@@ -355,18 +359,26 @@ describe('views', () => {
                     reason: builder.string('small objects'),
                     pause: 800,
                     promoted: 2048,
+                    kind: 0,
+                    id: 7,
                 },
             ],
             'pause',
             'us',
         );
         builder.tables.at(-1).units = { promoted: 'bytes' };
+        builder.tables.at(-1).words = { kind: ['blocking', 'background'] };
         const page = await bench.open(bench.file('other', report([builder.build()])), {
             hash: '#view=other',
         });
         const list = await rows(page, 'collections:gc');
         assert.match(list[0], /1\.00 s\s+\.NET BGC \(4717\)\s+small objects\s+800 µs\s+2 KiB/);
-        assert.match(list[1], /5\.00 s.*<induced>.*12\.5 ms.*3 MiB/s);
+        assert.match(list[1], /5\.00 s.*<induced>.*12\.5 ms.*3 MiB\s+background$/s);
+        assert.match(list[0], /blocking$/); // no id, which a page cannot show exactly
+        await page.fill('[aria-label="Filter collections:gc"]', 'BACKGROUND');
+        assert.deepEqual(await rows(page, 'collections:gc'), [list[1]]);
+        await page.fill('[aria-label="Filter collections:gc"]', '800 µs');
+        assert.deepEqual(await rows(page, 'collections:gc'), [list[0]]);
         assert.deepEqual(page.problems, []);
         await page.context().close();
     });

@@ -25,6 +25,7 @@ const FEW_SAMPLES = 20;
  * @property {Object<string, Float64Array|Int32Array>} columns times are absolute here
  * @property {Object<string, string>} types of the columns
  * @property {Object<string, string>} units of the columns
+ * @property {Object<string, string[]>} words what the codes of a column mean
  * @property {Float64Array|Int32Array|null} time
  * @property {Int32Array|null} thread
  * @property {Int32Array|null} stack
@@ -188,6 +189,7 @@ export class Process {
             unit: raw.unit || 'count',
             note: raw.note || '',
             units: raw.units || {},
+            words: raw.words || {},
             columns,
             types,
             time: byType('time'),

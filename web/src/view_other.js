@@ -28,6 +28,9 @@ export class OtherView {
             otherTables(analysis.process).map((table) => {
                 if (!this.memories.has(table.id)) this.memories.set(table.id, {});
                 const rows = [...analysis.rowsOf(table).subarray(0, MAX_ROWS)];
+                const columns = Object.keys(table.columns)
+                    .filter((name) => isExact(table, name))
+                    .map((name) => columnOf(analysis.process, table, name));
                 return [
                     el('h3', { text: `${table.title} (${table.profiler})` }),
                     el('p', {
@@ -39,14 +42,24 @@ export class OtherView {
                         rows,
                         memory: this.memories.get(table.id),
                         empty: 'No rows in this selection.',
-                        columns: Object.keys(table.columns).map((name) =>
-                            columnOf(analysis.process, table, name),
-                        ),
+                        filterText: (row) => columns.map((column) => textOf(column, row)).join(' '),
+                        columns,
                     }),
                 ];
             }),
         );
     }
+}
+
+/** Numbers that are too large to be shown as they are (ids) are not shown. */
+function isExact(table, name) {
+    const isNumber = table.types[name] === 'u64' || table.types[name] === 'i64';
+    return !isNumber || table.columns[name].every((v) => Math.abs(v) <= Number.MAX_SAFE_INTEGER);
+}
+
+/** A cell as the filter sees it. */
+function textOf(column, row) {
+    return String(column.cell ? column.cell(row) : column.value(row));
 }
 
 /** How to sort and show a column of a type. */
@@ -64,15 +77,19 @@ function columnOf(process, table, name) {
         stack: (v) => (v > 0 ? process.methods[process.methodOfFrame[process.frame[v]]].name : '–'),
     };
     if (texts[type]) return { title, value: (row) => texts[type](values[row]) };
+    const words = table.words[name];
+    if (words) return { title, value: (row) => words[values[row]] || `${values[row]}` };
     const unit = table.units[name];
     const show =
         type === 'time'
             ? (v) => moment(v)
             : type === 'duration' || unit === 'us'
               ? duration
-              : unit === 'bytes'
-                ? bytes
-                : shortNumber;
+              : unit === 'ns'
+                ? (v) => duration(v / 1e3)
+                : unit === 'bytes'
+                  ? bytes
+                  : shortNumber;
     return {
         title,
         number: true,
