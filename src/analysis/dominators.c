@@ -36,7 +36,7 @@ static void *take(size_t count, size_t size, error *e)
     void *memory = memory_allocate_array(count, size);
 
     if (memory == NULL)
-        error_set(e, ERROR_MEMORY, "no memory for %zu MB of the object graph", count * size >> 20);
+        error_set(e, ERROR_MEMORY, "no memory for %zu MiB of the object graph", count * size >> 20);
     return memory;
 }
 

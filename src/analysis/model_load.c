@@ -443,7 +443,7 @@ static int give_up(model *m, recording_file *file, int code, error *e)
     if (code == ERROR_MEMORY && is_heap && room_explain(file, e))
         return ERROR_MEMORY;
     if (limit) {
-        error_set(e, ERROR_LIMIT, "the recording needs more than %llu MB of memory", megabytes);
+        error_set(e, ERROR_LIMIT, "the recording needs more than %llu MiB of memory", megabytes);
         return error_advise(e, "it may be damaged; record for a shorter time or fewer profilers");
     }
     if (code == ERROR_MEMORY)

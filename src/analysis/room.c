@@ -111,9 +111,9 @@ int room_refuse_heap(uint64_t objects, uint64_t references, error *e)
     char there[64] = "";
 
     if (left != UINT64_MAX)
-        snprintf(there, sizeof there, "; %llu MB are left", (unsigned long long)left >> 20);
+        snprintf(there, sizeof there, "; %llu MiB are left", (unsigned long long)left >> 20);
     error_set(e, ERROR_MEMORY,
-              "a snapshot of %llu objects and %llu references needs about %llu MB of memory%s",
+              "a snapshot of %llu objects and %llu references needs about %llu MiB of memory%s",
               (unsigned long long)objects, (unsigned long long)references,
               (unsigned long long)(room_for_heap(objects, references) >> 20) + 1, there);
     return error_advise(e, "read it where there is more: keep it with -o FILE and copy the file, "

@@ -265,7 +265,7 @@ static void look_at_server(findings_context *c, double processors)
         "use %.1f processors",
         processors);
     if (memory_mb > 0)
-        findings_show(c, f, "its memory is limited to %.0f MB", memory_mb);
+        findings_show(c, f, "its memory is limited to %.0f MiB", memory_mb);
     findings_show(c, f, "%.1f processors, server GC", processors);
     findings_set_place(c, f, "server");
     findings_advise(

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 
 enum { ROWS = 5, SHOWN_CHARACTERS = 40, STEPS = 12 };
-#define MB (1024.0 * 1024.0)
+#define MB 1e6
 
 /* NULL: there is no snapshot that could be read. */
 static const heap *snapshot(findings_context *c)

@@ -39,14 +39,14 @@ static void tell(findings_context *c, const allocations *x, double seconds)
 
     f = findings_add(
         c, FINDINGS_WARNING, "%s MB of large objects are allocated a second (%s objects)%s%s%s%s",
-        findings_number((double)x->large.bytes / seconds / (1 << 20), rate),
+        findings_number((double)x->large.bytes / seconds / 1e6, rate),
         findings_number((double)x->large.rows / seconds, count),
         worst == NULL ? "" : ", most of it ", worst == NULL ? "" : model_text(c->m, worst->type),
         own == 0 ? "" : " in ", findings_frame_title(c, own, title));
     if (worst != NULL) {
         findings_show(c, f, "%llu objects of %.0f KB on average at this place:",
                       (unsigned long long)worst->rows,
-                      (double)worst->bytes / (double)worst->rows / 1024);
+                      (double)worst->bytes / (double)worst->rows / 1e3);
         findings_show_stack(c, f, worst->stack);
         findings_set_place(c, f, own == 0 ? "" : findings_frame_name(c, own));
     }
@@ -61,7 +61,7 @@ static void tell(findings_context *c, const allocations *x, double seconds)
 
 static bool is_churn(const findings_context *c, const allocations *x, double seconds)
 {
-    return (double)x->large.bytes / seconds / (1 << 20) >= findings_limit(c, THRESHOLD_LARGE_MB) &&
+    return (double)x->large.bytes / seconds / 1e6 >= findings_limit(c, THRESHOLD_LARGE_MB) &&
            (double)x->large.rows / seconds >= findings_limit(c, THRESHOLD_LARGE_COUNT);
 }
 

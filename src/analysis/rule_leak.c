@@ -7,7 +7,7 @@
 #include "analysis/findings_rule.h"
 #include "analysis/gc.h"
 
-#define MB (1024.0 * 1024.0)
+#define MB 1e6
 enum { FULL = 2, HINT_COLLECTIONS = 8, HINT_TIMES = 4 };
 
 /* Sizes after collections, as far as they went up. */

@@ -115,11 +115,11 @@ static void look_at_limits(const findings_context *c, const char *environment, s
     value_of(environment, "GCHeapHardLimit", text, sizeof text);
     set = (double)strtoull(text, NULL, 16);
     if (memory > 0 && set > memory)
-        SMELL(
-            s, true, "GCHeapHardLimit",
-            "DOTNET_GCHeapHardLimit=%.20s is %.0f MB, more than the %.0f MB of the container: the "
-            "program is killed before the collector tries hard",
-            text, set / (1 << 20), memory / (1 << 20));
+        SMELL(s, true, "GCHeapHardLimit",
+              "DOTNET_GCHeapHardLimit=%.20s is %.0f MiB, more than the %.0f MiB of the container: "
+              "the "
+              "program is killed before the collector tries hard",
+              text, set / (1 << 20), memory / (1 << 20));
 }
 
 void findings_rule_settings(findings_context *c)

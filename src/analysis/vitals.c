@@ -110,7 +110,7 @@ static void take_allocation(const model *m, const model_process *p, double secon
         total += (double)model_cell(bytes, row);
     v->value = total / seconds;
     v->mark = FINDINGS_OK;
-    snprintf(v->text, sizeof v->text, "%.1f MB a second", v->value / (1 << 20));
+    snprintf(v->text, sizeof v->text, "%.1f MB a second", v->value / 1e6);
 }
 
 static void take_exceptions(const model *m, const model_process *p, const findings_limits *limits,

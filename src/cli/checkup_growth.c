@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-#define MB (1024.0 * 1024.0)
+#define MB 1e6
 enum {
     TOLD = 4,
     LEAST_BYTES = 64 << 10, /* the first look itself makes objects of the runtime's */

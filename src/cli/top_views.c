@@ -349,7 +349,7 @@ void top_format_value(top_format format, double value, char out[24])
         snprintf(out, 24, value < 10 ? "%.1f" : "%.0f", value);
         break;
     case TOP_BYTES:
-        put_scaled(value, 1024, SIZES, sizeof SIZES / sizeof *SIZES, out);
+        put_scaled(value, 1000, SIZES, sizeof SIZES / sizeof *SIZES, out);
         break;
     case TOP_TIME:
         put_scaled(value, 1000, TIMES, sizeof TIMES / sizeof *TIMES, out);

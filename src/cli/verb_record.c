@@ -50,10 +50,10 @@ static const char *grouped(uint64_t value, char text[32])
 
 static const char *sized(uint64_t bytes, char text[32])
 {
-    if (bytes >= 1 << 20)
-        snprintf(text, 32, "%.1f MB", (double)bytes / (1 << 20));
+    if (bytes >= 1000000)
+        snprintf(text, 32, "%.1f MB", (double)bytes / 1e6);
     else
-        snprintf(text, 32, "%.1f KB", (double)bytes / 1024);
+        snprintf(text, 32, "%.1f KB", (double)bytes / 1e3);
     return text;
 }
 

@@ -381,7 +381,7 @@ static int unpack(const void *bytes, size_t length, buffer *out, error *e)
     if (state == Z_MEM_ERROR || buffer_failed(out))
         return error_set(e, ERROR_MEMORY, "no memory for the profile");
     if (state == Z_OK)
-        return error_set(e, ERROR_LIMIT, "the profile is larger than 1 GB");
+        return error_set(e, ERROR_LIMIT, "the profile is larger than 1 GiB");
     return state == Z_STREAM_END
                ? 0
                : error_set(e, ERROR_CORRUPT, "the packed profile breaks off or is broken");
@@ -397,7 +397,7 @@ int pprof_file_import_bytes(const void *bytes, size_t length, const char *name, 
     if (length < 2 || head[0] != 0x1F || head[1] != 0x8B)
         return import_message(bytes, length, name, out, note, note_size, e);
     note[0] = '\0';
-    code = length > LARGEST_FILE ? error_set(e, ERROR_LIMIT, "the profile is larger than 1 GB")
+    code = length > LARGEST_FILE ? error_set(e, ERROR_LIMIT, "the profile is larger than 1 GiB")
                                  : unpack(bytes, length, &message, e);
     if (code == 0)
         code = import_message(message.data, message.length, name, out, note, note_size, e);

@@ -305,7 +305,7 @@ const char *report_amount(uint64_t value, const char *unit, char out[REPORT_AMOU
     if (text_equal(unit, "ns"))
         return scaled((double)value, TIMES, 4, 1000, out);
     if (text_equal(unit, "bytes"))
-        return scaled((double)value, SIZES, 5, 1024, out);
+        return scaled((double)value, SIZES, 5, 1000, out);
     snprintf(out, REPORT_AMOUNT_SIZE, "%llu", (unsigned long long)value);
     return out;
 }

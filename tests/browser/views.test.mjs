@@ -372,8 +372,8 @@ describe('views', () => {
             hash: '#view=other',
         });
         const list = await rows(page, 'collections:gc');
-        assert.match(list[0], /1\.00 s\s+\.NET BGC \(4717\)\s+small objects\s+800 µs\s+2 KiB/);
-        assert.match(list[1], /5\.00 s.*<induced>.*12\.5 ms.*3 MiB\s+background$/s);
+        assert.match(list[0], /1\.00 s\s+\.NET BGC \(4717\)\s+small objects\s+800 µs\s+2.05 KB/);
+        assert.match(list[1], /5\.00 s.*<induced>.*12\.5 ms.*3.15 MB\s+background$/s);
         assert.match(list[0], /blocking$/); // no id, which a page cannot show exactly
         await page.fill('[aria-label="Filter collections:gc"]', 'BACKGROUND');
         assert.deepEqual(await rows(page, 'collections:gc'), [list[1]]);

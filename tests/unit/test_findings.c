@@ -175,9 +175,9 @@ static void expect_growth(const left *each, size_t count, const char *words)
     for (size_t i = 0; i < count; i++) {
         recording_rows_put(&rows, i * 1000 * MS);
         recording_rows_put(&rows, each[i].generation);
-        recording_rows_put(&rows, each[i].size << 20);
-        recording_rows_put(&rows, each[i].room << 20);
-        recording_rows_put(&rows, each[i].old << 20);
+        recording_rows_put(&rows, each[i].size * 1000000);
+        recording_rows_put(&rows, each[i].room * 1000000);
+        recording_rows_put(&rows, each[i].old * 1000000);
         recording_rows_put(&rows, 0);
     }
     assert_true(recording_rows_end(&rows));

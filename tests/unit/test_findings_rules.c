@@ -192,7 +192,7 @@ static void put_large(buffer *b, uint64_t count, uint64_t size, uint64_t kind)
 
 static void large_objects_are_counted(void **state)
 {
-    enum { SAMPLED = 0, LARGE = 2, MB = 1 << 20 };
+    enum { SAMPLED = 0, LARGE = 2, MB = 1000000 };
     buffer b = BUFFER_EMPTY;
 
     (void)state;
@@ -395,8 +395,8 @@ static void settings_that_do_harm_are_told(void **state)
     judge(&b, "runtime-settings", "may use 2.0 processors", "PROCESSOR_COUNT");
     put_settings(&b, "DOTNET_PROCESSOR_COUNT=3", "2");
     judge(&b, NULL, NULL, NULL);
-    put_settings(&b, "DOTNET_GCHeapHardLimit=20000000", "2"); /* 512 MB of 256 */
-    judge(&b, "runtime-settings", "more than the 256 MB of the container", "GCHeapHardLimit");
+    put_settings(&b, "DOTNET_GCHeapHardLimit=20000000", "2"); /* 512 MiB of 256 */
+    judge(&b, "runtime-settings", "more than the 256 MiB of the container", "GCHeapHardLimit");
     put_settings(&b, "DOTNET_GCHeapHardLimit=8000000", "2");
     judge(&b, NULL, NULL, NULL);
     put_unoptimized(&b, OWN, 20);

@@ -329,7 +329,7 @@ static void a_bomb_is_stopped_by_the_memory_limit(void **state)
     assert_int_equal(recording_writer_append(writer, &b, &e), 0);
     assert_int_equal(recording_writer_close(writer, &e), 0);
     assert_int_equal(model_load_path(path, 64 << 20, &m, &e), ERROR_LIMIT);
-    assert_non_null(strstr(e.message, "64 MB"));
+    assert_non_null(strstr(e.message, "64 MiB"));
     assert_int_equal(model_load_path(path, 0, &m, &e), 0);
     assert_int_equal(m.processes[0].tables[0].rows, 15 << 20);
     model_free(&m);

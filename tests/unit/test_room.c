@@ -60,7 +60,7 @@ static void says_what_is_needed(void **state)
     make_recording(&bytes);
     assert_int_equal(load(&bytes, SMALL, &m, &e), ERROR_MEMORY);
     snprintf(wanted, sizeof wanted,
-             "a snapshot of %d objects and %d references needs about %llu MB of memory", OBJECTS,
+             "a snapshot of %d objects and %d references needs about %llu MiB of memory", OBJECTS,
              OBJECTS - 1, (unsigned long long)(room_for_heap(OBJECTS, OBJECTS - 1) >> 20) + 1);
     assert_non_null(strstr(e.message, wanted));
     assert_true(e.advice[0] != '\0');

@@ -5,10 +5,10 @@ const DURATION_STEPS = [
     [1e3, 'ms'],
 ];
 const BYTE_STEPS = [
-    [2 ** 40, 'TiB'],
-    [2 ** 30, 'GiB'],
-    [2 ** 20, 'MiB'],
-    [2 ** 10, 'KiB'],
+    [1e12, 'TB'],
+    [1e9, 'GB'],
+    [1e6, 'MB'],
+    [1e3, 'KB'],
 ];
 
 /** Three significant digits without an exponent: 1234, 123, 12.3, 1.23. @param {number} value */
