@@ -138,9 +138,11 @@ static void sleep_and_serve(agent *a)
 
         if ((polled[i].revents & POLLOUT) != 0)
             client_flush(a, c);
-        if (c->state != CLIENT_FREE && (polled[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0)
+        if (c->state != CLIENT_FREE && (polled[i].revents & ~POLLOUT) != 0)
             client_receive(a, c);
     }
+    if ((polled[1].revents & POLLNVAL) != 0)
+        a->endpoint.listener = -1; /* the program has closed it */
     if (polled[1].revents != 0) {
         int descriptor = endpoint_accept(a);
 

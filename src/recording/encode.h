@@ -119,6 +119,9 @@ enum {
     RECORDING_THREAD_OWN = 64,
 };
 enum { RECORDING_STARTED = 1, RECORDING_STOPPED = 2, RECORDING_FAILED = 3 };
+/* Reasons of an END after which the program went on, unrecorded. */
+#define RECORDING_END_LOST   "connection lost"
+#define RECORDING_END_CLOSED "connection closed by the program"
 /* The state column of the samples tables. */
 enum {
     RECORDING_STATE_RUNNING = 1,

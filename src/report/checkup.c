@@ -222,6 +222,10 @@ int checkup_write_text(const checkup *c, sink *out, error *e)
     if (has_ended(c))
         sink_format(out, "\nit ended while it was looked at, after %.1f s",
                     (double)main_process(c)->duration_ns / 1e9);
+    else if (main_process(c) != NULL && report_is_cut_short(c->m, main_process(c)))
+        sink_format(out, "\n%s after %.1f s: the rest is missing",
+                    model_text(c->m, main_process(c)->end_reason),
+                    (double)main_process(c)->duration_ns / 1e9);
     sink_text(out, "\n\n");
     for (size_t i = 0; i < c->list->count; i++)
         put_finding(c, &t, &c->list->items[i]);

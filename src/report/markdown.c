@@ -69,8 +69,17 @@ static void put_profilers(const model *m, const model_process *p, sink *out)
 
 static void put_losses(const model *m, const model_process *p, sink *out)
 {
+    bool cut_short = report_is_cut_short(m, p);
+
     sink_text(out, "## Losses\n\n");
+    if (cut_short)
+        sink_format(out,
+                    "The recording ended before its time (%s): what the program did after "
+                    "that is missing.\n\n",
+                    model_text(m, p->end_reason));
     if (p->loss_count == 0) {
+        if (cut_short)
+            return;
         sink_text(out, m->cut[0] == '\0' && m->damaged_chunks == 0
                            ? "Nothing was lost."
                            : "No loss is told in what could be read; the rest is missing.");

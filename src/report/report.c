@@ -315,6 +315,13 @@ double report_percent(uint64_t part, uint64_t whole)
     return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
 }
 
+bool report_is_cut_short(const model *m, const model_process *p)
+{
+    const char *reason = model_text(m, p->end_reason);
+
+    return text_equal(reason, RECORDING_END_LOST) || text_equal(reason, RECORDING_END_CLOSED);
+}
+
 bool report_has_own_cost_percent(const model_process *p)
 {
     return p->has_cost && p->duration_ns >= 100000000;

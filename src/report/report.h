@@ -91,6 +91,8 @@ double report_own_cost_percent(const model_process *p);
 /* What it took to begin (names, tables: the first second), and the share of one processor after
  * that. False when the recording is too short to tell. */
 bool report_own_cost_parts(const model_process *p, double *begin_ms, double *running_percent);
+/* Whether the program went on after the recording's end, without anybody's wish for that. */
+bool report_is_cut_short(const model *m, const model_process *p);
 /* Name and pid. */
 void report_process_title(const model *m, const model_process *p, char *out, size_t size);
 

@@ -118,6 +118,7 @@ recorder *recorder_create(const session_options *options, session_result *result
 peer *recorder_add(recorder *r, session_link link, bool welcomed, int process_id)
 {
     peer *p = r->peer_count == RECORDER_MAX_LINKS ? NULL : memory_allocate_array(1, sizeof *p);
+    procfs_stat stat;
 
     if (p == NULL) {
         link_close(&link);
@@ -125,6 +126,8 @@ peer *recorder_add(recorder *r, session_link link, bool welcomed, int process_id
     }
     p->link = link;
     p->process_id = process_id;
+    if (process_id != 0 && procfs_read_stat(process_id, &stat))
+        p->start_ticks = stat.start_ticks;
     p->phase = welcomed ? PEER_GREETING : PEER_ANNOUNCING;
     p->deadline_ns = in_ms(ANSWER_MS);
     r->peers[r->peer_count++] = p;
@@ -158,7 +161,7 @@ void recorder_start(recorder *r, peer *p)
     }
     if (link_send(&p->link, &message, &e) != 0) {
         note_trouble(r, &e);
-        drop(r, p, "connection lost");
+        drop(r, p, RECORDING_END_LOST);
     }
     buffer_free(&message);
 }
@@ -246,10 +249,7 @@ static void write_symbols(recorder *r, peer *p)
 
 static bool is_alive(const peer *p)
 {
-    procfs_stat stat;
-
-    return p->process_id != 0 && procfs_read_stat(p->process_id, &stat) && stat.state != 'Z' &&
-           stat.state != 'X';
+    return p->process_id != 0 && procfs_is_alive(p->process_id, p->start_ticks);
 }
 
 /* At the end: by then it has loaded what it needs. */
@@ -268,14 +268,28 @@ static void describe_assemblies(recorder *r, peer *p)
 }
 
 /* The connection has ended. A process that ends closes it early: what comes after the runtime's
- * shutdown can take its time. So its end is waited for, among all else. */
+ * shutdown can take its time. So its end is waited for, among all else. Without a word of the
+ * agent only the kernel closes it, of a process that is ending; or the program does, which goes
+ * on. */
 static void leave(recorder *r, peer *p)
 {
     int process = is_alive(p) ? (int)syscall(SYS_pidfd_open, p->process_id, 0) : -1;
+    error e;
 
     p->gone_ns = os_monotonic_ns();
+    if (process >= 0 && !p->has_farewell && is_alive(p)) {
+        close(process);
+        error_set(&e, ERROR_GONE, "process %d has closed the connection of the agent in it",
+                  p->process_id);
+        error_advise(&e, "what came until then is recorded; if the program closes descriptors that "
+                         "it did not open, record it after that, by its PID");
+        note_trouble(r, &e);
+        describe_assemblies(r, p);
+        drop(r, p, RECORDING_END_CLOSED);
+        return;
+    }
     if (process < 0) {
-        drop(r, p, is_alive(p) ? "connection lost" : "target exited");
+        drop(r, p, is_alive(p) ? RECORDING_END_LOST : "target exited");
         return;
     }
     describe_assemblies(r, p);
@@ -309,7 +323,7 @@ static void serve(recorder *r, peer *p)
     if (p->phase >= PEER_RECORDING && p->phase != PEER_DONE && code == ERROR_GONE)
         leave(r, p);
     else if (p->phase != PEER_DONE && code != 0)
-        drop(r, p, p->phase >= PEER_STARTING && is_alive(p) ? "connection lost" : "target exited");
+        drop(r, p, p->phase >= PEER_STARTING && is_alive(p) ? RECORDING_END_LOST : "target exited");
 }
 
 static void take_welcome(recorder *r, peer *p, const recording_chunk *chunk)
@@ -320,7 +334,7 @@ static void take_welcome(recorder *r, peer *p, const recording_chunk *chunk)
     if (control_get_welcome(reader_of(chunk->payload, chunk->length), &welcome, &e) != 0 ||
         link_check_welcome(&welcome, &e) != 0) {
         note_trouble(r, &e);
-        drop(r, p, "connection lost");
+        drop(r, p, RECORDING_END_LOST);
         return;
     }
     recorder_start(r, p);
@@ -334,14 +348,14 @@ static void take_announcement(recorder *r, peer *p, const recording_chunk *chunk
     if (chunk->kind != CONTROL_ANNOUNCE ||
         control_get_hello(reader_of(chunk->payload, chunk->length), &hello, NULL) != 0 ||
         !control_token_equal(hello.token, r->token)) {
-        drop(r, p, "connection lost");
+        drop(r, p, RECORDING_END_LOST);
         return;
     }
     link_put_hello(&message, r->token);
     p->phase = PEER_GREETING;
     p->deadline_ns = in_ms(ANSWER_MS);
     if (link_send(&p->link, &message, NULL) != 0)
-        drop(r, p, "connection lost");
+        drop(r, p, RECORDING_END_LOST);
     buffer_free(&message);
 }
 
@@ -378,11 +392,21 @@ static void take_answer(recorder *r, peer *p, const recording_chunk *chunk)
     case CONTROL_REFUSED:
         control_get_refused(reader_of(chunk->payload, chunk->length), &e);
         note_trouble(r, &e);
-        drop(r, p, "connection lost");
+        drop(r, p, RECORDING_END_LOST);
         break;
     default:
         break;
     }
+}
+
+/* It stops by itself when the runtime shuts down, and sends its last. */
+static void note_farewell(peer *p, const recording_chunk *chunk)
+{
+    reader in = reader_of(chunk->payload, chunk->length);
+    recording_profiler profiler;
+
+    if (recording_next_profiler(&in, &profiler) && profiler.state == RECORDING_STOPPED)
+        p->has_farewell = true;
 }
 
 static void take(recorder *r, peer *p, const recording_chunk *chunk)
@@ -398,6 +422,8 @@ static void take(recorder *r, peer *p, const recording_chunk *chunk)
     } else if (chunk->kind >= 0x8000) {
         take_answer(r, p, chunk);
     } else if (p->phase >= PEER_STARTING) {
+        if (chunk->kind == RECORDING_PROFILER)
+            note_farewell(p, chunk);
         if (p->symbols != NULL)
             symbolize_take(p->symbols, chunk);
         if (recording_writer_append_received(r->writer, chunk, p->index, &e) != 0)
@@ -478,11 +504,11 @@ void recorder_stop(recorder *r, const char *reason)
             p->deadline_ns = in_ms(STOP_MS);
             link_send_plain(&p->link, CONTROL_STATUS, NULL);
             if (link_send_plain(&p->link, CONTROL_STOP, NULL) != 0)
-                drop(r, p, "connection lost");
+                drop(r, p, RECORDING_END_LOST);
         } else if (p->phase < PEER_STARTING) {
             drop(r, p, reason);
         } else if (p->phase == PEER_LEAVING) {
-            drop(r, p, is_alive(p) ? "connection lost" : "target exited");
+            drop(r, p, is_alive(p) ? RECORDING_END_LOST : "target exited");
         }
     }
 }
@@ -598,7 +624,7 @@ static void keep_time(recorder *r)
         }
         if (p->phase != PEER_ANNOUNCING && p->phase != PEER_LEAVING)
             note_trouble(r, &e);
-        drop(r, p, "connection lost");
+        drop(r, p, RECORDING_END_LOST);
     }
     if (now >= r->next_status_ns) {
         r->next_status_ns = now + (uint64_t)STATUS_MS * 1000000;

@@ -29,10 +29,12 @@ typedef enum {
 typedef struct {
     peer_phase phase;
     session_link link;
-    uint32_t index;   /* in the recording */
-    int process_id;   /* as we see it; 0 = not known */
-    uint64_t rows;    /* as the agent counts, … */
-    uint64_t told_ns; /* … when it last said */
+    uint32_t index;       /* in the recording */
+    int process_id;       /* as we see it; 0 = not known */
+    uint64_t start_ticks; /* when that process started: another may get its number */
+    bool has_farewell;    /* the agent has said that it stops */
+    uint64_t rows;        /* as the agent counts, … */
+    uint64_t told_ns;     /* … when it last said */
     uint64_t lost;
     uint64_t started_ns;
     uint64_t gone_ns;     /* when the connection ended; 0 = it did not end by itself */

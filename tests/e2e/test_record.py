@@ -237,6 +237,45 @@ def test_the_target_is_killed_and_the_recording_is_good(runtime, sample, clarine
     assert exceptions(data)["total"] >= len(seen)  # all that was there when it was killed
 
 
+def test_a_program_that_closes_the_connection_is_told(runtime, sample, compile_c, clarinet, tmp_path):
+    """As programs do that close every descriptor they find; this one closes all of its sockets."""
+    go = tmp_path / "go"
+    closer = compile_c(
+        "#include <pthread.h>\n#include <stdlib.h>\n#include <sys/stat.h>\n#include <unistd.h>\n"
+        "static void *close_sockets(void *go)\n"
+        "{\n"
+        "    struct stat s;\n"
+        "    while (access(go, F_OK) != 0) usleep(10000);\n"
+        "    for (int i = 3; i < 1000; i++)\n"
+        "        if (fstat(i, &s) == 0 && S_ISSOCK(s.st_mode)) close(i);\n"
+        "    return NULL;\n"
+        "}\n"
+        "__attribute__((constructor)) static void begin(void)\n"
+        "{\n"
+        "    pthread_t one;\n"
+        '    if (getenv("CLOSE_WHEN") != NULL)\n'
+        '        pthread_create(&one, NULL, close_sockets, getenv("CLOSE_WHEN"));\n'
+        "}\n",
+        "-shared", "-fPIC",
+    )
+    env = {"LD_PRELOAD": closer, "CLOSE_WHEN": str(go)}
+    with sample("ExceptionStorm", "--rate", 50, env=env) as patient:
+        tool = clarinet.start("record", "-p", "exceptions,cpu", "-o", "out.clarinet", patient.pid)
+        wait_until(lambda: rows_until_now(clarinet.folder / "out.clarinet"))
+        go.touch()
+        _out, err = tool.communicate(timeout=PATIENCE)
+        assert patient.is_running
+        assert patient.finish() == 0, patient
+    assert tool.returncode == 1, err
+    assert f"process {patient.pid} has closed the connection" in err, err
+    data = report(clarinet, "out.clarinet")
+    assert data["processes"][0]["end"] == "connection closed by the program", err
+    assert counted(exceptions(data)), err
+    words = clarinet("report", "out.clarinet", "-f", "md").out
+    assert "what the program did after that is missing" in words
+    assert "Nothing was lost" not in words
+
+
 def test_dotnet_build_is_recorded_with_all_its_processes(dotnet_build_project, clarinet):
     env = dotnet_build_project.env
     build = [*dotnet_build_project.build, "--no-incremental"]

@@ -113,6 +113,7 @@ export function factsSection(report, process) {
         process.duration > 0 && duration(process.duration),
         process.threads.length > 0 && `${shortNumber(process.threads.length)} threads`,
         lost > 0 && `${shortNumber(lost)} samples lost`,
+        /^connection (lost|closed)/.test(process.end) && `${process.end}: the rest is missing`,
     ]
         .filter(Boolean)
         .join(' · ');

@@ -19,6 +19,11 @@ export class HealthView {
                     class: 'notice',
                     text: `The recording is damaged at its end: ${report.cut}`,
                 }),
+            /^connection (lost|closed)/.test(process.end) &&
+                el('p', {
+                    class: 'notice',
+                    text: `The recording ended before its time (${process.end}): what the program did after that is missing.`,
+                }),
             report.notRecorded > 0 &&
                 el('p', {
                     class: 'notice',
