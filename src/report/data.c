@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "report/checkup.h"
 #include "report/heap_report.h"
+#include "report/part.h"
 #include "report/tasks_json.h"
 
 bool data_strings_init(data_strings *s, const model *m)
@@ -160,14 +161,17 @@ static void put_profilers(const model *m, const model_process *p, json *j)
 static int put_tables(const model *m, const model_process *p, const calltree *tree,
                       const report_options *options, data_strings *s, json *j, error *e)
 {
-    int code = 0;
+    part_view chosen;
+    int code = part_make(m, p, options, &chosen, e);
 
     json_begin_array_at(j, "tables");
     for (size_t i = 0; i < p->table_count && code == 0; i++)
         if (!text_equal("heap", model_text(m, p->tables[i].profiler)) &&
             (options->profiler == NULL || profile_table_is(m, &p->tables[i], options->profiler)))
-            code = data_put_table(m, p, &p->tables[i], tree, options, s, j, e);
+            code = data_put_table(m, part_process(&chosen, i), part_table(&chosen, i), tree,
+                                  options, s, j, e);
     json_end_array(j);
+    part_free(&chosen);
     return code == 0 ? data_put_sources(m, p, options, s, j, e) : code;
 }
 

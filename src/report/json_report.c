@@ -1,6 +1,7 @@
 /* json_report: the whole report as data. The parts about tables are in section_*.c. */
 #include "base/text.h"
 #include "report/checkup.h"
+#include "report/part.h"
 #include "report/section.h"
 
 static void put_infos(const model *m, const model_info *infos, size_t count, json *j)
@@ -80,23 +81,25 @@ static void put_profilers(const model *m, const model_process *p, json *j)
 static int put_tables(const model *m, const model_process *p, const report_options *options,
                       json *j, error *e)
 {
-    int code = 0;
+    part_view chosen;
+    int code = part_make(m, p, options, &chosen, e);
 
     json_begin_array_at(j, "tables");
     for (size_t i = 0; i < p->table_count && code == 0; i++) {
         const char *profiler = model_text(m, p->tables[i].profiler);
-        section s = {m, p, &p->tables[i], options, j->out, e};
+        section s = {m, part_process(&chosen, i), part_table(&chosen, i), options, j->out, e};
 
         if (options->profiler != NULL && !text_equal(options->profiler, profiler))
             continue;
         json_begin_object(j);
         json_put_text(j, "name", model_text(m, p->tables[i].name));
         json_put_text(j, "profiler", profiler);
-        json_put_u64(j, "rows", p->tables[i].rows);
+        json_put_u64(j, "rows", s.table->rows);
         code = report_find_section(&s)->json(&s, j);
         json_end_object(j);
     }
     json_end_array(j);
+    part_free(&chosen);
     return code;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "report/checkup.h"
+#include "report/part.h"
 #include "report/section.h"
 
 static void put_fact(sink *out, const char *name, const char *value)
@@ -129,7 +130,8 @@ static int put_process(const model *m, const model_process *p, const report_opti
                        sink *out, error *e)
 {
     char title[200];
-    int code = 0;
+    part_view chosen;
+    int code = part_make(m, p, options, &chosen, e);
 
     report_process_title(m, p, title, sizeof title);
     sink_text(out, "# ");
@@ -137,11 +139,12 @@ static int put_process(const model *m, const model_process *p, const report_opti
     sink_text(out, "\n\n");
     put_facts(m, p, out);
     for (size_t i = 0; i < p->table_count && code == 0; i++) {
-        section s = {m, p, &p->tables[i], options, out, e};
+        section s = {m, part_process(&chosen, i), part_table(&chosen, i), options, out, e};
 
         if (wants_table(m, &p->tables[i], options))
             code = report_find_section(&s)->markdown(&s);
     }
+    part_free(&chosen);
     put_profilers(m, p, out);
     put_losses(m, p, out);
     put_cost(p, out);
@@ -199,9 +202,9 @@ int report_write_markdown(const model *m, const report_options *options, sink *o
     if (report_is_part(options)) {
         char part[REPORT_PART_SIZE];
 
-        sink_text(out, "**A part of the recording:** profiles are of ");
+        sink_text(out, "**A part of the recording:** profiles and events are of ");
         markdown_text(out, report_part(options, part));
-        sink_text(out, "; findings, losses and own cost are of the whole.\n\n");
+        sink_text(out, "; " PART_OF_WHOLE ".\n\n");
     }
     if (m->process_count == 0)
         sink_text(out, "The recording is empty: no process was recorded.\n");

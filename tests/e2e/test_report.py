@@ -219,6 +219,25 @@ def test_a_part_says_that_it_is_one(clarinet, small, tmp_path):
     assert done.code == 1 and "nothing is left from 100 s on" in done.err
 
 
+@pytest.mark.parametrize("part, thrown", [
+    (("--from", "60ms"), {"Shop.OutOfStockException": 1}),
+    (("--to", "60ms"), {"System.InvalidOperationException": 5}),
+    (("--thread", "main"), {"System.InvalidOperationException": 5, "Shop.OutOfStockException": 1}),
+    (("--thread", "worker*"), {}),
+])
+def test_events_follow_the_part(clarinet, small, part, thrown):
+    done = clarinet("report", small, "-f", "json", "--process", "4711", *part)
+    table = [table for table in done.json["processes"][0]["tables"]
+             if table["name"] == "exceptions"][0]
+    assert {row["type"]: row["count"] for row in table["types"]} == thrown
+    assert table["total"] == sum(thrown.values()) and table["rows"] <= table["total"]
+    words = clarinet("report", small, "-f", "md", "--process", "4711", *part).out
+    assert f"{table['total']} thrown, of {len(thrown)} type" in words, words
+    page = page_data(clarinet("report", small, "-f", "html", *part).out)
+    assert [rows["rows"] for rows in page["processes"][0]["tables"]
+            if rows["name"] == "exceptions"] == [table["rows"]]
+
+
 def test_collapsed_with_threads_and_selection(clarinet, small):
     done = clarinet("report", small, "-f", "collapsed", "--process", "4711", "--threads")
     by_thread = collections.Counter()

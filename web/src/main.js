@@ -209,7 +209,7 @@ class App {
                 el('span', {
                     class: 'badge warning',
                     text: `a part: ${report.part}`,
-                    title: 'Profiles are of this part of the recording; findings, losses and own cost are of the whole.',
+                    title: 'Profiles and events are of this part of the recording; findings, losses, own cost and what has no time are of the whole.',
                 }),
             report.processes.length > 1 &&
                 choice(
