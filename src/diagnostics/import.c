@@ -270,6 +270,27 @@ static void take_contention(event_import *i, const nettrace_event *event, uint64
         thread->is_contended = false;
         if (time >= thread->contention_begin)
             import_put_row(i, IMPORT_WAITS, cells);
+    } else {
+        i->began_before++;
+    }
+}
+
+void import_end_locks(event_import *i, uint64_t end)
+{
+    enum { TABLES_WAITS(TABLES_CELL) COLUMNS, FLAG_OPEN = 2 };
+
+    for (size_t k = 0; k < i->thread_count; k++) {
+        const import_thread *thread = &i->threads[k];
+        uint64_t cells[COLUMNS] = {[TIME] = thread->contention_begin,
+                                   [THREAD] = i->thread_ids[k],
+                                   [STACK] = thread->contention_stack,
+                                   [WEIGHT] = end - thread->contention_begin,
+                                   [OWNER] = thread->contention_owner,
+                                   [FLAGS] = FLAG_OPEN,
+                                   [COUNT] = 1};
+
+        if (thread->is_contended && end >= thread->contention_begin)
+            import_put_row(i, IMPORT_WAITS, cells);
     }
 }
 

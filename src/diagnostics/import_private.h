@@ -168,6 +168,7 @@ struct event_import {
     import_list requests;   /* events about requests */
     buffer thrown;          /* rows of exceptions, until their stacks can be read */
     bool saw_sampled;       /* allocations that were chosen at random: better than ticks */
+    uint64_t began_before;  /* waits for locks that were seen to end only */
     uint64_t not_understood;
     uint64_t last_time;
     uint64_t dropped;
@@ -212,6 +213,8 @@ void import_free_names(import_names *n);
 void import_write_exceptions(event_import *i);
 /* Rows of looks that were to be put together with later ones. */
 void import_end_waits(event_import *i);
+/* Of waits for locks that are not over: what they have lasted by then. */
+void import_end_locks(event_import *i, uint64_t end);
 
 /* Copies at most `most` bytes. */
 void import_keep(import_list *list, import_kept event, const uint8_t *bytes, size_t most);

@@ -185,6 +185,9 @@ int import_write(event_import *i, const import_wishes *wishes, buffer *out, erro
         return error_set(e, ERROR_CORRUPT, "the file of events breaks off before its first event");
     i->is_asked_for = wishes != NULL;
     import_end_waits(i);
+    if (wishes !=
+        NULL) /* in a file of others a begin may be there without its end for more reasons */
+        import_end_locks(i, wishes->end_ns);
     import_sort_code(&i->names);
     import_write_exceptions(i);
     import_write_gc(i);
@@ -196,6 +199,9 @@ int import_write(event_import *i, const import_wishes *wishes, buffer *out, erro
         put_table(i, (import_table)table, wishes, end, out);
     import_write_heap(i, IMPORT_TABLES + 1, out);
     put_loss(out, "events", "the program's room for events was full", i->dropped);
+    if (wishes != NULL && is_asked_for(i, IMPORT_WAITS, wishes))
+        put_loss(out, "contention", "wait not counted: it began before the recording",
+                 i->began_before);
     put_loss(out, "counters", "value not understood", i->not_understood);
     chunk = recording_begin_chunk(out, RECORDING_END, 0);
     recording_put_end(out, wishes == NULL ? "stopped" : wishes->reason, end);

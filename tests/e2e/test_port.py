@@ -96,6 +96,17 @@ def test_collections_and_waits_are_told(runtime, sample, clarinet):
     assert types["byte[]"] > sum(types.values()) / 2, types
 
 
+def test_a_wait_that_is_not_over_is_shown(runtime, sample, clarinet):
+    # two threads that nearly always wait, for less than is recorded
+    with sample("TwoLocks", "--ledger", 700, "--stock", 700) as patient:
+        done = clarinet("record", "-p", "contention", "-d", "2s", "-o", "out.clarinet", patient.pid,
+                        env=PORT)
+        assert done.code == 0, done
+    waits = tables_of(clarinet)[1]["waits"]
+    assert 1 <= waits["open"] <= 2, waits
+    assert waits["waited_ns"] <= 2 * waits["watched_ns"], waits
+
+
 def test_a_full_disk_is_said_truly(newest_runtime, sample, clarinet):
     """Files may have 16 KB here: the stream needs more and is given up, the recording holds what
     fits, and no more is claimed."""
