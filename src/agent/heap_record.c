@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/read_self.h"
+#include "agent/heap_types.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "recording/encode.h"
@@ -16,11 +16,8 @@ enum {
     RECORD_ROOM = HEAD_ROOM + HEAP_RECORD_SLOTS * 13,
     VALUES_ROOM = 2 * (HEAP_VALUES_WORDS + 1) * 5,
     REFERENCE_ROOM = 24,
-    STRING_BASE = 22, /* no other type with elements is that small */
     STRING_LENGTH = 8,
     STRING_TEXT = 12,
-    HAS_ELEMENTS = INT32_MIN, /* flags of a class */
-    IS_FINALIZABLE = 0x00100000,
     FINALIZER_DONE = 0x40000000, /* in the header before an object */
     FIRST_ELEMENT = 16,
     ARRAY_LENGTH = 8,
@@ -86,65 +83,6 @@ SELDOM static void give_up(heap_record *r)
 
 /* ---- types ---- */
 
-SELDOM static bool reserve(void **items, size_t *capacity, size_t count, size_t size)
-{
-    size_t wanted = *capacity == 0 ? 1024 : *capacity * 2;
-    void *grown;
-
-    if (count <= *capacity)
-        return true;
-    while (wanted < count)
-        wanted *= 2;
-    grown = memory_resize(*items, wanted * size);
-    if (grown == NULL)
-        return false;
-    *items = grown;
-    *capacity = wanted;
-    return true;
-}
-
-SELDOM static void read_layout(heap_record *r, heap_record_type *type, uint32_t flags)
-{
-    uint16_t places[HEAP_LAYOUT_PLACES];
-    int count = heap_layout_read(type->class_id, flags, type->base, places);
-
-    if (count < 0 || !reserve((void **)&r->layouts, &r->layout_capacity,
-                              r->layout_count + (size_t)count, sizeof *r->layouts))
-        return;
-    type->layout = r->layout_count;
-    type->layout_count = (uint32_t)count;
-    type->is_laid_out = true;
-    memcpy(r->layouts + r->layout_count, places, (size_t)count * sizeof *places);
-    r->layout_count += (size_t)count;
-}
-
-SELDOM static heap_record_type *add_type(heap_record *r, ClassID class_id)
-{
-    heap_record_type *type;
-    uint32_t words[2]; /* flags and, in the low half, bytes of an element; bytes of an instance */
-
-    if (!reserve((void **)&r->types, &r->type_capacity, r->type_count + 1, sizeof *type))
-        return NULL;
-    type = &r->types[r->type_count];
-    memset(type, 0, sizeof *type);
-    type->class_id = class_id;
-    if (read_self(class_id, words, sizeof words)) {
-        type->base = words[1];
-        type->element = (words[0] & (uint32_t)HAS_ELEMENTS) != 0 ? words[0] & 0xffff : 0;
-        type->is_string = type->element == 2 && type->base == STRING_BASE;
-        type->is_finalizable = (words[0] & IS_FINALIZABLE) != 0;
-        type->is_collectible = (words[0] & HEAP_LAYOUT_COLLECTIBLE) != 0;
-        read_layout(r, type, words[0]);
-        type->is_references = heap_layout_is_references(class_id, words[0], type->base);
-        type->has_values =
-            type->element == 0 &&
-            heap_values_wants(&r->values, class_id, &type->machine, &type->machine_is_apart);
-        type->is_named = type->element == 0 && heap_values_names(&r->values, class_id);
-        type->is_counted = type->element == 0 && heap_values_counts(&r->values, class_id);
-    }
-    return type;
-}
-
 /* The type's number, made when it is new. */
 static uint32_t number_of(heap_record *r, ClassID class_id)
 {
@@ -155,7 +93,8 @@ static uint32_t number_of(heap_record *r, ClassID class_id)
         return r->cache[place].number;
     if (!table_u64_get(&r->type_numbers, class_id, &number)) {
         number = r->type_count;
-        if (add_type(r, class_id) == NULL || !table_u64_put(&r->type_numbers, class_id, number)) {
+        if (heap_types_add(r, class_id) == NULL ||
+            !table_u64_put(&r->type_numbers, class_id, number)) {
             give_up(r);
             return 0;
         }
@@ -195,8 +134,9 @@ SELDOM static uint32_t add_shape(heap_record *r, uint32_t flags, uint32_t count)
     heap_record_shape *shape;
 
     if (r->shape_count >= MOST_SHAPES || r->place_count + count > MOST_PLACES ||
-        !reserve((void **)&r->shapes, &r->shape_capacity, r->shape_count + 1, sizeof *shape) ||
-        !reserve((void **)&r->places, &r->place_capacity, r->place_count + count + 1, 2))
+        !heap_types_reserve((void **)&r->shapes, &r->shape_capacity, r->shape_count + 1,
+                            sizeof *shape) ||
+        !heap_types_reserve((void **)&r->places, &r->place_capacity, r->place_count + count + 1, 2))
         return 0;
     shape = &r->shapes[r->shape_count++];
     *shape = (heap_record_shape){r->number, flags, (uint32_t)r->place_count, count};
@@ -569,7 +509,7 @@ static bool put_string(heap_record *r)
     if (shape == 0 || at == NULL)
         return false;
     /* a length that does not fit its size is not believed */
-    code = (uint64_t)length * 2 + STRING_BASE == r->size
+    code = (uint64_t)length * 2 + HEAP_RECORD_STRING_BASE == r->size
                ? heap_strings_code(&r->strings, text, length)
                : HEAP_STRINGS_NOT_COMPARED;
     at = put_head(r, at, shape, known);

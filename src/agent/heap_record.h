@@ -21,8 +21,9 @@
 
 enum {
     HEAP_RECORD_CACHE = 1024,
-    HEAP_RECORD_SLOTS = 64, /* references of an object that has a shape */
-    HEAP_RECORD_FROZEN = 5, /* generation */
+    HEAP_RECORD_SLOTS = 64,       /* references of an object that has a shape */
+    HEAP_RECORD_FROZEN = 5,       /* generation */
+    HEAP_RECORD_STRING_BASE = 22, /* bytes; no other type with elements is that small */
 };
 
 typedef struct {
