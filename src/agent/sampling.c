@@ -87,6 +87,11 @@ int sampling_open(agent *a, sampling_kind kind, error *e)
             if (arena_charge(&a->memory, SAMPLING_RING) != 0)
                 return error_set(e, ERROR_LIMIT, "no memory for the ring of samples");
             code = ring_create(&sampling_state.captures, SAMPLING_RING, a->wake, e);
+        } else {
+            ring_record late; /* of the time before */
+
+            while (ring_next(&sampling_state.captures, &late))
+                ring_release(&sampling_state.captures);
         }
         if (code == 0)
             code = sampling_arm(e);
@@ -437,11 +442,15 @@ static bool may_wait(agent *a, uint64_t now)
            ring_fill(&sampling_state.captures) < SAMPLING_RING / 4 && !agent_is_hurried(a);
 }
 
+/* All that was there at the beginning: what the sampler puts there meanwhile could keep us for as
+ * long as it has threads to look at, and nobody would be heard. */
 static void walk_all(agent *a)
 {
+    uint64_t end = atomic_load(&sampling_state.captures.head);
     ring_record record;
 
-    while (ring_next(&sampling_state.captures, &record)) {
+    while (atomic_load(&sampling_state.captures.tail) < end &&
+           ring_next(&sampling_state.captures, &record)) {
         const sampling_capture *c = record.payload;
 
         if (record.length >= sizeof *c &&

@@ -277,7 +277,7 @@ static void leave(recorder *r, peer *p)
     error e;
 
     p->gone_ns = os_monotonic_ns();
-    if (process >= 0 && !p->has_farewell && is_alive(p)) {
+    if (process >= 0 && p->stop_ns == 0 && is_alive(p)) {
         close(process);
         error_set(&e, ERROR_GONE, "process %d has closed the connection of the agent in it",
                   p->process_id);
@@ -406,7 +406,7 @@ static void note_farewell(peer *p, const recording_chunk *chunk)
     recording_profiler profiler;
 
     if (recording_next_profiler(&in, &profiler) && profiler.state == RECORDING_STOPPED)
-        p->has_farewell = true;
+        p->stop_ns = profiler.time;
 }
 
 static void take(recorder *r, peer *p, const recording_chunk *chunk)
@@ -517,6 +517,7 @@ void recorder_stop(recorder *r, const char *reason)
 static void conclude(recorder *r, peer *p)
 {
     buffer chunks = BUFFER_EMPTY;
+    uint64_t end_ns;
     size_t chunk;
 
     write_symbols(r, p);
@@ -524,12 +525,16 @@ static void conclude(recorder *r, peer *p)
         return;
     if (r->gone_end == NULL)
         r->gone_end = p->end;
+    end_ns = p->gone_ns != 0 ? p->gone_ns : os_monotonic_ns();
     chunk = recording_begin_chunk(&chunks, RECORDING_END, p->index);
-    recording_put_end(&chunks, p->end,
-                      (p->gone_ns != 0 ? p->gone_ns : os_monotonic_ns()) - p->started_ns);
+    recording_put_end(&chunks, p->end, end_ns - p->started_ns);
     recording_end_chunk(&chunks, chunk);
     append(r, &chunks);
     buffer_free(&chunks);
+    /* what was recorded is as long as the reports say */
+    if (p->stop_ns != 0 && p->stop_ns < end_ns - p->started_ns)
+        end_ns = p->started_ns + p->stop_ns;
+    r->ended_ns = end_ns > r->ended_ns ? end_ns : r->ended_ns;
 }
 
 static void free_peer(peer *p)
@@ -725,6 +730,8 @@ void recorder_close(recorder *r)
 
     for (size_t i = 0; i < r->peer_count; i++)
         conclude(r, r->peers[i]);
+    if (r->ended_ns > r->started_ns && r->started_ns != 0)
+        r->result->total.elapsed_ns = r->ended_ns - r->started_ns;
     if (r->reason == NULL)
         r->reason = r->gone_end;
     if (r->result->total.not_recorded != 0) {

@@ -31,8 +31,8 @@ typedef struct {
     session_link link;
     uint32_t index;       /* in the recording */
     int process_id;       /* as we see it; 0 = not known */
+    uint64_t stop_ns;     /* when the agent stopped, since its start; 0 = it has not said */
     uint64_t start_ticks; /* when that process started: another may get its number */
-    bool has_farewell;    /* the agent has said that it stops */
     uint64_t rows;        /* as the agent counts, … */
     uint64_t told_ns;     /* … when it last said */
     uint64_t lost;
@@ -61,6 +61,7 @@ typedef struct recorder {
     uint8_t token[CONTROL_TOKEN_SIZE];
     uint64_t origin_ns;
     uint64_t started_ns; /* of the first process; 0 = none yet */
+    uint64_t ended_ns;   /* of the last one */
     uint64_t next_status_ns;
     bool stopping;
     const char *reason; /* why everything stops */

@@ -158,6 +158,15 @@ def test_time_after_the_recording_is_not_the_recordings(newest_runtime, sample_c
     assert process["duration_ns"] == process["profilers"][0]["stop_ns"]
 
 
+def test_the_tool_and_the_report_tell_the_same_length(newest_runtime, sample, clarinet):
+    with sample("Crowded") as patient:
+        done = clarinet("record", "-p", "cpu,wall", "-d", "1s", "-o", "out.clarinet", patient.pid)
+        assert done.code == 0, done
+    told = re.search(r"records? in ([0-9.]+) s \(duration\)", done.err)
+    process = report(clarinet, "out.clarinet")["processes"][0]
+    assert told and told[1] == f"{process['duration_ns'] / 1e9:.1f}", done.err
+
+
 def test_the_exit_code_of_the_command_is_passed_through(newest_runtime, clarinet):
     for code in (0, 7, 255):
         done = clarinet("record", "-p", "exceptions", "--", "sh", "-c", f"exit {code}")
