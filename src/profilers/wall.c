@@ -83,14 +83,16 @@ static void add_idle(sampling_thread *t, uint64_t from, uint64_t duration)
 static bool has_woken(sampling_thread *t, uint64_t clock, uint64_t now)
 {
     bool stands = t->still_ns == 0 && clock == t->seen_clock_ns;
-    uintptr_t before = atomic_load(&t->stood_at);
+    uintptr_t before = atomic_load(&t->stood_at), at = before;
 
     if (stands)
         t->still_ns = clock;
     t->seen_clock_ns = clock;
-    /* It may have moved before that was seen: the kernel is asked once. */
-    if (stands && before != 0 && atomic_load(&t->last_blocked) &&
-        native_stack_place((uint32_t)atomic_load(&t->thread)).stack != before)
+    /* It may have moved before that was seen: the kernel is asked once. Where it does not tell (of
+     * a process that may not be looked into), a signal each time would end waits. */
+    if (stands && before != 0 && atomic_load(&t->last_blocked))
+        at = native_stack_place((uint32_t)atomic_load(&t->thread)).stack;
+    if (at != before && at != 0)
         return true;
     return t->still_ns != 0 && clock > t->still_ns + WOKEN_NS &&
            now - t->signalled_ns >= LOOK_AGAIN_NS;
