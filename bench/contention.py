@@ -79,8 +79,11 @@ def bare_rate(version, dotnet, work):
 
 def find_work(version, dotnet):
     """Steps of computing that leave about as many contended enters a second as the bar names."""
-    flat, slowed = (1 / bare_rate(version, dotnet, work) for work in (0, GUESS))
-    return max(0, round((1 / AIM - flat) / (slowed - flat) * GUESS))
+    flat, work = 1 / bare_rate(version, dotnet, 0), GUESS
+    for _ in range(2):  # the second time from near by
+        slowed = 1 / bare_rate(version, dotnet, work)
+        work = max(1, round((1 / AIM - flat) / (slowed - flat) * work))
+    return work
 
 
 def measure(version, dotnet, file, work):
