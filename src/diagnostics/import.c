@@ -279,6 +279,8 @@ void import_end_locks(event_import *i, uint64_t end)
 {
     enum { TABLES_WAITS(TABLES_CELL) COLUMNS, FLAG_OPEN = 2 };
 
+    if (i->dropped != 0)
+        return; /* their ends may be among what was lost */
     for (size_t k = 0; k < i->thread_count; k++) {
         const import_thread *thread = &i->threads[k];
         uint64_t cells[COLUMNS] = {[TIME] = thread->contention_begin,
