@@ -531,8 +531,9 @@ static void conclude(recorder *r, peer *p)
     recording_end_chunk(&chunks, chunk);
     append(r, &chunks);
     buffer_free(&chunks);
-    /* what was recorded is as long as the reports say */
-    if (p->stop_ns != 0 && p->stop_ns < end_ns - p->started_ns)
+    /* What was recorded is as long as the reports say: by the agent's clock, which began before we
+     * heard of it. */
+    if (p->stop_ns != 0 && p->stop_ns < end_ns - r->origin_ns)
         end_ns = p->started_ns + p->stop_ns;
     r->ended_ns = end_ns > r->ended_ns ? end_ns : r->ended_ns;
 }
