@@ -75,7 +75,7 @@ typedef struct {
     atomic_bool waiting;                    /* a signal of the sampler is under way */
     atomic_int collecting;                  /* runs a garbage collection */
     atomic_bool ready;                      /* of wall: SAMPLING_READY of the signal under way */
-    atomic_bool not_bare;       /* of wall: it cannot be walked by those two registers alone */
+    atomic_uint bare_failures;  /* of wall: walks by those two registers alone, in a row */
     atomic_uintptr_t stack_end; /* above the outermost frame, once a walk got there; 0 = not yet */
     /* The part of its own stack that whole walks have been through: as long as the thread lives it
      * can be read without asking the kernel. The end is set once; the start only ever falls. */
@@ -129,6 +129,8 @@ typedef struct {
     uint64_t seen_clock_ns; /* its CPU clock at the last look */
     uint64_t still_ns;      /* … where it was seen to stand since the last signal; 0 = not yet */
     uint32_t pause;         /* intervals between looks while idle */
+    bool bare;              /* it was seen in a call that a signal would end … */
+    uint8_t spared;         /* … and so often awake since, without getting one */
 } sampling_thread;
 
 /* One record of the ring. */

@@ -83,6 +83,8 @@ void sampling_still_learn(sampling_thread *t, const sampling_capture *c, bool wh
     atomic_store(&place->stack, stack);
 }
 
+enum { BARE_TRIES = 4 };
+
 bool sampling_still_take(sampling_thread *t, uint64_t clock, uint64_t now, uint64_t period,
                          bool busy)
 {
@@ -102,9 +104,11 @@ bool sampling_still_take(sampling_thread *t, uint64_t clock, uint64_t now, uint6
     if (spot.call == SYS_rt_sigtimedwait)
         atomic_store(&t->deaf_ns, now); /* it takes signals there, and would ours */
     place = find_place(t, spot.stack, spot.instruction);
-    bare = place == NULL && sampling_still_state(spot.call) != 0 && !atomic_load(&t->not_bare);
+    bare = place == NULL && sampling_still_state(spot.call) != 0 &&
+           atomic_load(&t->bare_failures) < BARE_TRIES;
     if (place == NULL && !bare)
         return false;
+    t->bare = t->bare || bare;
     from = spot.stack - SAMPLING_RED_ZONE;
     length = sampling_copy_length(t, SAMPLING_WALL, from);
     c = ring_reserve(&sampling_state.captures, sizeof *c + length);

@@ -31,6 +31,7 @@ enum {
     STACK_SIZE = 256 << 10,
     MOST_UNDER_WAY = 64,      /* signals that threads have not taken yet, … */
     TAKEN_BY_NS = 1000000000, /* … of those that may still come to it */
+    MOST_SPARED = 3,          /* looks at a thread that is awake between calls that signals end */
     CROWDED_NS = 1000000,     /* until the sampler goes on, after too many */
 };
 
@@ -157,6 +158,12 @@ static void visit(wall *w, sampling_thread *t, uint64_t now, uint64_t interval)
         atomic_store(&t->clock_ns, clock);
         return;
     }
+    /* It is awake for a moment, and the signal might come when it is back in such a call. */
+    if (t->bare && !busy && atomic_load(&t->ready) && t->spared++ < MOST_SPARED) {
+        t->visited_ns = first ? 0 : since;
+        return;
+    }
+    t->spared = 0;
     atomic_store(&t->period_ns, now - since);
     t->signalled_ns = now;
     t->still_ns = t->seen_clock_ns = 0;
@@ -395,7 +402,8 @@ void wall_take(agent *a, const sampling_capture *c, const sampling_result *resul
                                  (c->flags & (SAMPLING_ON_ALTERNATE | SAMPLING_BARE)) == 0);
     if ((c->flags & SAMPLING_STILL) != 0 && !whole) {
         /* It stood elsewhere after all: a signal shall tell where. */
-        atomic_store(&t->not_bare, (c->flags & SAMPLING_BARE) != 0);
+        if ((c->flags & SAMPLING_BARE) != 0)
+            atomic_fetch_add(&t->bare_failures, 1);
         atomic_store(&t->last_blocked, false);
         if (t->last_stack != 0)
             put_row(a, t, c->time_ns - c->period_ns, c->period_ns);
@@ -403,6 +411,8 @@ void wall_take(agent *a, const sampling_capture *c, const sampling_result *resul
     }
     atomic_store(&t->stood_at,
                  (c->flags & SAMPLING_ON_ALTERNATE) == 0 ? c->registers[STACKWALK_RSP] : 0);
+    if ((c->flags & SAMPLING_BARE) != 0)
+        atomic_store(&t->bare_failures, 0);
     t->last_stack = result->stack;
     t->last_state = (c->flags & SAMPLING_IN_COLLECTION) != 0 ? RECORDING_STATE_GC : result->state;
     atomic_store(&t->last_blocked, result->blocked);
