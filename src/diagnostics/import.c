@@ -517,6 +517,11 @@ event_import *import_create(void)
     return i;
 }
 
+void import_set_namer(event_import *i, const import_namer *namer)
+{
+    i->heap.namer = *namer;
+}
+
 void import_leave_out_messages(event_import *i)
 {
     i->without_messages = true;

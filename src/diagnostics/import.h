@@ -29,6 +29,17 @@ int import_file(const char *path, buffer *out, char *cut, size_t cut_size, error
 
 /* The same in steps, for bytes from elsewhere. NULL when there is no memory. */
 event_import *import_create(void);
+/* Who knows what the events of a heap leave out; either answer may be NULL, and lives until the
+ * next question. */
+typedef struct {
+    void *context;
+    /* Namespace.Outer+Inner of a nested type; `assembly` without .dll */
+    const char *(*nested)(void *context, const char *assembly, uint32_t token);
+    const char *(*class_of_static)(void *context, const char *field);
+} import_namer;
+
+/* Before the first bytes; the namer is asked until import_write is over. */
+void import_set_namer(event_import *i, const import_namer *namer);
 /* Before the first bytes: the messages of exceptions are not kept. */
 void import_leave_out_messages(event_import *i);
 int import_feed(event_import *i, const void *bytes, size_t length, error *e);

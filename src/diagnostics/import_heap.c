@@ -21,6 +21,8 @@ enum {
     EDGES = 19,
     RANGE = 23,
     STATICS = 38,
+    TYPE_IS_ARRAY = 8,
+    DEEPEST_ARRAYS = 3, /* of arrays, whose elements are named */
     GC_START = 1,
     GC_END = 2,
     MOST_NAME = 4096,
@@ -61,7 +63,7 @@ void import_heap_free(import_heap *h)
     heap_writer_free(&h->writer);
     table_u64_free(&h->type_numbers);
     table_u64_free(&h->functions);
-    memory_free(h->modules);
+    memory_free(h->types);
     memory_free(h->nodes);
     memory_free(h->edges);
 }
@@ -73,16 +75,36 @@ static uint32_t number_of(import_heap *h, uint64_t type_id)
     uint64_t *number = table_u64_at(&h->type_numbers, type_id, UINT32_MAX);
 
     if (number == NULL ||
-        !grow(&h->modules, &h->module_capacity, h->writer.type_count, sizeof *h->modules)) {
+        !grow(&h->types, &h->type_capacity, h->writer.type_count, sizeof *h->types)) {
         h->failed = true;
         return 0;
     }
     if (*number == UINT32_MAX) {
         *number = heap_writer_add_type(&h->writer, 0, 0, 0);
         h->failed = h->failed || h->writer.failed;
-        h->modules[*number] = 0;
+        h->types[*number] = (import_type){0};
     }
     return (uint32_t)*number;
+}
+
+/* Whether the outermost part of a name has neither a namespace nor an outer class. */
+static bool is_bare(const char *text)
+{
+    size_t length = strcspn(text, "[");
+
+    return memchr(text, '.', length) == NULL && memchr(text, '+', length) == NULL;
+}
+
+static void spell_type(event_import *i, heap_writer_type *type, const char *text)
+{
+    buffer *spelled = &i->names.spelled;
+
+    buffer_clear(spelled);
+    type_text_append(spelled, text);
+    type->name = import_string(&i->names, buffer_text(spelled), spelled->length);
+    type->flags = type_text_is_array(buffer_text(spelled)) ? RECORDING_TYPE_ARRAY : 0;
+    if (strcmp(buffer_text(spelled), "string") == 0)
+        type->flags |= RECORDING_TYPE_STRING;
 }
 
 static void take_types(event_import *i, reader *r)
@@ -93,30 +115,31 @@ static void take_types(event_import *i, reader *r)
     reader_u16(r);
     for (uint32_t k = 0; k < count && !reader_failed(r) && !h->failed; k++) {
         uint64_t type_id = reader_u64(r);
-        uint64_t module = reader_u64(r);
-        buffer *spelled = &i->names.spelled;
-        heap_writer_type *type;
-        uint32_t parameters, number;
+        import_type found = {.module = reader_u64(r)};
+        uint32_t parameters, number, flags;
 
-        reader_u32(r); /* token */
-        reader_u32(r); /* flags */
+        found.token = reader_u32(r);
+        flags = reader_u32(r);
         reader_u8(r);
         import_read_text(r, &i->names.text);
         parameters = reader_u32(r);
+        if ((flags & TYPE_IS_ARRAY) != 0 && parameters == 1) {
+            found.element = reader_u64(r);
+            parameters = 0;
+        }
         reader_skip(r, (size_t)parameters * 8);
         if (reader_failed(r))
             return;
         number = number_of(h, type_id);
         if (h->failed)
             return;
-        buffer_clear(spelled);
-        type_text_append(spelled, buffer_text(&i->names.text));
-        type = &h->writer.types[number];
-        type->name = import_string(&i->names, buffer_text(spelled), spelled->length);
-        type->flags = type_text_is_array(buffer_text(spelled)) ? RECORDING_TYPE_ARRAY : 0;
-        if (strcmp(buffer_text(spelled), "string") == 0)
-            type->flags |= RECORDING_TYPE_STRING;
-        h->modules[number] = module;
+        spell_type(i, &h->writer.types[number], buffer_text(&i->names.text));
+        if (found.element != 0 || !is_bare(buffer_text(&i->names.text)))
+            found.token = 0;
+        else
+            found.text =
+                import_string(&i->names, buffer_text(&i->names.text), i->names.text.length);
+        h->types[number] = found;
     }
 }
 
@@ -249,6 +272,20 @@ static void take_dependents(import_heap *h, reader *r)
     }
 }
 
+/* Namespace.Class.field, where somebody knows the class. */
+static void name_static(const import_namer *namer, const char *field, buffer *name)
+{
+    const char *class =
+        namer->class_of_static == NULL ? NULL : namer->class_of_static(namer->context, field);
+
+    buffer_clear(name);
+    if (class != NULL) {
+        type_text_append(name, class);
+        buffer_append_char(name, '.');
+    }
+    buffer_append_text(name, field);
+}
+
 static void take_statics(event_import *i, reader *r)
 {
     uint32_t count = reader_u32(r);
@@ -257,13 +294,16 @@ static void take_statics(event_import *i, reader *r)
     reader_u16(r);
     for (uint32_t k = 0; k < count && !reader_failed(r); k++) {
         uint64_t slot = reader_u64(r), object = reader_u64(r);
+        buffer *name = &i->names.spelled;
 
         reader_u64(r); /* type of the object */
         reader_u32(r); /* flags */
         import_read_text(r, &i->names.text);
-        if (!reader_failed(r) && object != 0)
-            heap_writer_put_root(&i->heap.writer, RECORDING_ROOT_STATIC, 0, object, slot,
-                                 buffer_text(&i->names.text), i->names.text.length);
+        if (reader_failed(r) || object == 0)
+            continue;
+        name_static(&i->heap.namer, buffer_text(&i->names.text), name);
+        heap_writer_put_root(&i->heap.writer, RECORDING_ROOT_STATIC, 0, object, slot,
+                             buffer_text(name), name->length);
     }
 }
 
@@ -345,12 +385,57 @@ static void write_functions(event_import *i, uint64_t table, buffer *out)
     recording_rows_end(&rows);
 }
 
+/* The events have a nested type without its outer classes. */
+static void name_nested(event_import *i, heap_writer_type *type, import_type *known)
+{
+    const import_namer *namer = &i->heap.namer;
+    const char *assembly = import_string_text(&i->names, type->assembly);
+    const char *text = import_string_text(&i->names, known->text);
+    const char *whole = namer->nested(namer->context, assembly, known->token);
+    const char *inner = whole == NULL ? NULL : strrchr(whole, '+');
+    size_t length = strcspn(text, "["); /* what a generic type is made of comes behind it */
+    buffer *name = &i->names.text;
+
+    if (inner == NULL || strlen(inner + 1) != length || strncmp(inner + 1, text, length) != 0)
+        return;
+    buffer_clear(name);
+    buffer_append_text(name, whole);
+    buffer_append_text(name, text + length);
+    spell_type(i, type, buffer_text(name));
+    known->is_whole = true;
+}
+
+/* After its elements' type. */
+static void name_array(event_import *i, heap_writer_type *type, import_type *known)
+{
+    const import_heap *h = &i->heap;
+    const char *brackets = strrchr(import_string_text(&i->names, type->name), '[');
+    buffer *name = &i->names.text;
+    uint64_t element;
+
+    if (brackets == NULL || !table_u64_get(&h->type_numbers, known->element, &element) ||
+        !h->types[element].is_whole)
+        return;
+    buffer_clear(name);
+    buffer_append_text(name, import_string_text(&i->names, h->writer.types[element].name));
+    buffer_append_text(name, brackets);
+    type->name = import_string(&i->names, buffer_text(name), name->length);
+    known->is_whole = true;
+}
+
 void import_name_heap(event_import *i)
 {
     import_heap *h = &i->heap;
 
-    for (size_t k = 0; k < h->writer.type_count && h->has_nodes; k++)
-        h->writer.types[k].assembly = import_module_name(&i->names, h->modules[k]);
+    for (size_t k = 0; k < h->writer.type_count && h->has_nodes; k++) {
+        h->writer.types[k].assembly = import_module_name(&i->names, h->types[k].module);
+        if (h->types[k].token != 0 && h->namer.nested != NULL)
+            name_nested(i, &h->writer.types[k], &h->types[k]);
+    }
+    for (int depth = 0; depth < DEEPEST_ARRAYS && h->namer.nested != NULL; depth++)
+        for (size_t k = 0; k < h->writer.type_count && h->has_nodes; k++)
+            if (h->types[k].element != 0 && !h->types[k].is_whole)
+                name_array(i, &h->writer.types[k], &h->types[k]);
 }
 
 void import_write_heap(event_import *i, uint64_t table, buffer *out)

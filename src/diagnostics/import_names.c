@@ -145,6 +145,14 @@ void import_take_module(import_names *n, reader payload)
     recording_put_module(&n->modules.out, &module);
 }
 
+const char *import_string_text(const import_names *n, uint32_t string)
+{
+    for (size_t i = 0; i < n->string_ids.capacity; i++)
+        if (n->string_ids.slots[i].key != NULL && n->string_ids.slots[i].value == string)
+            return n->string_ids.slots[i].key;
+    return "";
+}
+
 uint32_t import_module_name(const import_names *n, uint64_t key)
 {
     uint64_t name = 0;

@@ -126,12 +126,21 @@ typedef struct {
     uint64_t address, size, type, edges;
 } import_node;
 
+/* What is needed to name a type of the heap dump. */
+typedef struct {
+    uint64_t module, element; /* the runtime's ids; element: of an array, else 0 */
+    uint32_t token;           /* of one that may be nested, else 0 */
+    uint32_t text;            /* string, as the runtime spelled it; only of such a one */
+    bool is_whole;            /* its outer classes were put before it */
+} import_type;
+
 /* The heap dump; see import_heap.c. */
 typedef struct {
     heap_writer writer;
     table_u64 type_numbers; /* the runtime's id → number of the writer's types */
-    uint64_t *modules;      /* of each type */
-    size_t module_capacity;
+    import_type *types;     /* by that number */
+    size_t type_capacity;
+    import_namer namer;
     table_u64 functions; /* that have a root on their stack */
     import_node *nodes;
     size_t node_next, node_count, node_capacity;
@@ -186,6 +195,8 @@ void import_put_row(event_import *i, import_table table, const uint64_t *cells);
 /* Text of an event, UTF-16 up to its zero, as UTF-8 into *out, which is emptied first. */
 void import_read_text(reader *r, buffer *out);
 uint32_t import_string(import_names *n, const char *text, size_t length);
+/* Its text again; slow. "" when there is none. */
+const char *import_string_text(const import_names *n, uint32_t string);
 /* Room for one more record in chunks of this kind; all of them into *out at the end. */
 size_t import_begin_record(import_chunks *c, recording_kind kind);
 void import_write_chunks(import_names *n, import_chunks *c, buffer *out);

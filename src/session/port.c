@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "diagnostics/eventpipe.h"
 #include "diagnostics/import.h"
+#include "session/heap_names.h"
 #include "session/attach.h"
 #include "session/port_providers.h"
 #include "session/recorder.h"
@@ -39,7 +40,8 @@ typedef struct {
     const char *reason; /* why it ends; NULL = it goes on */
     uint64_t ended_ns;  /* since it began */
     bool with_heap;
-    bool is_over; /* the stream has ended */
+    type_index names; /* for a heap */
+    bool is_over;     /* the stream has ended */
     pthread_t stopper;
     bool has_stopper;
     char raw_path[4096]; /* where the stream itself is kept until all is written */
@@ -347,6 +349,11 @@ static int start(port *p, error *e)
         return error_set(e, ERROR_MEMORY, "no memory for the events");
     if (!wanted.with_messages)
         import_leave_out_messages(p->events);
+    if (wanted.with_heap) {
+        import_namer namer = heap_names_read(&p->names, p->process->process_id);
+
+        import_set_namer(p->events, &namer);
+    }
     return eventpipe_start(&p->process->address, &options, &p->session, e);
 }
 
@@ -389,6 +396,7 @@ int port_record(const session_options *options, const diagnostics_process *proce
     if (code == 0)
         code = write_all(&p, e);
     import_free(p.events);
+    type_index_free(&p.names);
     if (code != 0) {
         close_raw(&p);
         recorder_abandon(p.r);

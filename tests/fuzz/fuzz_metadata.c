@@ -7,6 +7,7 @@
 #include "metadata/assembly.h"
 #include "metadata/precompiled.h"
 #include "symbols/event_sources.h"
+#include "symbols/type_index.h"
 #include "symbols/values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -83,9 +84,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assembly *a = malloc(sizeof *a);
     pe_debug_entry entry;
     buffer names = BUFFER_EMPTY;
+    type_index index;
 
     if (a == NULL)
         return 0;
+    type_index_init(&index);
+    type_index_add(&index, data, size);
+    type_index_nested(&index, "System.Runtime", 0x02000002);
+    type_index_static(&index, "Empty");
+    type_index_free(&index);
     event_sources_append(&names, data, size);
     buffer_free(&names);
     if (assembly_open(a, data, size, NULL) == 0)
