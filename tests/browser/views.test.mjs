@@ -222,6 +222,31 @@ describe('views', () => {
             assert.match(await text(page, '.timeline-words'), /4\.8\d s to (5\.9|6\.0)\d s/);
         }));
 
+    it('draws the pause of a collection from where it began', async () => {
+        const builder = shopProcess({ samples: 20 });
+        const row = { time: 6e6, pause: 2e6, since_stop: 1.8e6, gen0: 1e6 }; // from 4.2 s to 6.2 s
+        const types = { time: 'time', pause: 'duration', since_stop: 'duration', gen0: 'u64' };
+        builder.table('collections', 'gc', types, [row], 'pause', 'us');
+        const page = await bench.open(bench.file('pause', report([builder.build()])), {
+            hash: '#view=time',
+        });
+        const label = await page.getAttribute('.chart-canvas', 'aria-label');
+        assert.ok(label.includes('Collections: pause'), label);
+        const { width, height } = await page.locator('.chart-canvas').boundingBox();
+        const colours = async (share) => {
+            const found = [];
+            for (let y = height - 70; y < height - 40; y += 5)
+                found.push(String(await pixel(page, '.chart-canvas', width * share, y)));
+            return found;
+        };
+        const plain = await colours(0.35);
+        assert.deepEqual(await colours(0.7), plain, 'it was over by then');
+        const drawn = await colours(0.5);
+        assert.ok(drawn.every((colour, i) => colour !== plain[i]), `${drawn} and ${plain}`);
+        assert.deepEqual(page.problems, []);
+        await page.context().close();
+    });
+
     it('shows what the event profilers tell, and links it with all else', () =>
         on('events', { hash: '#view=time&profile=allocations:allocations' }, async (page) => {
             const label = await page.getAttribute('.chart-canvas', 'aria-label');
