@@ -11,61 +11,21 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "clr/counter_events.h"
-#include "diagnostics/maps.h"
-#include "diagnostics/procfs.h"
+#include "session/assemblies.h"
 #include "symbols/event_sources.h"
-#include "symbols/root.h"
 
-enum { MOST_MAPS = 16 << 20, MOST_BYTES = 64 << 20, MOST_NAMED = 32, PATH_ROOM = 4096 };
+enum { MOST_BYTES = 64 << 20, MOST_NAMED = 32, PATH_ROOM = 4096 };
 
 /* The frameworks' own sources are known by name. */
-static bool is_framework(const char *path)
+static bool is_own(const char *path)
 {
-    return strstr(path, "/shared/Microsoft.NETCore.App/") != NULL ||
-           strstr(path, "/shared/Microsoft.AspNetCore.App/") != NULL;
+    return strstr(path, "/shared/Microsoft.NETCore.App/") == NULL &&
+           strstr(path, "/shared/Microsoft.AspNetCore.App/") == NULL;
 }
 
-static void look_into(const root *r, const char *path, buffer *found)
+static void look_into(void *context, const void *bytes, size_t length)
 {
-    buffer bytes = BUFFER_EMPTY;
-
-    if (!is_framework(path) && root_read(r, path, MOST_BYTES, &bytes) == 0)
-        event_sources_append(found, bytes.data, bytes.length);
-    buffer_free(&bytes);
-}
-
-/* ---- the assemblies of a process ---- */
-
-typedef struct {
-    root root;
-    buffer *found;
-} assembly_search;
-
-static void take_assembly(void *context, const char *path, size_t length)
-{
-    assembly_search *s = context;
-    char whole[PATH_ROOM];
-
-    if (length >= sizeof whole)
-        return;
-    memcpy(whole, path, length);
-    whole[length] = '\0';
-    look_into(&s->root, whole, s->found);
-}
-
-static void find_in_process(int process_id, buffer *found)
-{
-    assembly_search s = {.found = found};
-    char folder[64];
-    buffer maps = BUFFER_EMPTY;
-
-    if (procfs_read(process_id, "maps", MOST_MAPS, &maps) == 0) {
-        snprintf(folder, sizeof folder, "/proc/%d/root", process_id);
-        root_open(&s.root, folder);
-        maps_each_assembly(&maps, take_assembly, &s);
-        root_close(&s.root);
-    }
-    buffer_free(&maps);
+    event_sources_append(context, bytes, length);
 }
 
 /* ---- the assemblies beside a command's program ---- */
@@ -106,8 +66,8 @@ static void find_in_folder(const char *folder, buffer *found)
         if (!text_ends_with(entry->d_name, ".dll"))
             continue;
         snprintf(path, sizeof path, "%s%s", folder, entry->d_name);
-        if (!is_framework(path) && os_read_file(path, MOST_BYTES, &bytes, &e) == 0)
-            event_sources_append(found, bytes.data, bytes.length);
+        if (is_own(path) && os_read_file(path, MOST_BYTES, &bytes, &e) == 0)
+            look_into(found, bytes.data, bytes.length);
         buffer_free(&bytes);
     }
     if (listing != NULL)
@@ -193,7 +153,7 @@ static int prepare(const catalogue_selection *s, int process_id, char *const *co
     if (code != 0 || catalogue_number(item, "find") == 0)
         return code;
     if (command == NULL)
-        find_in_process(process_id, &found);
+        assemblies_each(process_id, is_own, look_into, &found);
     else if (find_folder(command, folder, sizeof folder))
         find_in_folder(folder, &found);
     if (found.length != 0)
