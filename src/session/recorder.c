@@ -475,11 +475,14 @@ static bool accept_peer(recorder *r)
     struct ucred who;
     socklen_t length = sizeof who;
     session_link link;
+    char word;
 
     if (descriptor < 0)
         return (errno == EMFILE || errno == ENFILE) && turn_away_with_spare(r);
+    /* Who has gone again without a word takes nobody's place. */
     if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 ||
-        (who.uid != geteuid() && geteuid() != 0)) {
+        (who.uid != geteuid() && geteuid() != 0) ||
+        recv(descriptor, &word, sizeof word, MSG_PEEK | MSG_DONTWAIT) == 0) {
         close(descriptor);
     } else if (!has_room(r, descriptor)) {
         turn_away(r, descriptor, (int)who.pid);
