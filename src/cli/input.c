@@ -82,20 +82,17 @@ static int spool_input(error *e)
 
 int input_load(const char *path, model *m, error *e)
 {
-    if (text_equal(path, "-")) {
-        const char *input = "/proc/self/fd/0";
-        int code = spool_input(e);
+    bool is_input = text_equal(path, "-");
+    const char *from = is_input ? "/proc/self/fd/0" : path;
+    int code = is_input ? spool_input(e) : 0;
 
-        if (code != 0)
-            return code;
-        if (import_is_event_file(input) || gcdump_is_file(input) || pprof_file_is(input))
-            path = input;
-    }
-    if (import_is_event_file(path))
-        return load_foreign(path, import_file, m, e);
-    if (gcdump_is_file(path))
-        return load_foreign(path, gcdump_import_file, m, e);
-    if (pprof_file_is(path))
-        return load_foreign(path, pprof_file_import, m, e);
+    if (code != 0)
+        return code;
+    if (import_is_event_file(from))
+        return load_foreign(from, import_file, m, e);
+    if (gcdump_is_file(from))
+        return load_foreign(from, gcdump_import_file, m, e);
+    if (pprof_file_is(from))
+        return load_foreign(from, pprof_file_import, m, e);
     return model_load_path(path, 0, m, e);
 }

@@ -409,12 +409,14 @@ static void name_nested(event_import *i, heap_writer_type *type, import_type *kn
 static void name_array(event_import *i, heap_writer_type *type, import_type *known)
 {
     const import_heap *h = &i->heap;
-    const char *brackets = strrchr(import_string_text(&i->names, type->name), '[');
     buffer *name = &i->names.text;
+    const char *brackets;
     uint64_t element;
 
-    if (brackets == NULL || !table_u64_get(&h->type_numbers, known->element, &element) ||
-        !h->types[element].is_whole)
+    if (!table_u64_get(&h->type_numbers, known->element, &element) || !h->types[element].is_whole)
+        return;
+    brackets = strrchr(import_string_text(&i->names, type->name), '[');
+    if (brackets == NULL)
         return;
     buffer_clear(name);
     buffer_append_text(name, import_string_text(&i->names, h->writer.types[element].name));
