@@ -6,6 +6,9 @@
 //   GET /throw?n=N       throws and catches N exceptions, answers N
 //   GET /fail            an exception that nobody catches: 500
 //   GET /wait?ms=N       answers after N ms, without holding a thread
+//   GET /shelves/NAME/ROW, /files/NAME.KIND, /pages/ANY/PATH and, by a controller,
+//   GET /api/stock/SKU   routes with values in every usual place: answer what they found
+//   GET /ask/NAME?url=U   asks another server once
 //   GET /call?url=U&n=N  asks another server N times, answers how many times that succeeded
 // Options: --seconds S.
 using System;
@@ -18,6 +21,8 @@ using System.Threading.Tasks;
 using Clarinet.Samples;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Mvc;
+using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
 
 namespace WebShop
@@ -41,6 +46,7 @@ namespace WebShop
             WebApplication app;
 
             builder.Logging.ClearProviders();
+            builder.Services.AddControllers();
             app = builder.Build();
             app.Urls.Add("http://127.0.0.1:0");
             System.GC.KeepAlive((ShopEvents.Log, StockEvents.Log, TillEvents.Log));
@@ -83,6 +89,16 @@ namespace WebShop
             app.MapGet("/fail", string () => throw new OutOfStockException(99));
             app.MapGet("/wait", WaitAsync);
             app.MapGet("/call", CallAsync);
+            MapRoutes(app);
+        }
+
+        private static void MapRoutes(WebApplication app)
+        {
+            app.MapGroup("/shelves/{shelf}").MapGet("/{row:int}", (string shelf, int row) => shelf + row);
+            app.MapGet("/files/{name}.{kind}", (string name, string kind) => name + " " + kind);
+            app.MapGet("/pages/{*rest}", (string rest) => rest);
+            app.MapGet("/ask/{name}", (string name, string url) => CallAsync(url, 1));
+            app.MapControllers();
         }
 
         private static IResult Find(int id)
@@ -166,6 +182,17 @@ namespace WebShop
                 Waiting.Add(-1);
             }
             return "waited";
+        }
+    }
+
+    [ApiController]
+    [Route("api/[controller]")]
+    public sealed class StockController : ControllerBase
+    {
+        [HttpGet("{sku}")]
+        public string Get(string sku)
+        {
+            return sku;
         }
     }
 }

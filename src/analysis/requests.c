@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/memory.h"
 
@@ -77,18 +78,97 @@ static bool add_row(const model *m, const columns *c, size_t row, requests *x)
            (kind != REQUESTS_MADE || add(group_of(&side->hosts, name, host_length(name)), c, row));
 }
 
+static bool same_letters(const char *a, const char *b, size_t length)
+{
+    return strncasecmp(a, b, length) == 0;
+}
+
+enum { ANY = 1, PIECES = 2, WORD = 3 };
+
+/* How well a part of a path is what this part of a route means; -1 = it is not. */
+static int rank_part(const char *route, size_t length, const char *name, size_t name_length)
+{
+    const char *open = memchr(route, '{', length);
+    const char *close = memrchr(route, '}', length);
+    size_t before;
+    size_t after;
+
+    if (open == NULL || close == NULL || close < open)
+        return length == name_length && same_letters(route, name, length) ? WORD : -1;
+    before = (size_t)(open - route);
+    after = length - (size_t)(close + 1 - route);
+    if (name_length <= before + after || !same_letters(route, name, before) ||
+        !same_letters(close + 1, name + name_length - after, after))
+        return -1;
+    return before + after == 0 && memchr(open, '}', length - before) == close ? ANY : PIECES;
+}
+
+/* How well a request's name, "GET /orders/bolt", fits a route, "GET /orders/{id}": words further
+ * left count most, and a value at the end may be the rest of a path. 0 = it does not. A route
+ * without a word of its own fits everything, which says nothing. */
+static uint64_t rank(const char *route, const char *name)
+{
+    enum { MOST_PARTS = 30 };
+    uint64_t result = 1;
+    bool has_word = false;
+
+    for (unsigned i = 0; i < MOST_PARTS; i++) {
+        size_t length = strcspn(route, "/");
+        size_t name_length = strcspn(name, "/");
+        int part = rank_part(route, length, name, name_length);
+
+        if (part < 0)
+            return 0;
+        result = 4 * result + (unsigned)part;
+        has_word = has_word || (i != 0 && part != ANY); /* the first is the method */
+        route += length;
+        name += name_length;
+        if (*route == '\0' && has_word)
+            return *name == '\0' ? result : part == ANY ? result - 1 : 0;
+        if (*route == '\0' || *name == '\0')
+            return 0;
+        route++;
+        name++;
+    }
+    return 0;
+}
+
+const char *requests_route(requests *x, const model *m, uint32_t name)
+{
+    const requests_list *known = &x->sides[REQUESTS_SERVED].names;
+    const char *text = model_text(m, name);
+    uint64_t best = 0;
+    uint64_t place;
+
+    if (!table_u64_get(&x->routes, name, &place)) {
+        place = 0;
+        for (size_t i = 0; i < known->count && best != UINT64_MAX; i++) {
+            const char *route = known->items[i].name;
+            uint64_t fits = strcmp(route, text) == 0     ? UINT64_MAX
+                            : strchr(route, '{') != NULL ? rank(route, text)
+                                                         : 0;
+
+            if (fits > best) {
+                best = fits;
+                place = i + 1;
+            }
+        }
+        table_u64_put(&x->routes, name, place);
+    }
+    return place == 0 ? text : known->items[place - 1].name;
+}
+
 static int by_age(const void *left, const void *right)
 {
     const requests_open *a = left;
     const requests_open *b = right;
 
-    return a->age_ns != b->age_ns ? (a->age_ns < b->age_ns ? 1 : -1)
-                                  : (a->name > b->name) - (a->name < b->name);
+    return a->age_ns != b->age_ns ? (a->age_ns < b->age_ns ? 1 : -1) : strcmp(a->name, b->name);
 }
 
 /* Rows say that a request is under way whenever a session of the agent ends, which need not be
  * ours: the last row of a request is the one that holds. */
-static bool take_open(const model_table *table, const columns *c, requests *x)
+static bool take_open(const model *m, const model_table *table, const columns *c, requests *x)
 {
     table_u64 last;
     bool done = true;
@@ -116,14 +196,18 @@ static bool take_open(const model_table *table, const columns *c, requests *x)
         uint64_t row;
 
         if (groups_cell(c->state, i, 0) == STATE_RUNNING &&
-            table_u64_get(&last, groups_cell(c->id, i, i), &row) && row == i + 1)
+            table_u64_get(&last, groups_cell(c->id, i, i), &row) && row == i + 1) {
+            requests_kind kind = kind_of(c, i);
+            uint32_t name = (uint32_t)groups_cell(c->name, i, 0);
+
             x->open[x->open_count++] = (requests_open){
-                kind_of(c, i),
-                (uint32_t)groups_cell(c->name, i, 0),
-                (uint32_t)groups_cell(c->inside, i, 0),
+                kind,
+                kind == REQUESTS_SERVED ? requests_route(x, m, name) : model_text(m, name),
+                requests_route(x, m, (uint32_t)groups_cell(c->inside, i, 0)),
                 (uint32_t)groups_cell(c->thread, i, 0),
                 groups_cell(c->weight, i, 0),
             };
+        }
     }
     table_u64_free(&last);
     if (x->open_count > 1)
@@ -168,14 +252,14 @@ int requests_summarise(const model *m, const model_process *process, const model
     result->watched_ns = groups_time_watched(m, process, "http");
     for (size_t i = 0; i < table->rows && done; i++)
         done = groups_cell(c.state, i, 0) == STATE_RUNNING || add_row(m, &c, i, result);
-    if (!done || !take_open(table, &c, result)) {
-        requests_free(result);
-        return error_set(e, ERROR_MEMORY, "no memory to count the requests");
-    }
     for (size_t i = 0; i < REQUESTS_KINDS; i++) {
         groups_spread_sort(&result->sides[i].all.lengths);
         sort(&result->sides[i].names);
         sort(&result->sides[i].hosts);
+    }
+    if (!done || !take_open(m, table, &c, result)) {
+        requests_free(result);
+        return error_set(e, ERROR_MEMORY, "no memory to count the requests");
     }
     return 0;
 }
@@ -195,6 +279,7 @@ void requests_free(requests *result)
         free_list(&result->sides[i].names);
         free_list(&result->sides[i].hosts);
     }
+    table_u64_free(&result->routes);
     memory_free(result->open);
     memset(result, 0, sizeof *result);
 }

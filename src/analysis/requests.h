@@ -34,9 +34,9 @@ typedef struct {
 /* One that was not over when the recording ended. */
 typedef struct {
     requests_kind kind;
-    uint32_t name;   /* string */
-    uint32_t inside; /* string: the request that it was made for; 0 = none */
-    uint32_t thread; /* index; where it began */
+    const char *name;
+    const char *inside; /* the request that it was made for; "" = none */
+    uint32_t thread;    /* index; where it began */
     uint64_t age_ns;
 } requests_open;
 
@@ -45,10 +45,15 @@ typedef struct {
     requests_side sides[REQUESTS_KINDS];
     requests_open *open; /* oldest first */
     size_t open_count;
+    table_u64 routes; /* string of a name to its group, + 1; 0 = it has none */
 } requests;
 
 int requests_summarise(const model *m, const model_process *process, const model_table *table,
                        requests *result, error *e);
 void requests_free(requests *result);
+/* How a served request of this name (a string) is called among the groups: one that is under way,
+ * or was when it made another, is known by its path only, and the route that fits it best may be
+ * known from others. */
+const char *requests_route(requests *x, const model *m, uint32_t name);
 
 #endif

@@ -27,9 +27,8 @@ static waiting count_waiting(const findings_context *c, const requests *x,
     waiting result = {0};
 
     for (size_t i = 0; i < x->open_count; i++) {
-        const char *name = model_text(c->m, x->open[i].name);
-
-        if (x->open[i].kind != REQUESTS_SERVED || (group != NULL && !has_name(group, name)) ||
+        if (x->open[i].kind != REQUESTS_SERVED ||
+            (group != NULL && !has_name(group, x->open[i].name)) ||
             (double)x->open[i].age_ns / 1e6 < findings_limit(c, THRESHOLD_HTTP_MS))
             continue;
         result.count++;
@@ -49,7 +48,7 @@ static bool is_slow(const findings_context *c, const requests_group *group, wait
 }
 
 /* Time of requests that were made for served ones of this name. */
-static uint64_t sum_made(const findings_context *c, const model_table *table,
+static uint64_t sum_made(const findings_context *c, const model_table *table, requests *x,
                          const requests_group *group)
 {
     const model_column *kind = groups_column(c->m, table, "kind", RECORDING_U64);
@@ -58,19 +57,18 @@ static uint64_t sum_made(const findings_context *c, const model_table *table,
     uint64_t sum = 0;
 
     for (size_t row = 0; row < table->rows; row++) {
-        const char *name = model_text(c->m, (uint32_t)groups_cell(inside, row, 0));
-
-        if (groups_cell(kind, row, 0) == REQUESTS_MADE && has_name(group, name))
+        if (groups_cell(kind, row, 0) == REQUESTS_MADE &&
+            has_name(group, requests_route(x, c->m, (uint32_t)groups_cell(inside, row, 0))))
             sum += groups_cell(weight, row, 0);
     }
     return sum;
 }
 
-static void show(findings_context *c, finding *f, const model_table *table,
+static void show(findings_context *c, finding *f, const model_table *table, requests *x,
                  const requests_group *group, waiting open)
 {
     double all = (double)group->lengths.sum;
-    double made = (double)sum_made(c, table, group);
+    double made = (double)sum_made(c, table, x, group);
 
     findings_show(c, f,
                   "%.*s: %zu answered, half within %.0f ms, 95 %% within %.0f ms, longest "
@@ -100,16 +98,16 @@ static finding *tell_hanging(findings_context *c, const requests *x)
         oldest++;
     f = findings_add(c, FINDINGS_WARNING,
                      "%zu requests were not answered yet, the oldest for %.1f s: %s", open.count,
-                     (double)open.oldest_ns / 1e9, model_text(c->m, x->open[oldest].name));
-    findings_set_place(c, f, model_text(c->m, x->open[oldest].name));
+                     (double)open.oldest_ns / 1e9, x->open[oldest].name);
+    findings_set_place(c, f, x->open[oldest].name);
     for (size_t i = 0, shown = 0; i < x->open_count && shown < MOST_NAMES; i++)
         if (x->open[i].kind == REQUESTS_SERVED && ++shown != 0)
-            findings_show(c, f, "%s: under way for %.1f s", model_text(c->m, x->open[i].name),
+            findings_show(c, f, "%s: under way for %.1f s", x->open[i].name,
                           (double)x->open[i].age_ns / 1e9);
     return f;
 }
 
-static void look(findings_context *c, const model_table *table, const requests *x)
+static void look(findings_context *c, const model_table *table, requests *x)
 {
     const requests_list *names = &x->sides[REQUESTS_SERVED].names;
     finding *f = NULL;
@@ -133,7 +131,7 @@ static void look(findings_context *c, const model_table *table, const requests *
                                  1e6);
             findings_set_place(c, f, name);
         }
-        show(c, f, table, group, open);
+        show(c, f, table, x, group, open);
     }
     if (told == 0)
         f = tell_hanging(c, x);

@@ -233,7 +233,7 @@ static bool take_decimal(const char **text, uint64_t unit, uint64_t *value)
 int catalogue_parse_duration(const char *text, uint64_t *nanoseconds, error *e)
 {
     static const struct {
-        const char *name;
+        char name[8];
         uint64_t unit;
     } UNITS[] = {{"ns", 1},         {"us", 1000},       {"ms", 1000000},
                  {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000}};
@@ -296,8 +296,8 @@ int catalogue_parse_size(const char *text, uint64_t *bytes, error *e)
 
 static bool parse_boolean(const char *text, uint64_t *value)
 {
-    static const char *const YES[] = {"true", "yes", "on", "1"};
-    static const char *const NO[] = {"false", "no", "off", "0"};
+    static const char YES[][6] = {"true", "yes", "on", "1"};
+    static const char NO[][6] = {"false", "no", "off", "0"};
 
     for (size_t i = 0; i < 4; i++) {
         if (text_equal_ignoring_case(text, YES[i]) || text_equal_ignoring_case(text, NO[i])) {

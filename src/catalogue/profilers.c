@@ -188,8 +188,8 @@ static const catalogue_parameter COUNTERS[] = {
 
 static const catalogue_parameter HTTP[] = {
     {"status", CATALOGUE_BOOLEAN, "true", 0, 1, NULL,
-     FOR_PEOPLE("the status of requests that are served; without it failures are exceptions nobody "
-                "caught")},
+     FOR_PEOPLE("the status and the route of requests that are served; without it failures are "
+                "exceptions nobody caught, and names are paths")},
     END_OF_PARAMETERS,
 };
 

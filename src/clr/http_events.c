@@ -1,48 +1,23 @@
 /* http_events: see http_events.h. */
 #include "clr/http_events.h"
 
-#include <string.h>
-
 #include "base/text.h"
+#include "clr/http_route.h"
 
-/* Whether a part of a path is somebody's number rather than a word: a number, a GUID, a digest, or
- * something with four digits in it. */
-static bool is_number(const char *part, size_t length)
+/* The number that all of the text is; 0 of what is none. */
+static uint64_t read_number(reader r)
 {
-    enum { DIGITS = 4, LONG = 40 };
-    size_t digits = 0;
-    bool is_hex = true;
+    enum { MOST = 1000 };
+    uint64_t number = 0;
 
-    for (size_t i = 0; i < length; i++) {
-        char c = part[i];
-        bool is_digit = c >= '0' && c <= '9';
-        bool is_letter = (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    while (reader_left(&r) >= 2) {
+        unsigned digit = (unsigned)reader_u16(&r) - '0';
 
-        digits += is_digit;
-        is_hex = is_hex && (is_digit || is_letter || c == '-');
+        if (digit > 9 || number >= MOST)
+            return 0;
+        number = number * 10 + digit;
     }
-    return length > LONG || digits >= DIGITS || (digits > 0 && is_hex);
-}
-
-static void append_path(buffer *out, const char *path)
-{
-    size_t length = strcspn(path, "?#");
-
-    while (length > 0) {
-        size_t part = strcspn(path, "/?#");
-
-        if (is_number(path, part))
-            buffer_append_text(out, "{id}");
-        else
-            buffer_append(out, path, part);
-        path += part;
-        length -= part;
-        if (length > 0) {
-            buffer_append_char(out, '/');
-            path++;
-            length--;
-        }
-    }
+    return number;
 }
 
 /* Passes over the next text and its zero; how many units it has. */
@@ -67,7 +42,8 @@ void http_event_read_text(reader *r, buffer *out)
 }
 
 /* Served: method, path. Made: scheme, host, port, path. */
-void http_event_append_name(buffer *name, buffer *scratch, reader r, bool is_made)
+void http_event_append_name(buffer *name, buffer *scratch, reader r, bool is_made,
+                            const char *values)
 {
     enum { HTTP_PORT = 80, HTTPS_PORT = 443 };
     uint32_t port;
@@ -84,26 +60,28 @@ void http_event_append_name(buffer *name, buffer *scratch, reader r, bool is_mad
         buffer_append_char(name, ' ');
     }
     http_event_read_text(&r, scratch);
-    append_path(name, buffer_text(scratch));
+    http_route_append(name, buffer_text(scratch), values);
 }
 
 /* Source and event, then u16 count and pairs of texts. Read in place: one comes with each request.
  */
-uint64_t http_event_read_served_status(reader r)
+http_event_answer http_event_read_answer(reader r)
 {
-    enum { MOST = 1000 };
-    uint64_t status = 0;
-    unsigned digit;
+    enum { STATUS_REST = 5, ROUTE_REST = 4 }; /* units of a key behind its first */
+    http_event_answer answer = {.values = reader_of(NULL, 0)};
 
     skip_text(&r);
     skip_text(&r);
-    if (reader_u16(&r) != 1)
-        return 0;
-    skip_text(&r);
-    while (reader_left(&r) >= 2 && (digit = reader_u16(&r)) != 0) {
-        if (digit < '0' || digit > '9' || status >= MOST)
-            return 0;
-        status = status * 10 + (digit - '0');
+    for (unsigned left = reader_u16(&r); left != 0 && reader_left(&r) >= 2; left--) {
+        unsigned first = reader_u16(&r);
+        size_t rest = first == 0 ? 0 : skip_text(&r);
+        const uint8_t *value = r.position;
+        size_t units = skip_text(&r);
+
+        if (first == 's' && rest == STATUS_REST)
+            answer.status = read_number(reader_of(value, 2 * units));
+        else if (first == 'r' && rest == ROUTE_REST)
+            answer.values = reader_of(value, 2 * units);
     }
-    return status;
+    return answer;
 }

@@ -24,21 +24,29 @@ enum {
     HTTP_EVENT_MADE_FAILED = 3,
 };
 
-/* What makes the diagnostic source tell the status of served requests. */
+/* What makes the diagnostic source tell the status of served requests and the values that their
+ * route found in the path. */
 #define HTTP_EVENT_STATUS_FILTER                                                                   \
     "FilterAndPayloadSpecs=\"Microsoft.AspNetCore/Microsoft.AspNetCore.Hosting.EndRequest"         \
-    ":-status=httpContext.Response.StatusCode\""
+    ":-status=httpContext.Response.StatusCode"                                                     \
+    ";route=httpContext.Request.RouteValues.*Enumerate\""
 #define HTTP_EVENT_STATUS_KEYWORDS UINT64_C(2)
+
+/* What the diagnostic source tells of a served request. */
+typedef struct {
+    uint64_t status; /* 0: it does not tell */
+    reader values;   /* UTF-16, "[id, 17],[name, bolt]"; empty: none, or there was no route */
+} http_event_answer;
 
 /* The next text, as UTF-8, into *out, which is emptied first; of one that was cut, what there is.
  */
 void http_event_read_text(reader *r, buffer *out);
 /* From the event of a request's begin: "GET /orders/{id}" of a served one, "https://bank/pay" of
- * one that was made. Paths lose their query, and numbers in them become {id}: requests for
- * different things by the same code have one name. `scratch` is overwritten. */
-void http_event_append_name(buffer *name, buffer *scratch, reader r, bool is_made);
-/* From the diagnostic source's event; 0 when it does not tell. */
-uint64_t http_event_read_served_status(reader r);
+ * one that was made. `values`: those of its route as UTF-8, or "" (http_route.h). `scratch` is
+ * overwritten. */
+void http_event_append_name(buffer *name, buffer *scratch, reader r, bool is_made,
+                            const char *values);
+http_event_answer http_event_read_answer(reader r);
 /* From the event of the end of a request that was made; 0 when there was no answer. */
 static inline uint64_t http_event_read_made_status(reader r)
 {

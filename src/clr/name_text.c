@@ -21,9 +21,10 @@ typedef struct {
     size_t used;
 } arguments_left;
 
+/* Texts and no pointers, which would need relocations: the library is copied at every attach. */
 static const struct {
-    const char *name;
-    const char *keyword;
+    char name[16];
+    char keyword[8];
 } KEYWORDS[] = {
     {"System.Boolean", "bool"},  {"System.Byte", "byte"},       {"System.SByte", "sbyte"},
     {"System.Char", "char"},     {"System.Decimal", "decimal"}, {"System.Double", "double"},

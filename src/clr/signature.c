@@ -21,7 +21,8 @@ typedef struct {
     const char *marked; /* how a modifier says that the next by-ref is written; NULL = not */
 } decoder;
 
-static const char *const PRIMITIVES[] = {
+/* No pointers, which would need relocations. */
+static const char PRIMITIVES[][15] = {
     [ELEMENT_TYPE_VOID] = "void",     [ELEMENT_TYPE_BOOLEAN] = "bool",
     [ELEMENT_TYPE_CHAR] = "char",     [ELEMENT_TYPE_I1] = "sbyte",
     [ELEMENT_TYPE_U1] = "byte",       [ELEMENT_TYPE_I2] = "short",
@@ -250,7 +251,7 @@ static bool append_type(decoder *d, clr_text *out)
 
     if (reader_failed(&d->bytes) || d->depth >= MOST_DEPTH)
         return false;
-    if (element < sizeof PRIMITIVES / sizeof *PRIMITIVES && PRIMITIVES[element] != NULL) {
+    if (element < sizeof PRIMITIVES / sizeof *PRIMITIVES && PRIMITIVES[element][0] != '\0') {
         buffer_append_text(out, PRIMITIVES[element]);
         return true;
     }

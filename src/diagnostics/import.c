@@ -193,6 +193,7 @@ void import_write_exceptions(event_import *i)
         cells[STACK] = import_trim_stack(&i->names, cells[STACK]);
         import_put_row(i, IMPORT_EXCEPTIONS, cells);
     }
+    buffer_clear(&i->thrown); /* they count as rows now */
 }
 
 static void take_allocation(event_import *i, const nettrace_event *event, uint64_t time, reader *r)

@@ -199,6 +199,7 @@ enum { STATE_DONE, STATE_FAILED, STATE_RUNNING };
 
 typedef struct {
     uint64_t cells[COLUMNS];
+    reader begin; /* its first event: it is named when it is over, by its route */
     bool is_open;
 } request;
 
@@ -219,8 +220,24 @@ static request *find(state *s, uint64_t activity)
                : NULL;
 }
 
+static void name_request(state *s, request *r, reader values)
+{
+    buffer text;
+
+    if (r->cells[NAME] != 0 && reader_left(&values) == 0)
+        return;
+    buffer_init(&text);
+    http_event_read_text(&values, &text);
+    buffer_clear(&s->name);
+    http_event_append_name(&s->name, &s->i->names.text, r->begin, r->cells[KIND] != 0,
+                           buffer_text(&text));
+    r->cells[NAME] = import_string(&s->i->names, buffer_text(&s->name), s->name.length);
+    buffer_free(&text);
+}
+
 static void put(state *s, request *r, uint64_t end, uint64_t how)
 {
+    name_request(s, r, reader_of(NULL, 0));
     r->is_open = false;
     r->cells[WEIGHT] = end > r->cells[TIME] ? end - r->cells[TIME] : 0;
     r->cells[STATE] = how;
@@ -230,17 +247,16 @@ static void put(state *s, request *r, uint64_t end, uint64_t how)
 static void on_start(state *s, const import_kept *event, reader r)
 {
     request *begun = &s->requests[s->count];
-    const request *around = find(s, event->related);
+    request *around = find(s, event->related);
 
     if (event->activity == 0)
         return;
-    buffer_clear(&s->name);
-    http_event_append_name(&s->name, &s->i->names.text, r, (event->id & MADE) != 0);
-    *begun = (request){.is_open = true};
+    if (around != NULL)
+        name_request(s, around, reader_of(NULL, 0));
+    *begun = (request){.is_open = true, .begin = r};
     begun->cells[TIME] = event->time;
     begun->cells[THREAD] = event->thread;
     begun->cells[KIND] = (event->id & MADE) != 0;
-    begun->cells[NAME] = import_string(&s->i->names, buffer_text(&s->name), s->name.length);
     begun->cells[INSIDE] = around == NULL ? 0 : around->cells[NAME];
     begun->cells[ID] = event->activity;
     table_u64_put(&s->by_activity, event->activity, ++s->count);
@@ -250,6 +266,7 @@ static void take(state *s, const import_kept *event, reader r)
 {
     request *of = find(s, event->activity);
     buffer *text = &s->i->names.text;
+    http_event_answer answer;
 
     if ((event->id & ~(uint32_t)MADE) == KEPT_START) {
         on_start(s, event, r);
@@ -259,7 +276,9 @@ static void take(state *s, const import_kept *event, reader r)
         return; /* it began before the stream */
     switch (event->id & ~(uint32_t)MADE) {
     case KEPT_STATUS:
-        of->cells[STATUS] = http_event_read_served_status(r);
+        answer = http_event_read_answer(r);
+        of->cells[STATUS] = answer.status;
+        name_request(s, of, answer.values);
         break;
     case KEPT_FAILED:
         of->cells[STATE] = STATE_FAILED;

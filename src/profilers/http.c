@@ -3,10 +3,11 @@
  * own sources.
  *
  * A request's first and last event are brought together by the activity that the runtime gives
- * both, whatever threads they come on. The status of a served request is in neither: it is read
- * from a diagnostic source's event in between. Events are copied into the ring on the thread that
- * raised them; the own thread brings them together. One row per request, written when it is over,
- * and when a session ends for those that are not.
+ * both, whatever threads they come on. The status of a served request and its route are in neither:
+ * they are read from a diagnostic source's event in between. So a request gets its name when it is
+ * over; until then the bytes of its first event are kept. Events are copied into the ring on the
+ * thread that raised them; the own thread brings them together. One row per request, written when
+ * it is over, and when a session ends for those that are not.
  *
  * Invariant: an open request is in exactly one chain; a free place in the list of free ones.
  * Thread rules: engine.h. State is the own thread's.
@@ -27,6 +28,7 @@ enum {
     LOSS_BEFORE = 2,
     LOSS_UNKNOWN = 3,
     MOST_BYTES = 2048, /* of an event; what is longer is cut */
+    MOST_KEPT = 320,   /* of an event that begins a request; a longer one is named at once */
     OPEN = 4096,
     CHAINS = 1024,
     RECENT = 256,
@@ -66,11 +68,12 @@ typedef struct {
     uint64_t time;
     uint64_t status;
     uint32_t thread;
-    uint32_t name;
+    uint32_t name; /* 0: not yet */
     uint32_t inside;
     uint32_t error;
     bool is_made;
     bool has_failed;
+    uint16_t kept; /* bytes of its first event; 0: more than there is room for */
     uint16_t next; /* + 1 */
 } request;
 
@@ -79,9 +82,10 @@ typedef struct {
     uint16_t free;           /* + 1 */
     table_u64 known;         /* hash of a text to its string */
     struct {
-        uint64_t hash; /* of an event that begins a request */
+        uint64_t hash; /* of an event that begins a request, and of its route's values */
         uint32_t name;
     } recent[RECENT];
+    uint8_t (*kept)[MOST_KEPT]; /* of each request; never cleared, so that few pages are touched */
     request requests[OPEN];
 } state;
 
@@ -214,38 +218,52 @@ static uint32_t name_of(agent *a, const buffer *text)
     return (uint32_t)id;
 }
 
-static uint32_t make_name(agent *a, const happened *record)
+static uint32_t make_name(agent *a, reader begin, bool is_made, reader values)
 {
-    char memory[2][2 * MOST_BYTES];
+    char memory[3][2 * MOST_BYTES];
+    buffer scratch;
     buffer text;
     buffer name;
 
-    buffer_fix(&text, memory[0], sizeof memory[0]);
-    buffer_fix(&name, memory[1], sizeof memory[1]);
-    http_event_append_name(&name, &text, reader_of(record + 1, record->length), record->is_made);
+    buffer_fix(&scratch, memory[0], sizeof memory[0]);
+    buffer_fix(&text, memory[1], sizeof memory[1]);
+    buffer_fix(&name, memory[2], sizeof memory[2]);
+    http_event_read_text(&values, &text);
+    http_event_append_name(&name, &scratch, begin, is_made, buffer_text(&text));
     return name_of(a, &name);
 }
 
 /* Most requests are for what was asked for a moment ago. */
-static uint32_t read_name(agent *a, const happened *record)
+static uint32_t read_name(agent *a, reader begin, bool is_made, reader values)
 {
     state *s = state_of(a);
-    uint64_t hash = table_hash_bytes(record + 1, record->length) + record->is_made;
+    uint64_t hash = table_hash_bytes(begin.begin, reader_left(&begin)) + is_made +
+                    3 * table_hash_bytes(values.begin, reader_left(&values));
     size_t at = hash % RECENT;
 
     if (s->recent[at].hash != hash || s->recent[at].name == 0) {
-        s->recent[at].name = make_name(a, record);
+        s->recent[at].name = make_name(a, begin, is_made, values);
         s->recent[at].hash = hash;
     }
     return s->recent[at].name;
 }
 
+/* Names an open request whose name is not known yet, or anew by the values of its route. */
+static void name_request(agent *a, request *r, reader values)
+{
+    state *s = state_of(a);
+
+    if (r->kept != 0 && (r->name == 0 || reader_left(&values) != 0))
+        r->name = read_name(a, reader_of(s->kept[r - s->requests], r->kept), r->is_made, values);
+}
+
 /* ---- own thread: records ---- */
 
-static void put_row(agent *a, const request *r, uint64_t end, unsigned how)
+static void put_row(agent *a, request *r, uint64_t end, unsigned how)
 {
     uint64_t cells[COLUMNS] = {0};
 
+    name_request(a, r, reader_of(NULL, 0));
     cells[TIME] = r->time;
     cells[THREAD] = r->thread;
     cells[KIND] = r->is_made;
@@ -277,9 +295,25 @@ static void take_start(agent *a, state *s, const happened *record)
     r->time = record->time;
     r->thread = record->thread;
     r->is_made = record->is_made;
-    r->name = read_name(a, record);
-    if (record->related != 0 && *around != 0)
+    if (record->length <= MOST_KEPT) {
+        r->kept = (uint16_t)record->length;
+        memcpy(s->kept[r - s->requests], record + 1, record->length);
+    } else {
+        r->name =
+            read_name(a, reader_of(record + 1, record->length), r->is_made, reader_of(NULL, 0));
+    }
+    if (record->related != 0 && *around != 0) {
+        name_request(a, &s->requests[*around - 1], reader_of(NULL, 0));
         r->inside = s->requests[*around - 1].name;
+    }
+}
+
+static void take_answer(agent *a, request *r, const happened *record)
+{
+    http_event_answer answer = http_event_read_answer(reader_of(record + 1, record->length));
+
+    r->status = answer.status;
+    name_request(a, r, answer.values);
 }
 
 static void take_failure(agent *a, request *r, const happened *record)
@@ -322,8 +356,7 @@ static void take_record(agent *a, unsigned kind, const void *payload, size_t len
         if (kind == RECORD_STOP)
             agent_lose(a, SELF, LOSS_BEFORE, 1);
     } else if (kind == RECORD_STATUS) {
-        s->requests[*at - 1].status =
-            http_event_read_served_status(reader_of(record + 1, record->length));
+        take_answer(a, &s->requests[*at - 1], record);
     } else if (kind == RECORD_FAILED) {
         take_failure(a, &s->requests[*at - 1], record);
     } else {
@@ -347,7 +380,9 @@ static int start(agent *a, error *e)
 
     if (s == NULL)
         a->engines[SELF].state = s = memory_allocate_array(1, sizeof *s);
-    if (s == NULL)
+    if (s != NULL && s->kept == NULL)
+        s->kept = memory_allocate(OPEN * sizeof *s->kept);
+    if (s == NULL || s->kept == NULL)
         return error_set(e, ERROR_MEMORY, "no memory for the profiler 'http'");
     table_u64_free(&s->known); /* ids may start anew with the next session */
     memset(s->recent, 0, sizeof s->recent);
@@ -363,13 +398,15 @@ static void destroy(agent *a)
 {
     state *s = state_of(a);
 
-    if (s != NULL)
+    if (s != NULL) {
         table_u64_free(&s->known);
+        memory_free(s->kept);
+    }
     memory_free(s);
     a->engines[SELF].state = NULL;
 }
 
-/* The last wish, the status of served requests, is the larger part of what this costs. */
+/* The last wish, status and route of served requests, is the larger part of what this costs. */
 static size_t count_wishes(agent *a)
 {
     enum { WISH_COUNT = sizeof WISHES / sizeof *WISHES };

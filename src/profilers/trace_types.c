@@ -136,7 +136,7 @@ ClassID trace_class_of_token(const trace_types *types, mdToken token, const Clas
 /* ---- kinds ---- */
 
 static const struct {
-    const char *name;
+    char name[9]; /* no pointer, which would need a relocation */
     uint8_t kind;
 } KNOWN[] = {
     {"Boolean", CIL_TYPE_BOOLEAN},

@@ -75,9 +75,9 @@ static void put_open(const section *s, const requests *x)
 
         sink_format(s->out, "| %s | %s | ", report_amount(x->open[i].age_ns, "ns", age),
                     KINDS[x->open[i].kind]);
-        markdown_cell(s->out, model_text(s->m, x->open[i].name));
+        markdown_cell(s->out, x->open[i].name);
         sink_text(s->out, " | ");
-        markdown_cell(s->out, model_text(s->m, x->open[i].inside));
+        markdown_cell(s->out, x->open[i].inside);
         sink_text(s->out, " |\n");
     }
     sink_char(s->out, '\n');
@@ -143,8 +143,8 @@ int section_requests_json(const section *s, json *j)
     for (size_t i = 0; i < x.open_count && i < section_top(s, 1000); i++) {
         json_begin_object(j);
         json_put_text(j, "kind", KINDS[x.open[i].kind]);
-        json_put_text(j, "name", model_text(s->m, x.open[i].name));
-        json_put_text(j, "inside", model_text(s->m, x.open[i].inside));
+        json_put_text(j, "name", x.open[i].name);
+        json_put_text(j, "inside", x.open[i].inside);
         json_put_u64(j, "thread", s->process->threads[x.open[i].thread].os_id);
         json_put_u64(j, "age_ns", x.open[i].age_ns);
         json_end_object(j);

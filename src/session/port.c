@@ -305,6 +305,7 @@ static int write_all(port *p, error *e)
     buffer lines = BUFFER_EMPTY;
     int code = import_write(p->events, &wishes, &chunks, e);
 
+    import_count(p->events, &p->r->result->total.rows, &p->r->result->total.lost);
     if (code == 0) {
         put_lines(p, &chunks, &lines);
         code = recording_writer_append(p->r->writer, &chunks, e);

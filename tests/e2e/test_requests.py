@@ -138,6 +138,53 @@ def test_requests_served_and_made_are_counted(web_service, clarinet, closed_port
     assert served["GET /fail"]["failed"] == served["GET /fail"]["duration"]["count"] == 1
 
 
+ROUTES = {
+    "GET /shelves/{shelf}/{row}": ["/shelves/red/1", "/shelves/deep%20blue/2", "/shelves/7/7"],
+    "GET /files/{name}.{kind}": ["/files/a.txt", "/files/b.c.pdf"],
+    "GET /pages/{rest}": ["/pages/a", "/pages/a/b/c"],
+    "GET /api/stock/{sku}": ["/api/stock/bolt", "/api/stock/%C3%A4", "/api/stock/nut"],
+}
+
+
+@pytest.mark.parametrize("way", ["agent", "port"])
+def test_requests_are_told_by_route(web_service, clarinet, way):
+    shop = web_service.url
+    keeper = Keeper()
+    tool = clarinet.start("record", "-p", "http", "-o", "out.clarinet", web_service.pid,
+                          env={"CLARINET_WAY": way})
+    file = clarinet.folder / ("out.clarinet" if way == "agent" else "out.clarinet.nettrace")
+    try:
+        with connection(shop) as get:
+            wait_until(lambda: get("/wait", ms=1)[0] == 200 and
+                       (has_begun(file) if way == "agent" else size_of(file) > 0))
+            for paths in ROUTES.values():
+                assert [get(path)[0] for path in paths] == [200] * len(paths)
+            assert get("/ask/first", url=shop + "/health")[0] == 200
+            assert get("/nowhere/bob")[0] == 404
+            assert get("/wait", ms=1)[0] == 200  # by now what was asked before is over
+        waiting = threading.Thread(target=ask, args=(shop, "/ask/second", keeper.url + "/stock"),
+                                   daemon=True)
+        waiting.start()
+        assert keeper.asked.wait(180)
+        tool.send_signal(signal.SIGINT)
+        assert tool.wait(180) == 0, tool.stderr.read()
+    finally:
+        keeper.close()
+    waiting.join(180)
+    assert web_service.finish() == 0, web_service
+    assert "recorded 0 records" not in tool.stderr.read()
+    table = requests(clarinet)
+    served = by_name(table["served"]["requests"])
+    counts = {name: row["duration"]["count"] for name, row in served.items() if name != "GET /wait"}
+    assert counts == {"GET /health": 1, "GET /ask/{name}": 1, "GET /nowhere/bob": 1,
+                      **{name: len(paths) for name, paths in ROUTES.items()}}
+    # by its route, as the first of them told it
+    open_ones = {(row["kind"], row["name"], row["inside"]) for row in table["under_way"]
+                 if row["name"] != "GET /wait"}
+    assert open_ones == {("served", "GET /ask/{name}", ""),
+                         ("made", keeper.url + "/stock", "GET /ask/{name}")}, table["under_way"]
+
+
 def test_requests_are_counted_from_the_start(runtime, sample_command, clarinet):
     tool = clarinet.start("record", "-p", "http,counters", "-o", "out.clarinet", "--",
                           *sample_command("WebShop"), stdin=subprocess.PIPE)
