@@ -74,7 +74,7 @@ if(agent_sources)
   list(FILTER agent_walked_sources INCLUDE REGEX
        "/(agent/(agent|arena|callbacks|events|heap_(blocks|quick|stream|walk)|lifecycle|native_stack|ring|sampling(_signal|_fault|_types)?|snapshot|tally)|profilers/[a-z_]*|clr/(callback_table|eventpipe|profiler)|base/(buffer|table|memory))\\.c$")
   list(FILTER agent_walked_sources EXCLUDE REGEX
-       "/profilers/(allocations_live|cpu|exceptions_rows|wall|threads[a-z_]*|trace_(classes|cycles|output|plan|registry|rewrite[a-z_]*|select|shape|spans_output|types|wanted))\\.c$")
+       "/profilers/(allocations_live|cpu|exceptions_rows|heap|wall|threads[a-z_]*|trace_(classes|cycles|output|plan|registry|rewrite[a-z_]*|select|shape|spans_output|types|wanted))\\.c$")
   set_property(SOURCE ${agent_walked_sources} APPEND PROPERTY COMPILE_OPTIONS
     -fasynchronous-unwind-tables)
   # What the tracer writes out on its own thread.

@@ -2,8 +2,10 @@
 /* Made by tools/clr/generate.py from tools/clr/hresults.txt: do not edit. */
 
 /*
- * hresults: the CLR's result codes. CLR_HRESULT_LIST(X) calls X(name, value) for each, which gives
- * clr_hresult_name() its names. Where windows.h has a name already, that one stays.
+ * hresults: the CLR's result codes. CLR_HRESULT_LIST(X) calls X(name, value) for each. Where
+ * windows.h has a name already, that one stays. CLR_HRESULT_NAMES are the names in that order for
+ * clr_hresult_name(), one behind the other: one that begins with a byte n below 32 has the n-th of
+ * CLR_HRESULT_PREFIXES in its place.
  */
 #ifndef CLARINET_HRESULTS_H
 #define CLARINET_HRESULTS_H
@@ -756,5 +758,194 @@
     X(COR_E_TARGETPARAMCOUNT, 0x8002000eu) \
     X(COR_E_DIVIDEBYZERO, 0x80020012u) \
     X(COR_E_BADIMAGEFORMAT, 0x8007000bu)
+
+#define CLR_HRESULT_PREFIXES "CORPROF_E_\0COR_E_\0META_E_\0CLDB_E_"
+#define CLR_HRESULT_NAMES \
+    "S_OK\0" \
+    "S_FALSE\0" \
+    "E_NOTIMPL\0" \
+    "E_NOINTERFACE\0" \
+    "E_POINTER\0" \
+    "E_ABORT\0" \
+    "E_FAIL\0" \
+    "E_UNEXPECTED\0" \
+    "E_ACCESSDENIED\0" \
+    "E_HANDLE\0" \
+    "E_OUTOFMEMORY\0" \
+    "E_INVALIDARG\0" \
+    "CLASS_E_NOAGGREGATION\0" \
+    "CLASS_E_CLASSNOTAVAILABLE\0" \
+    "CLR_E_INSUFFICIENT_BUFFER\0" \
+    "CLDB_S_TRUNCATION\0" \
+    "META_S_DUPLICATE\0" \
+    "\2" "TYPEUNLOADED\0" \
+    "\2" "APPDOMAINUNLOADED\0" \
+    "\2" "CANNOTUNLOADAPPDOMAIN\0" \
+    "\2" "ASSEMBLYEXPECTED\0" \
+    "\2" "NEWER_RUNTIME\0" \
+    "\2" "MULTIMODULEASSEMBLIESDIALLOWED\0" \
+    "\2" "LOADING_REFERENCE_ASSEMBLY\0" \
+    "\2" "AMBIGUOUSIMPLEMENTATION\0" \
+    "\4" "FILE_BADREAD\0" \
+    "\4" "FILE_BADWRITE\0" \
+    "\4" "FILE_OLDVER\0" \
+    "\4" "SMDUPLICATE\0" \
+    "\4" "NO_DATA\0" \
+    "\4" "INCOMPATIBLE\0" \
+    "\4" "FILE_CORRUPT\0" \
+    "\4" "BADUPDATEMODE\0" \
+    "\4" "INDEX_NOTFOUND\0" \
+    "\4" "RECORD_NOTFOUND\0" \
+    "\4" "RECORD_OUTOFORDER\0" \
+    "\4" "TOO_BIG\0" \
+    "\3" "INVALID_TOKEN_TYPE\0" \
+    "\3" "BADMETADATA\0" \
+    "\3" "BAD_SIGNATURE\0" \
+    "\3" "BAD_INPUT_PARAMETER\0" \
+    "\3" "CANNOTRESOLVETYPEREF\0" \
+    "\3" "STRINGSPACE_FULL\0" \
+    "\3" "HAS_UNMARKALL\0" \
+    "\3" "MUST_CALL_UNMARKALL\0" \
+    "\3" "CA_INVALID_TARGET\0" \
+    "\3" "CA_INVALID_VALUE\0" \
+    "\3" "CA_INVALID_BLOB\0" \
+    "\3" "CA_REPEATED_ARG\0" \
+    "\3" "CA_UNKNOWN_ARGUMENT\0" \
+    "\3" "CA_UNEXPECTED_TYPE\0" \
+    "\3" "CA_INVALID_ARGTYPE\0" \
+    "\3" "CA_INVALID_ARG_FOR_TYPE\0" \
+    "\3" "CA_INVALID_UUID\0" \
+    "\3" "CA_INVALID_MARSHALAS_FIELDS\0" \
+    "\3" "CA_NT_FIELDONLY\0" \
+    "\3" "CA_NEGATIVE_PARAMINDEX\0" \
+    "\3" "CA_NEGATIVE_CONSTSIZE\0" \
+    "\3" "CA_FIXEDSTR_SIZE_REQUIRED\0" \
+    "\3" "CA_CUSTMARSH_TYPE_REQUIRED\0" \
+    "\3" "NOT_IN_ENC_MODE\0" \
+    "\3" "CA_BAD_FRIENDS_ARGS\0" \
+    "\3" "CA_FRIENDS_SN_REQUIRED\0" \
+    "\1" "FUNCTION_NOT_COMPILED\0" \
+    "\1" "DATAINCOMPLETE\0" \
+    "\1" "FUNCTION_NOT_IL\0" \
+    "\1" "NOT_MANAGED_THREAD\0" \
+    "\1" "CALL_ONLY_FROM_INIT\0" \
+    "\1" "NOT_YET_AVAILABLE\0" \
+    "\1" "TYPE_IS_PARAMETERIZED\0" \
+    "\1" "FUNCTION_IS_PARAMETERIZED\0" \
+    "\1" "STACKSNAPSHOT_INVALID_TGT_THREAD\0" \
+    "\1" "STACKSNAPSHOT_UNMANAGED_CTX\0" \
+    "\1" "STACKSNAPSHOT_UNSAFE\0" \
+    "\1" "STACKSNAPSHOT_ABORTED\0" \
+    "\1" "LITERALS_HAVE_NO_ADDRESS\0" \
+    "\1" "UNSUPPORTED_CALL_SEQUENCE\0" \
+    "\1" "ASYNCHRONOUS_UNSAFE\0" \
+    "\1" "CLASSID_IS_ARRAY\0" \
+    "\1" "CLASSID_IS_COMPOSITE\0" \
+    "\1" "PROFILER_DETACHING\0" \
+    "\1" "PROFILER_NOT_ATTACHABLE\0" \
+    "\1" "UNRECOGNIZED_PIPE_MSG_FORMAT\0" \
+    "\1" "PROFILER_ALREADY_ACTIVE\0" \
+    "\1" "PROFILEE_INCOMPATIBLE_WITH_TRIGGER\0" \
+    "\1" "IPC_FAILED\0" \
+    "\1" "PROFILEE_PROCESS_NOT_FOUND\0" \
+    "\1" "CALLBACK3_REQUIRED\0" \
+    "\1" "UNSUPPORTED_FOR_ATTACHING_PROFILER\0" \
+    "\1" "IRREVERSIBLE_INSTRUMENTATION_PRESENT\0" \
+    "\1" "RUNTIME_UNINITIALIZED\0" \
+    "\1" "IMMUTABLE_FLAGS_SET\0" \
+    "\1" "PROFILER_NOT_YET_INITIALIZED\0" \
+    "\1" "INCONSISTENT_WITH_FLAGS\0" \
+    "\1" "PROFILER_CANCEL_ACTIVATION\0" \
+    "\1" "CONCURRENT_GC_NOT_PROFILABLE\0" \
+    "\1" "DEBUGGING_DISABLED\0" \
+    "\1" "TIMEOUT_WAITING_FOR_CONCURRENT_GC\0" \
+    "\1" "MODULE_IS_DYNAMIC\0" \
+    "\1" "CALLBACK4_REQUIRED\0" \
+    "\1" "REJIT_NOT_ENABLED\0" \
+    "\1" "FUNCTION_IS_COLLECTIBLE\0" \
+    "\1" "CALLBACK6_REQUIRED\0" \
+    "\1" "CALLBACK7_REQUIRED\0" \
+    "\1" "REJIT_INLINING_DISABLED\0" \
+    "CORDIAGIPC_E_BAD_ENCODING\0" \
+    "CORDIAGIPC_E_UNKNOWN_COMMAND\0" \
+    "CORDIAGIPC_E_UNKNOWN_MAGIC\0" \
+    "CORDIAGIPC_E_UNKNOWN_ERROR\0" \
+    "\1" "SUSPENSION_IN_PROGRESS\0" \
+    "\1" "NOT_GC_OBJECT\0" \
+    "\1" "MODULE_IS_ENC\0" \
+    "\2" "EXCEPTION\0" \
+    "\2" "SYSTEM\0" \
+    "\2" "ARGUMENTOUTOFRANGE\0" \
+    "\2" "ARRAYTYPEMISMATCH\0" \
+    "\2" "CONTEXTMARSHAL\0" \
+    "\2" "TIMEOUT\0" \
+    "\2" "EXECUTIONENGINE\0" \
+    "\2" "FIELDACCESS\0" \
+    "\2" "INDEXOUTOFRANGE\0" \
+    "\2" "INVALIDOPERATION\0" \
+    "\2" "SECURITY\0" \
+    "\2" "SERIALIZATION\0" \
+    "\2" "VERIFICATION\0" \
+    "\2" "METHODACCESS\0" \
+    "\2" "MISSINGFIELD\0" \
+    "\2" "MISSINGMEMBER\0" \
+    "\2" "MISSINGMETHOD\0" \
+    "\2" "MULTICASTNOTSUPPORTED\0" \
+    "\2" "NOTSUPPORTED\0" \
+    "\2" "OVERFLOW\0" \
+    "\2" "RANK\0" \
+    "\2" "SYNCHRONIZATIONLOCK\0" \
+    "\2" "THREADINTERRUPTED\0" \
+    "\2" "MEMBERACCESS\0" \
+    "\2" "THREADSTATE\0" \
+    "\2" "THREADSTOP\0" \
+    "\2" "TYPELOAD\0" \
+    "\2" "ENTRYPOINTNOTFOUND\0" \
+    "\2" "DLLNOTFOUND\0" \
+    "\2" "THREADSTART\0" \
+    "\2" "INVALIDCOMOBJECT\0" \
+    "\2" "NOTFINITENUMBER\0" \
+    "\2" "DUPLICATEWAITOBJECT\0" \
+    "\2" "SEMAPHOREFULL\0" \
+    "\2" "WAITHANDLECANNOTBEOPENED\0" \
+    "\2" "ABANDONEDMUTEX\0" \
+    "\2" "THREADABORTED\0" \
+    "\2" "INVALIDOLEVARIANTTYPE\0" \
+    "\2" "MISSINGMANIFESTRESOURCE\0" \
+    "\2" "SAFEARRAYTYPEMISMATCH\0" \
+    "\2" "TYPEINITIALIZATION\0" \
+    "\2" "MARSHALDIRECTIVE\0" \
+    "\2" "MISSINGSATELLITEASSEMBLY\0" \
+    "\2" "FORMAT\0" \
+    "\2" "SAFEARRAYRANKMISMATCH\0" \
+    "\2" "PLATFORMNOTSUPPORTED\0" \
+    "\2" "INVALIDPROGRAM\0" \
+    "\2" "OPERATIONCANCELED\0" \
+    "\2" "INSUFFICIENTMEMORY\0" \
+    "\2" "RUNTIMEWRAPPED\0" \
+    "\2" "DATAMISALIGNED\0" \
+    "\2" "CODECONTRACTFAILED\0" \
+    "\2" "TYPEACCESS\0" \
+    "\2" "ACCESSING_CCW\0" \
+    "\2" "KEYNOTFOUND\0" \
+    "\2" "INSUFFICIENTEXECUTIONSTACK\0" \
+    "\2" "APPLICATION\0" \
+    "\2" "INVALIDFILTERCRITERIA\0" \
+    "\2" "REFLECTIONTYPELOAD\0" \
+    "\2" "TARGET\0" \
+    "\2" "TARGETINVOCATION\0" \
+    "\2" "CUSTOMATTRIBUTEFORMAT\0" \
+    "\2" "IO\0" \
+    "\2" "FILELOAD\0" \
+    "\2" "OBJECTDISPOSED\0" \
+    "\2" "FAILFAST\0" \
+    "\2" "HOSTPROTECTION\0" \
+    "\2" "ILLEGAL_REENTRANCY\0" \
+    "\2" "Data\0" \
+    "\4" "INTERNALERROR\0" \
+    "\2" "AMBIGUOUSMATCH\0" \
+    "\2" "TARGETPARAMCOUNT\0" \
+    "\2" "DIVIDEBYZERO\0" \
+    "\2" "BADIMAGEFORMAT"
 
 #endif

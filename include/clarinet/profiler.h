@@ -73,9 +73,9 @@ HRESULT clr_info_open(clr_unknown *unknown, clr_info *info);
         return clr_profiler_can_unload(&clr_this_profiler);                                        \
     }
 
-/* The name of a result code (`CORPROF_E_DATAINCOMPLETE`), or "0x80001234" written into `text`
- * (at least CLR_HRESULT_TEXT bytes). Never NULL. */
-#define CLR_HRESULT_TEXT 16
+/* The name of a result code (`CORPROF_E_DATAINCOMPLETE`), or "0x80001234"; may be written into
+ * `text` (at least CLR_HRESULT_TEXT bytes). Never NULL. */
+#define CLR_HRESULT_TEXT 64
 const char *clr_hresult_name(HRESULT hr, char text[CLR_HRESULT_TEXT]);
 
 /* GUIDs as text: "{XXXXXXXX-XXXX-…}"; false when the text is not one. */

@@ -198,21 +198,26 @@ static void vote_for_local(search *s, const instance *c)
     s->voters += has_voted;
 }
 
+static bool is_of_thread(uint32_t flags, uint32_t place)
+{
+    return (flags & FIELD_OF_THREAD) != 0 && has_slot(flags & ~(uint32_t)FIELD_OF_THREAD, place);
+}
+
 static void tell(search *s, const instance *c)
 {
+    heap_generic found = {.class_id = c->class_id, .module = c->module, .number = c->number};
     uint32_t flags, place;
 
+    for (size_t i = 0; read_field(c, i, &flags, &place); i++)
+        found.length += is_of_thread(flags, place);
     for (size_t i = 0; read_field(c, i, &flags, &place); i++) {
-        heap_generic found = {.class_id = c->class_id,
-                              .token = 0x04000000 | (flags & 0xffffff),
-                              .place = (place & 0x7ffffff) / 8 - ARRAY_HEAD};
+        bool of_thread = is_of_thread(flags, place);
 
-        if (c->base != 0 && has_slot(flags, place))
-            found.slot = c->base + (place & 0x7ffffff);
-        else if ((flags & FIELD_OF_THREAD) != 0 &&
-                 has_slot(flags & ~(uint32_t)FIELD_OF_THREAD, place))
-            found.thread_index = c->thread_index;
-        if (found.slot != 0 || found.thread_index != 0)
+        found.token = 0x04000000 | (flags & 0xffffff);
+        found.slot = has_slot(flags, place) && c->base != 0 ? c->base + (place & 0x7ffffff) : 0;
+        found.place = (place & 0x7ffffff) / 8 - (c->module != 0 ? 0 : ARRAY_HEAD);
+        found.thread_index = of_thread ? c->thread_index : 0;
+        if (found.slot != 0 || found.thread_index != 0 || (of_thread && c->module != 0))
             s->found(s->context, &found);
     }
 }

@@ -21,6 +21,10 @@ typedef struct {
     uint64_t slot;
     /* of a thread's field no slot: where the class's array has it, and how threads number that */
     uint32_t place, thread_index;
+    /* before 9.0 the class's number in a module instead, and how long the array is */
+    ModuleID module;
+    uint64_t number;
+    uint32_t length;
 } heap_generic;
 
 /* Called for each static field that holds a reference or a boxed value. */

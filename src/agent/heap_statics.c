@@ -5,6 +5,7 @@
 
 #include "agent/heap_fields.h"
 #include "agent/heap_generics.h"
+#include "agent/heap_locals.h"
 #include "agent/read_self.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -32,6 +33,10 @@ typedef struct {
     AppDomainID domain;
     uint32_t name; /* string */
     uint32_t thread_index;
+    ModuleID module;
+    /* of a generic class before 9.0: its number in the module, and where its array has the field */
+    uint64_t number;
+    uint32_t length, index;
 } thread_field;
 
 /* Where a thread keeps one of them: in an array of the runtime's, which moves. */
@@ -39,7 +44,7 @@ typedef struct {
     uint32_t name;
     uint32_t length, index; /* of the array */
     ClassID class_id;       /* of what is kept there */
-    uint64_t array;
+    uint64_t array, handle;
     uint32_t thread_index;
 } thread_slot;
 
@@ -57,7 +62,8 @@ typedef struct {
     size_t thread_field_count;
     thread_slot *thread_slots;
     size_t thread_slot_count;
-    ClassID array;      /* object[] */
+    ClassID array; /* object[] */
+    heap_locals locals;
     unsigned overtaken; /* of names, when the modules were listed: those that are going are not */
 } search;
 
@@ -167,8 +173,12 @@ static int visit_field(void *context, mdToken token)
                clr_info_get_static_field_info(s->walk->info, s->class_id, token, &kind) == S_OK &&
                kind == COR_PRF_FIELD_THREAD_STATIC) {
         s->thread_fields[s->thread_field_count++] =
-            (thread_field){s->class_id, token, s->domain, name_of_field(s, &name),
-                           heap_generics_thread_index(s->class_id)};
+            (thread_field){.class_id = s->class_id,
+                           .token = token,
+                           .domain = s->domain,
+                           .name = name_of_field(s, &name),
+                           .thread_index = heap_generics_thread_index(s->class_id),
+                           .module = s->module};
     }
     return 1;
 }
@@ -236,12 +246,21 @@ static void take_generic(void *context, const heap_generic *found)
         module == 0 || clr_open_import(s->walk->info, module, &s->import) != S_OK)
         return;
     s->class_id = found->class_id;
-    if (CLR_OK(clr_get_field(s->import, found->token, &name, &owner, &flags)) && owner == token &&
-        (flags & FIELD_STATIC) != 0)
+    if (!CLR_OK(clr_get_field(s->import, found->token, &name, &owner, &flags)) || owner != token ||
+        (flags & FIELD_STATIC) == 0)
+        goto out;
+    if (found->slot != 0 || found->thread_index != 0)
         s->found(s->context, &(heap_static){.slot = found->slot,
                                             .name = name_of_field(s, &name),
                                             .index = found->place,
                                             .thread_index = found->thread_index});
+    else if (s->thread_fields != NULL && s->thread_field_count < MOST_THREAD_FIELDS)
+        s->thread_fields[s->thread_field_count++] = (thread_field){.name = name_of_field(s, &name),
+                                                                   .module = found->module,
+                                                                   .number = found->number,
+                                                                   .length = found->length,
+                                                                   .index = found->place};
+out:
     clr_release(s->import);
 }
 
@@ -285,13 +304,40 @@ static int visit_thread(void *context, uintptr_t thread)
 
         if (s->thread_slot_count == MOST_THREAD_SLOTS)
             return 0;
-        if (clr_info_get_thread_static_address2(s->walk->info, f->class_id, f->token, f->domain,
+        if (f->length != 0 ||
+            clr_info_get_thread_static_address2(s->walk->info, f->class_id, f->token, f->domain,
                                                 thread, &address) != S_OK ||
             ((uintptr_t)address & 7) != 0 || !find_array(s, (uintptr_t)address, slot))
             continue;
         slot->name = f->name;
         slot->thread_index = f->thread_index;
         s->thread_slot_count++;
+        heap_locals_learn(&s->locals, thread, f->module, slot->array);
+    }
+    return 1;
+}
+
+static int visit_thread_again(void *context, uintptr_t thread)
+{
+    search *s = context;
+
+    for (size_t i = 0; i < s->thread_field_count; i++) {
+        const thread_field *f = &s->thread_fields[i];
+        thread_slot found = {.name = f->name, .length = f->length, .index = f->index};
+        uint64_t head[2] = {0}; /* class, length */
+        uint64_t object;
+
+        if (f->length == 0)
+            continue;
+        if (s->thread_slot_count == MOST_THREAD_SLOTS)
+            return 0;
+        found.handle = heap_locals_find(&s->locals, thread, f->module, f->number);
+        found.array = read_self_word(found.handle);
+        if (read_self(found.array, head, sizeof head) && head[0] == s->array &&
+            (uint32_t)head[1] == f->length && f->index < f->length &&
+            (object = read_self_word(found.array + sizeof head + 8ull * f->index)) != 0 &&
+            (found.class_id = read_self_word(object) & ~(ClassID)7) != 0)
+            s->thread_slots[s->thread_slot_count++] = found;
     }
     return 1;
 }
@@ -320,7 +366,8 @@ static void search_threads(search *s)
 
     s->array = find_object_array(s);
     s->thread_slots = memory_allocate_array(MOST_THREAD_SLOTS, sizeof *s->thread_slots);
-    if (s->thread_slots == NULL || s->thread_field_count == 0 || s->array == 0)
+    if (s->thread_slots == NULL || s->thread_field_count == 0 || s->array == 0 ||
+        !heap_locals_open(&s->locals, info))
         return;
     while (clr_info_suspend_runtime(info) != S_OK) {
         if (++tries == SUSPEND_TRIES)
@@ -328,6 +375,8 @@ static void search_threads(search *s)
         os_sleep_ms(1);
     }
     clr_each_thread(info, visit_thread, s);
+    if (heap_locals_is_clear(&s->locals))
+        clr_each_thread(info, visit_thread_again, s);
     clr_info_resume_runtime(info);
     for (size_t i = 0; i < s->thread_slot_count; i++) {
         const thread_slot *slot = &s->thread_slots[i];
@@ -336,6 +385,7 @@ static void search_threads(search *s)
                              .index = slot->index,
                              .class_id = slot->class_id,
                              .array = slot->array,
+                             .handle = slot->handle,
                              .thread_index = slot->thread_index};
 
         s->found(s->context, &found);

@@ -23,7 +23,8 @@ typedef struct {
      * the place in an array of that length, and what is kept there */
     uint32_t length, index;
     ClassID class_id;
-    uint64_t array; /* where it was; it moves */
+    uint64_t array;  /* where it was; it moves */
+    uint64_t handle; /* the root that holds it; 0 = not known */
     /* of a thread's static: how threads number the array; of a generic class only this is known,
      * and the index in it */
     uint32_t thread_index;

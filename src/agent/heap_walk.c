@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/agent.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "recording/encode.h"
@@ -53,14 +54,17 @@ static bool is_of(uint64_t keyword, uint32_t id, const uint8_t *metadata, uint32
            !reader_failed(&r);
 }
 
-bool heap_walk_wants(uint32_t id, const uint8_t *metadata, uint32_t metadata_length)
+/* Whether the event is one of a heap dump. */
+static bool is_of_dump(uint32_t id, const uint8_t *metadata, uint32_t metadata_length)
 {
     return (id == NODES || id == EDGES || id == ROOT_EDGES || id == DEPENDENT_EDGES ||
             id == STATICS) &&
            is_of(KEYWORD_HEAP_DUMP, id, metadata, metadata_length);
 }
 
-bool heap_walk_ends(uint32_t id, const uint8_t *metadata, uint32_t metadata_length)
+/* Whether the event says that the program is about to run again; it comes with the keyword of
+ * collections. */
+static bool is_end(uint32_t id, const uint8_t *metadata, uint32_t metadata_length)
 {
     return id == RESTART && is_of(KEYWORD_GC, id, metadata, metadata_length);
 }
@@ -124,7 +128,7 @@ static void hand_over(heap_walk *w, uint32_t id, const uint8_t *data, uint32_t l
         heap_blocks_drain(&w->relay.blocks);
 }
 
-void heap_walk_take(heap_walk *w, uint32_t id, const uint8_t *data, uint32_t length)
+static void take(heap_walk *w, uint32_t id, const uint8_t *data, uint32_t length)
 {
     if (id == EDGES)
         return;
@@ -134,7 +138,7 @@ void heap_walk_take(heap_walk *w, uint32_t id, const uint8_t *data, uint32_t len
     lock_give(&w->guard);
 }
 
-void heap_walk_let_go(heap_walk *w)
+static void let_go(heap_walk *w)
 {
     if (!atomic_load(&w->is_walking))
         return;
@@ -143,6 +147,21 @@ void heap_walk_let_go(heap_walk *w)
         heap_blocks_drain(&w->relay.blocks);
     w->is_walking = false;
     lock_give(&w->guard);
+}
+
+bool heap_walk_on_event(agent *a, uint32_t id, const uint8_t *metadata, uint32_t metadata_length,
+                        const uint8_t *data, uint32_t length)
+{
+    heap_walk *w = a->engines[ENGINE_INDEX_heap].state;
+
+    if (w == NULL)
+        return false;
+    if (is_end(id, metadata, metadata_length))
+        let_go(w);
+    if (!is_of_dump(id, metadata, metadata_length))
+        return false;
+    take(w, id, data, length);
+    return true;
 }
 
 /* ---- the agent's own thread ---- */

@@ -7,7 +7,7 @@
  * One dump may hold several walks (another collection ran while it was armed): each one is whole,
  * the last one counts, and its records have a higher attempt number.
  *
- * Thread rules: heap_walk_take and heap_walk_let_go on whatever thread collects garbage, while the
+ * Thread rules: heap_walk_on_event on whatever thread raises events; those of a dump come while the
  * program stands still. heap_walk_run on a thread of its own that is none of the runtime's, and
  * what is marked so belongs to it. Everything else on the agent's own thread while no dump is under
  * way.
@@ -15,6 +15,7 @@
 #ifndef CLARINET_AGENT_HEAP_WALK_H
 #define CLARINET_AGENT_HEAP_WALK_H
 
+#include "agent/engine.h"
 #include "agent/heap_record.h"
 #include "agent/heap_relay.h"
 #include "agent/lock.h"
@@ -45,14 +46,10 @@ typedef struct {
 /* What is opened for the first time is zero. To be closed, without memory too. */
 bool heap_walk_open(heap_walk *w, const clr_info *info, const heap_record_wishes *wishes);
 void heap_walk_close(heap_walk *w);
-/* Whether the event is one of a heap dump. */
-bool heap_walk_wants(uint32_t id, const uint8_t *metadata, uint32_t metadata_length);
-void heap_walk_take(heap_walk *w, uint32_t id, const uint8_t *data, uint32_t length);
-/* Whether the event says that the program is about to run again; it comes with the keyword of
- * collections. */
-bool heap_walk_ends(uint32_t id, const uint8_t *metadata, uint32_t metadata_length);
-/* Before the program runs again: until no object is read any more. */
-void heap_walk_let_go(heap_walk *w);
+/* The engine's on_raw_event: its state begins with the walk. Takes what belongs to a heap dump, and
+ * before the program runs again, waits until no object is read any more. */
+bool heap_walk_on_event(agent *a, uint32_t id, const uint8_t *metadata, uint32_t metadata_length,
+                        const uint8_t *data, uint32_t length);
 
 /* Makes records until heap_walk_finish, then ends the stream. */
 void heap_walk_run(heap_walk *w);

@@ -26,7 +26,7 @@ static uint64_t reference_at(const model_heap *s, uint32_t node, uint64_t addres
 /* Rows of heap_statics. */
 typedef struct {
     const model_column *slot, *name, *length, *index, *class;
-    const model_column *array, *thread_index; /* NULL in old recordings */
+    const model_column *array, *thread_index, *handle; /* NULL in old recordings */
     size_t rows;
 } static_rows;
 
@@ -44,6 +44,7 @@ static static_rows find_static_rows(const heap *h)
     r.class = model_find_column(h->m, t, "class");
     r.array = model_find_column(h->m, t, "array");
     r.thread_index = model_find_column(h->m, t, "thread_index");
+    r.handle = model_find_column(h->m, t, "handle");
     r.rows =
         r.slot == NULL || r.name == NULL || r.length == NULL || r.index == NULL || r.class == NULL
             ? 0
@@ -84,6 +85,7 @@ typedef struct {
     const static_rows *rows;
     node_list arrays;  /* that may be those of threads */
     node_list threads; /* that are, by what the runtime tells of roots */
+    table_u64 handles; /* to the arrays they hold */
     table_u64 taken;   /* arrays that are known to be a row's, and objects that have a name */
 } thread_search;
 
@@ -337,6 +339,36 @@ static bool add_by_numbers(thread_search *t)
     return good;
 }
 
+static bool note_handles(thread_search *t)
+{
+    const model_heap *s = t->h->snapshot;
+    bool good = true;
+
+    for (size_t i = 0; good && t->rows->handle != NULL && i < s->root_count; i++)
+        if (s->roots[i].kind == RECORDING_ROOT_HANDLE)
+            good = table_u64_put(&t->handles, s->roots[i].id, s->roots[i].object);
+    return good;
+}
+
+static uint64_t handle_of(const static_rows *r, size_t row)
+{
+    return r->handle == NULL ? 0 : model_cell(r->handle, row);
+}
+
+/* The row's array: what its handle held, also where that has moved since, else what is where the
+ * array was; 0 = it does not fit. */
+static uint32_t array_of_row(const thread_search *t, size_t row)
+{
+    uint64_t handle = handle_of(t->rows, row);
+    uint64_t array = t->rows->array == NULL ? 0 : model_cell(t->rows->array, row);
+    uint32_t node;
+
+    if (handle != 0 && !table_u64_get(&t->handles, handle, &array))
+        return 0;
+    node = heap_places_at(t->p, array);
+    return node != 0 && fitting(t, node, row) != 0 ? node : 0;
+}
+
 static bool add_of_threads(heap *h, heap_places *p, const static_rows *rows)
 {
     thread_search t = {.h = h, .p = p, .rows = rows};
@@ -344,22 +376,22 @@ static bool add_of_threads(heap *h, heap_places *p, const static_rows *rows)
     bool good = is_done != NULL;
 
     table_u64_init(&t.taken);
+    table_u64_init(&t.handles);
     table_u64_init(&t.arrays.known);
     table_u64_init(&t.threads.known);
-    good = good && (rows->rows == 0 || (add_by_numbers(&t) && find_arrays(&t)));
+    good = good && (rows->rows == 0 || (add_by_numbers(&t) && find_arrays(&t) && note_handles(&t)));
     for (size_t row = 0; good && row < rows->rows; row++) {
-        uint32_t node = rows->array == NULL ? 0 : heap_places_at(p, model_cell(rows->array, row));
+        bool is_known = model_cell(rows->length, row) == 0;
+        uint32_t node = is_known ? 0 : array_of_row(&t, row);
 
-        is_done[row] = model_cell(rows->length, row) == 0;
-        if (is_done[row] || node == 0 || fitting(&t, node, row) == 0)
-            continue;
-        is_done[row] = true;
-        good = name_of_thread(&t, node, row);
+        is_done[row] = is_known || node != 0 || handle_of(rows, row) != 0;
+        good = node == 0 || name_of_thread(&t, node, row);
     }
     for (size_t row = 0; good && row < rows->rows; row++)
         if (!is_done[row])
             good = name_moved(&t, is_done, row);
     table_u64_free(&t.taken);
+    table_u64_free(&t.handles);
     list_free(&t.arrays);
     list_free(&t.threads);
     memory_free(is_done);

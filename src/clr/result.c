@@ -11,16 +11,23 @@ static const uint32_t VALUES[] = {
 #undef X
 };
 
-/* Their names one behind the other: pointers to them would be twice as large, with relocations. */
-static const struct {
-#define X(name, value) char name##_text[sizeof #name];
-    CLR_HRESULT_LIST(X)
-#undef X
-} NAMES = {
-#define X(name, value) #name,
-    CLR_HRESULT_LIST(X)
-#undef X
-};
+/* One behind the other: pointers to them would be twice as large, with relocations. */
+static const char NAMES[] = CLR_HRESULT_NAMES;
+static const char PREFIXES[] = CLR_HRESULT_PREFIXES;
+
+static const char *skip(const char *texts, size_t count)
+{
+    for (; count != 0; count--)
+        texts += strlen(texts) + 1;
+    return texts;
+}
+
+static char *put_text(char *at, const char *text)
+{
+    while (*text != '\0')
+        *at++ = *text++;
+    return at;
+}
 
 static char *put_hex(char *at, uint32_t value, int digits)
 {
@@ -31,13 +38,20 @@ static char *put_hex(char *at, uint32_t value, int digits)
 
 const char *clr_hresult_name(HRESULT hr, char text[CLR_HRESULT_TEXT])
 {
-    const char *name = (const char *)&NAMES;
     char *end;
 
     for (size_t i = 0; i < sizeof VALUES / sizeof *VALUES; i++) {
-        if (VALUES[i] == (uint32_t)hr)
+        const char *name;
+
+        if (VALUES[i] != (uint32_t)hr)
+            continue;
+        name = skip(NAMES, i);
+        if (*name >= ' ')
             return name;
-        name += strlen(name) + 1;
+        end = put_text(text, skip(PREFIXES, (size_t)*name - 1));
+        end = put_text(end, name + 1);
+        *end = '\0';
+        return text;
     }
     text[0] = '0';
     text[1] = 'x';

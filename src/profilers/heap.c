@@ -52,7 +52,7 @@ enum {
 #define KEYWORDS UINT64_C(0x900000)
 
 typedef struct {
-    heap_walk walk;
+    heap_walk walk; /* first: the events' */
     agent *agent;
     bool wanted; /* the session waits for its snapshot */
     heap_record_wishes wishes;
@@ -70,7 +70,7 @@ static const recording_column STATIC_COLUMNS[] = {
     {RECORDING_U64, "slot", ""},         {RECORDING_STRING_ID, "name", ""},
     {RECORDING_U64, "length", ""},       {RECORDING_U64, "index", ""},
     {RECORDING_U64, "class", ""},        {RECORDING_U64, "array", ""},
-    {RECORDING_U64, "thread_index", ""},
+    {RECORDING_U64, "thread_index", ""}, {RECORDING_U64, "handle", ""},
 };
 static const recording_column FIELD_COLUMNS[] = {
     {RECORDING_U64, "type", ""},
@@ -90,7 +90,7 @@ static const recording_column AWAIT_COLUMNS[] = {
 };
 static const recording_table TABLES[] = {
     {"heap_types", "heap", TYPE_COLUMNS, 8},     {"heap_functions", "heap", FUNCTION_COLUMNS, 2},
-    {"heap_statics", "heap", STATIC_COLUMNS, 7}, {"heap_fields", "heap", FIELD_COLUMNS, 3},
+    {"heap_statics", "heap", STATIC_COLUMNS, 8}, {"heap_fields", "heap", FIELD_COLUMNS, 3},
     {"heap_values", "heap", VALUE_COLUMNS, 4},   {"heap_awaits", "heap", AWAIT_COLUMNS, 3},
 };
 static const events_wish WISHES[] = {HEAP_QUICK_WISH};
@@ -298,8 +298,8 @@ static void name_types(agent *a, heap *h)
 
 static void put_static(void *context, const heap_static *found)
 {
-    uint64_t cells[7] = {found->slot,     found->name,  found->length,      found->index,
-                         found->class_id, found->array, found->thread_index};
+    uint64_t cells[8] = {found->slot,     found->name,  found->length,       found->index,
+                         found->class_id, found->array, found->thread_index, found->handle};
 
     agent_row(context, SELF, TABLE_STATICS, cells);
 }
@@ -511,19 +511,6 @@ static void stop(agent *a)
     h->wanted = false;
 }
 
-static bool on_raw_event(agent *a, uint32_t id, const uint8_t *metadata, uint32_t metadata_length,
-                         const uint8_t *data, uint32_t length)
-{
-    heap *h = a->engines[SELF].state;
-
-    if (h != NULL && heap_walk_ends(id, metadata, metadata_length))
-        heap_walk_let_go(&h->walk);
-    if (h == NULL || !heap_walk_wants(id, metadata, metadata_length))
-        return false;
-    heap_walk_take(&h->walk, id, data, length);
-    return true;
-}
-
 const engine ENGINE_heap = {
     .name = "heap",
     .mask_high = COR_PRF_HIGH_MONITOR_EVENT_PIPE,
@@ -538,5 +525,5 @@ const engine ENGINE_heap = {
     .stop = stop,
     .configure = configure,
     .drain = drain,
-    .on_raw_event = on_raw_event,
+    .on_raw_event = heap_walk_on_event,
 };

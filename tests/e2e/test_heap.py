@@ -324,8 +324,8 @@ def test_ways_have_field_names(sample, clarinet, runtime, tmp_path):
         "static field Hoarder.Pool<System.Collections.Generic.Dictionary<int, string>>.Items": 3 * ITEMS,
     }, pooled
     slots = clarinet("heap", file, "--json", "--type", "Hoarder.SlotItem", "--paths").json["paths"]
-    # of generic classes; on 8.0 threads keep these in arrays of which nothing tells whose they are
-    named = {} if runtime.name == "8.0" else {
+    # of generic classes
+    named = {
         "thread static Hoarder.Slot<string>.Items": ITEMS,
         "thread static Hoarder.Slot<System.DateTime>.Items": 2 * ITEMS,
         "thread static Hoarder.Slot<Hoarder.SlotItem>.Kept": 3 * ITEMS,

@@ -395,10 +395,22 @@ def make_flags():
     return "\n".join(out) + "\n"
 
 
+HRESULT_PREFIXES = ["CORPROF_E_", "COR_E_", "META_E_", "CLDB_E_"]
+
+
+def pack_result(name):
+    for i, prefix in enumerate(HRESULT_PREFIXES):
+        if name.startswith(prefix):
+            return '\\%d" "%s' % (i + 1, name[len(prefix):])
+    return name
+
+
 def make_hresults():
     out = [BANNER.format("hresults.txt"), """/*
- * hresults: the CLR's result codes. CLR_HRESULT_LIST(X) calls X(name, value) for each, which gives
- * clr_hresult_name() its names. Where windows.h has a name already, that one stays.
+ * hresults: the CLR's result codes. CLR_HRESULT_LIST(X) calls X(name, value) for each. Where
+ * windows.h has a name already, that one stays. CLR_HRESULT_NAMES are the names in that order for
+ * clr_hresult_name(), one behind the other: one that begins with a byte n below 32 has the n-th of
+ * CLR_HRESULT_PREFIXES in its place.
  */
 #ifndef CLARINET_HRESULTS_H
 #define CLARINET_HRESULTS_H
@@ -411,6 +423,10 @@ def make_hresults():
     out.append("\n#define CLR_HRESULT_LIST(X) \\")
     out += ["    X(%s, %su) \\" % (name, value) for name, value in rows[:-1]]
     out.append("    X(%s, %su)" % tuple(rows[-1]))
+    out.append('\n#define CLR_HRESULT_PREFIXES "%s"' % "\\0".join(HRESULT_PREFIXES))
+    out.append("#define CLR_HRESULT_NAMES \\")
+    out += ['    "%s\\0" \\' % pack_result(name) for name, _ in rows[:-1]]
+    out.append('    "%s"' % pack_result(rows[-1][0]))
     out.append("\n#endif")
     return "\n".join(out) + "\n"
 
