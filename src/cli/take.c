@@ -70,7 +70,7 @@ int take_look(session_options *session, const diagnostics_process *process, erro
         code = session_record_process(session, process, &result, e);
         session->library = NULL;
     }
-    if (code == 0)
+    if (code == 0 && !session->tells_way)
         way_tell(&result);
     if (code == 0 && result.trouble.code != 0) {
         *e = result.trouble;

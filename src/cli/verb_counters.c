@@ -13,6 +13,7 @@
 #include "cli/counters_listen.h"
 #include "cli/counters_show.h"
 #include "cli/take.h"
+#include "cli/way.h"
 #include "clr/counter_events.h"
 #include "session/session.h"
 
@@ -34,6 +35,7 @@ typedef struct {
     size_t shown; /* values so far, on a terminal: drawn when there are more */
     size_t taken;
     bool is_ready; /* listens, and has values to tell */
+    bool has_told_way;
 } request;
 
 static void on_value(void *context, const counters_series *s, const counters_value *v)
@@ -74,7 +76,12 @@ static void on_progress(void *context, const session_progress *now)
 {
     request *q = context;
 
-    (void)now;
+    if (now->port_reason != NULL && !q->has_told_way) {
+        q->has_told_way = true;
+        fprintf(stderr,
+                "clarinet: through the diagnostics port, without the agent in the process%s%s\n",
+                now->port_reason->code == 0 ? "" : ": ", now->port_reason->message);
+    }
     if (q->listens) {
         serve(q);
     } else if (q->on_terminal && q->taken != q->shown) {
@@ -158,7 +165,10 @@ static int record(request *q, const char *file, error *e)
 {
     catalogue_selection selection = {0};
     session_options session = {0};
-    int code = catalogue_add(&selection, "counters", e);
+    int code = way_choose(&session.way, false, e);
+
+    if (code == 0)
+        code = catalogue_add(&selection, "counters", e);
 
     if (code == 0 && q->interval != NULL)
         code = catalogue_set(&selection, "counters", "interval", q->interval, e);
@@ -171,6 +181,7 @@ static int record(request *q, const char *file, error *e)
     session.selection = &selection;
     session.file = file;
     session.short_lived = q->file == NULL;
+    session.tells_way = true;
     session.command = "clarinet counters";
     session.duration_ns = q->duration_ns;
     session.stop = cli_open_stop_descriptor(NULL);

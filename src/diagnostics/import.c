@@ -528,6 +528,16 @@ void import_leave_out_messages(event_import *i)
     i->without_messages = true;
 }
 
+void import_set_meter_interval(event_import *i, uint64_t ns)
+{
+    i->meter_interval = ns;
+}
+
+const char *import_meter_trouble(const event_import *i)
+{
+    return buffer_text(&i->meter_trouble);
+}
+
 int import_feed(event_import *i, const void *bytes, size_t length, error *e)
 {
     int code = nettrace_feed(i->parser, bytes, length, e);
@@ -590,6 +600,7 @@ void import_free(event_import *i)
     memory_free(i->threads);
     memory_free(i->thread_ids);
     buffer_free(&i->thrown);
+    buffer_free(&i->meter_trouble);
     import_list_free(&i->collecting);
     import_list_free(&i->requests);
     memory_free(i->command_line);

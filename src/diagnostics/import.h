@@ -42,6 +42,10 @@ typedef struct {
 void import_set_namer(event_import *i, const import_namer *namer);
 /* Before the first bytes: the messages of exceptions are not kept. */
 void import_leave_out_messages(event_import *i);
+/* Before the first bytes: how often meters are told. */
+void import_set_meter_interval(event_import *i, uint64_t ns);
+/* Why meters were not told, as the runtime says it; "" = nothing was refused. */
+const char *import_meter_trouble(const event_import *i);
 int import_feed(event_import *i, const void *bytes, size_t length, error *e);
 /* Whether the heap dump that was asked for is there, up to the end of its collection. */
 bool import_has_heap(const event_import *i);
@@ -62,6 +66,9 @@ int import_write(event_import *i, const import_wishes *wishes, buffer *out, erro
 /* Whether the stream has begun; how many rows there are so far, and events that were lost. */
 bool import_has_begun(const event_import *i);
 void import_count(const event_import *i, uint64_t *rows, uint64_t *lost);
+/* For who looks on: appends what has come of counters and meters since the last call as chunks of a
+ * recording, their tables first. import_write has them all the same. */
+void import_append_new_counters(event_import *i, buffer *out);
 void import_free(event_import *i);
 
 #endif

@@ -123,6 +123,7 @@ static void put_meter(void *context, const meter_value *value)
     meter_context *c = context;
     uint64_t cells[COLUMNS] = {[TIME] = c->time, [KIND] = value->kind};
 
+    cells[INTERVAL] = c->i->meter_interval;
     cells[PROVIDER] = text_id(c->i, value->meter);
     cells[NAME] = text_id(c->i, value->name);
     cells[TITLE] = text_id(c->i, value->title);
@@ -135,9 +136,12 @@ static void put_meter(void *context, const meter_value *value)
 static void take_meter(event_import *i, const nettrace_event *event, uint64_t time)
 {
     meter_context c = {i, time};
+    reader r = reader_of(event->payload, event->payload_length);
 
-    if (!meter_events_read(event->metadata->event_id,
-                           reader_of(event->payload, event->payload_length), put_meter, &c))
+    /* the source tells all its readers that one was refused: who has values was not */
+    if (i->meter_trouble.length == 0 && i->tables[IMPORT_METERS].count == 0)
+        meter_events_read_trouble(event->metadata->event_id, r, &i->meter_trouble);
+    if (!meter_events_read(event->metadata->event_id, r, put_meter, &c))
         i->not_understood++;
 }
 

@@ -36,11 +36,16 @@ size_t import_begin_record(import_chunks *c, recording_kind kind)
     return c->chunk;
 }
 
-void import_write_chunks(import_names *n, import_chunks *c, buffer *out)
+void import_end_chunk(import_chunks *c)
 {
     if (c->is_open)
         recording_end_chunk(&c->out, c->chunk);
     c->is_open = false;
+}
+
+void import_write_chunks(import_names *n, import_chunks *c, buffer *out)
+{
+    import_end_chunk(c);
     n->failed =
         n->failed || buffer_failed(&c->out) || buffer_failed(&n->maps) || buffer_failed(&n->nodes);
     buffer_append(out, c->out.data, c->out.length);

@@ -172,12 +172,17 @@ struct event_import {
     import_compiling compiling[IMPORT_COMPILING];
     size_t compiling_count;
     bool saw_compiling;
+    size_t shown_strings; /* bytes of each that import_append_new_counters gave */
+    size_t shown_rows[IMPORT_TABLES];
+    bool has_shown;
     import_heap heap;
     import_list collecting; /* events of the collector */
     import_list requests;   /* events about requests */
     buffer thrown;          /* rows of exceptions, until their stacks can be read */
-    bool saw_sampled;       /* allocations that were chosen at random: better than ticks */
-    uint64_t began_before;  /* waits for locks that were seen to end only */
+    uint64_t meter_interval;
+    buffer meter_trouble;
+    bool saw_sampled;      /* allocations that were chosen at random: better than ticks */
+    uint64_t began_before; /* waits for locks that were seen to end only */
     uint64_t not_understood;
     uint64_t last_time;
     uint64_t dropped;
@@ -197,6 +202,8 @@ void import_read_text(reader *r, buffer *out);
 uint32_t import_string(import_names *n, const char *text, size_t length);
 /* Its text again; slow. "" when there is none. */
 const char *import_string_text(const import_names *n, uint32_t string);
+/* Ends the last chunk: what follows begins another. */
+void import_end_chunk(import_chunks *c);
 /* Room for one more record in chunks of this kind; all of them into *out at the end. */
 size_t import_begin_record(import_chunks *c, recording_kind kind);
 void import_write_chunks(import_names *n, import_chunks *c, buffer *out);

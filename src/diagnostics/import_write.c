@@ -141,6 +141,39 @@ static bool is_asked_for(const event_import *i, import_table table, const import
     return i->tables[table].count != 0 && (table != IMPORT_COMPILATIONS || i->saw_compiling);
 }
 
+static void end_rows(import_rows *t)
+{
+    if (t->is_open)
+        recording_rows_end(&t->rows);
+    t->is_open = false;
+}
+
+void import_append_new_counters(event_import *i, buffer *out)
+{
+    static const import_table SHOWN[] = {IMPORT_COUNTERS, IMPORT_METERS};
+    const buffer *strings = &i->names.strings.out;
+    size_t chunk;
+
+    if (!i->has_shown) {
+        chunk = recording_begin_chunk(out, RECORDING_TABLE, 0);
+        for (size_t k = 0; k < sizeof SHOWN / sizeof *SHOWN; k++)
+            recording_put_table(out, (uint64_t)SHOWN[k] + 1, &IMPORT_TABLE[SHOWN[k]]);
+        recording_end_chunk(out, chunk);
+        i->has_shown = true;
+    }
+    import_end_chunk(&i->names.strings);
+    buffer_append(out, strings->data + i->shown_strings, strings->length - i->shown_strings);
+    i->shown_strings = strings->length;
+    for (size_t k = 0; k < sizeof SHOWN / sizeof *SHOWN; k++) {
+        import_rows *t = &i->tables[SHOWN[k]];
+        size_t *shown = &i->shown_rows[SHOWN[k]];
+
+        end_rows(t);
+        buffer_append(out, t->out.data + *shown, t->out.length - *shown);
+        *shown = t->out.length;
+    }
+}
+
 static void put_table(event_import *i, import_table table, const import_wishes *wishes,
                       uint64_t end, buffer *out)
 {
@@ -148,9 +181,7 @@ static void put_table(event_import *i, import_table table, const import_wishes *
     const char *profiler = IMPORT_TABLE[table].profiler;
     size_t chunk;
 
-    if (t->is_open)
-        recording_rows_end(&t->rows);
-    t->is_open = false;
+    end_rows(t);
     i->failed = i->failed || buffer_failed(&t->out);
     if (!is_asked_for(i, table, wishes))
         return;

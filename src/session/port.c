@@ -163,6 +163,21 @@ static void begin_stop(port *p, const char *reason)
         p->is_over = true; /* names are missing then */
 }
 
+/* Shows what has come to who looks on: counters, of which nothing has to be named later. */
+static void show_new(port *p)
+{
+    buffer chunks = BUFFER_EMPTY;
+    recording_chunk chunk;
+
+    import_append_new_counters(p->events, &chunks);
+    for (size_t at = 0; recording_take_chunk(chunks.data + at, chunks.length - at, &chunk) ==
+                        RECORDING_CHUNK_WHOLE;
+         at += chunk.whole)
+        if (p->options->enough(p->options->context, &chunk))
+            begin_stop(p, "stopped");
+    buffer_free(&chunks);
+}
+
 /* Takes what has come. A stream that is not understood ends here; what was read is good. */
 static void take(port *p, uint8_t *piece)
 {
@@ -179,6 +194,8 @@ static void take(port *p, uint8_t *piece)
             /* who waits for a snapshot has it */
             if (p->with_heap && p->options->enough != NULL && import_has_heap(p->events))
                 begin_stop(p, "stopped");
+            else if (!p->with_heap && p->options->enough != NULL)
+                show_new(p);
             return;
         }
     }
@@ -350,6 +367,7 @@ static int start(port *p, error *e)
         return error_set(e, ERROR_MEMORY, "no memory for the events");
     if (!wanted.with_messages)
         import_leave_out_messages(p->events);
+    import_set_meter_interval(p->events, wanted.meter_interval);
     if (wanted.with_heap) {
         import_namer namer = heap_names_read(&p->names, p->process->process_id);
 
@@ -381,6 +399,7 @@ int port_record(const session_options *options, const diagnostics_process *proce
         result->total.started = true;
         result->total.processes = 1;
         result->total.duration_ns = options->duration_ns;
+        result->total.port_reason = why;
         p.started_ns = os_monotonic_ns();
         code = write_begin(&p, why, e);
         open_raw(&p);
@@ -394,6 +413,8 @@ int port_record(const session_options *options, const diagnostics_process *proce
         code = result->trouble.code != 0 ? result->trouble.code : ERROR_GONE;
         error_set(e, code, "process %d ended before the recording began", process->process_id);
     }
+    if (code == 0 && import_meter_trouble(p.events)[0] != '\0' && result->trouble.code == 0)
+        error_set(&result->trouble, ERROR_BUSY, "%s", import_meter_trouble(p.events));
     if (code == 0)
         code = write_all(&p, e);
     import_free(p.events);

@@ -90,6 +90,7 @@ static void add_counters(port_providers *p, const catalogue_selected *item)
     buffer filter;
 
     /* before the counters: 8.0 can lock up when they are published while this is switched on */
+    p->meter_interval = interval;
     if (meters[0] != '\0') {
         buffer_fix(&filter, p->meters, sizeof p->meters);
         meter_events_append_filter(&filter, meters, interval);

@@ -14,9 +14,10 @@ enum { PORT_PROVIDERS = 16 + COUNTER_MOST_SOURCES };
 typedef struct {
     eventpipe_provider items[PORT_PROVIDERS];
     size_t count;
-    bool with_messages; /* of exceptions */
-    bool with_heap;     /* a heap dump comes at once */
-    char interval[64];  /* of counters, as the sources' filter */
+    bool with_messages;      /* of exceptions */
+    bool with_heap;          /* a heap dump comes at once */
+    uint64_t meter_interval; /* ns; 0 = none are asked for */
+    char interval[64];       /* of counters, as the sources' filter */
     char meters[CATALOGUE_MAX_TEXT + 160];
     char sources[2 * CATALOGUE_MAX_TEXT]; /* names of sources of counters, each with its zero */
 } port_providers;

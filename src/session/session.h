@@ -28,6 +28,8 @@ typedef struct {
     size_t processes;     /* that have recorded */
     size_t not_recorded;  /* that connected and were turned away: no room */
     size_t not_started;   /* that connected and were gone before they recorded */
+    const error
+        *port_reason; /* through the port: why, code 0 = it was asked for; NULL = it is not */
 } session_progress;
 
 /* How the events come out of a running process. */
@@ -46,13 +48,15 @@ typedef struct {
     session_way way;      /* of a running process */
     bool sdk;             /* a command's: the .NET SDK's own processes too */
     bool no_sdk_option;   /* the verb has no --sdk to advise */
+    bool tells_way;       /* the verb itself says when it goes through the port */
     bool short_lived;     /* read once and deleted: packing it would be a waste of time */
     /* A descriptor; readable = stop and keep all; -1 = none. Of a command's a signalfd: TERM and
      * HUP are passed on to the command, and the recording ends with it. */
     int stop;
     /* Called a few times a second; may be NULL. */
     void (*progress)(void *context, const session_progress *progress);
-    /* Called for every chunk of an agent; true: nothing more is wanted, stop. May be NULL. */
+    /* Called for every chunk of an agent; through the port only for counters and their strings, as
+     * they come. True: nothing more is wanted, stop. May be NULL. */
     bool (*enough)(void *context, const recording_chunk *chunk);
     void *context;
 } session_options;

@@ -448,7 +448,6 @@ def test_law_9_a_noexec_folder_is_passed_over(newest_runtime, sample_command, st
     assert done.code == 1, done
     assert "/mnt: mounted noexec" in done.err and "/dev/shm: mounted noexec" in done.err, done
 
-
     # what lives on events comes through the diagnostics port, and the tool says so
     done = clarinet("checkup", "-d", "1s", "-o", "o.html", patient.pid)
     assert done.code == 0 and "through the diagnostics port" in done.err, done
@@ -459,6 +458,9 @@ def test_law_9_a_noexec_folder_is_passed_over(newest_runtime, sample_command, st
     assert process["info"]["attach"] == "port" and "noexec" in process["info"]["port_reason"], done
     states = {row["name"]: row["state"] for row in process["profilers"]}
     assert states["gc"] == "stopped" and states["cpu"] == "failed", states
+    done = clarinet("counters", "-i", "250ms", "-d", "1s", patient.pid)
+    assert done.code == 0 and "through the diagnostics port" in done.err, done
+    assert "/mnt: mounted noexec" in done.err and "  Working Set  " in done.out, done
     done = clarinet("heap", "--json", "--fields", "System.String", patient.pid)
     assert done.code == 0 and "through the diagnostics port" in done.err, done
     assert "need the agent: heap.fields (values of fields), threads\n" in done.err, done

@@ -54,16 +54,17 @@ def test_a_program_is_counted_from_its_start(runtime, sample_command, clarinet):
     assert rows["gen-2-gc-count"]["sum"] == 0 and rows["exception-count"]["sum"] == 0, rows
 
 
-def test_the_verb_writes_json_csv_and_prometheus(newest_runtime, sample, clarinet):
+@pytest.mark.parametrize("way", ["agent", "port"])
+def test_the_verb_writes_json_csv_and_prometheus(newest_runtime, sample, clarinet, way):
     common = ("--interval", "250ms", "-d", "2s")
     with sample("GcPressure", "--rate", 20) as patient:
-        as_json = clarinet("counters", *common, "--json", patient.pid)
-        as_csv = clarinet("counters", *common, "-f", "csv", patient.pid)
-        as_prometheus = clarinet("counters", *common, "-f", "prometheus", patient.pid)
-        as_lines = clarinet("counters", *common, "-o", "kept.clarinet", patient.pid)
+        as_json, as_csv, as_prometheus, as_lines = [
+            clarinet("counters", *common, *how, patient.pid, env={"CLARINET_WAY": way})
+            for how in (["--json"], ["-f", "csv"], ["-f", "prometheus"], ["-o", "kept.clarinet"])]
         assert patient.is_running
     for done in (as_json, as_csv, as_prometheus, as_lines):
         assert done.code == 0, done
+        assert ("through the diagnostics port" in done.err) == (way == "port"), done
     full = by_name(as_json.json["counters"])["gen-2-gc-count"]
     assert sum(value["value"] for value in full["values"]) > 0, full
     assert all(value["interval_ns"] > 0 for value in full["values"])
@@ -79,10 +80,13 @@ def test_the_verb_writes_json_csv_and_prometheus(newest_runtime, sample, clarine
     assert "## Counters" in clarinet("report", "kept.clarinet", "-f", "md").out
 
 
-def test_prometheus_can_scrape(newest_runtime, sample, clarinet):
+@pytest.mark.parametrize("way", ["agent", "port"])
+def test_prometheus_can_scrape(newest_runtime, sample, clarinet, way):
     with sample("GcPressure", "--rate", 20) as patient:
-        tool = clarinet.start("counters", "--listen", 0, "--interval", "250ms", patient.pid)
+        tool = clarinet.start("counters", "--listen", 0, "--interval", "250ms", patient.pid,
+                              env={"CLARINET_WAY": way})
         assert "waiting for the first values" in tool.stderr.readline()
+        assert way == "agent" or "through the diagnostics port" in tool.stderr.readline()
         url = re.search(r"http://127\.0\.0\.1:\d+/metrics", tool.stderr.readline()).group(0)
         deadline = time.monotonic() + PATIENCE
         text = urllib.request.urlopen(url, timeout=PATIENCE).read().decode()
