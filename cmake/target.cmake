@@ -68,13 +68,13 @@ if(agent_sources)
   set(agent_cold_sources ${agent_sources} ${profilers_sources} ${stackwalk_sources} ${clr_sources}
       ${base_sources})
   list(FILTER agent_cold_sources INCLUDE REGEX
-       "/(base/buffer|stackwalk/(cfi|image|regions|shape)|clr/callback_table|agent/(arena|callbacks|compiled|heap_strings|monitors|sampling(_(async|code|deaf|fault|signal|stacks|still|threads|types|waits|walk))?|snapshot|thread(_names)?)|profilers/(allocations_live|exception_(classes|leaving|object)|exceptions_rows|trace_(async|capture|exceptions|memory|spans|tree)))\\.c$")
+       "/(base/buffer|base/memory|stackwalk/(cfi|image|regions|shape)|clr/callback_table|agent/(arena|callbacks|compiled|heap_strings|monitors|sampling(_(async|code|deaf|fault|signal|stacks|still|threads|types|waits|walk))?|snapshot|thread(_names)?)|profilers/(allocations_live|exception_(classes|leaving|object)|exceptions_rows|trace_(async|capture|exceptions|memory|spans|tree)))\\.c$")
   set_source_files_properties(${agent_cold_sources} PROPERTIES COMPILE_OPTIONS "-Os")
   set(agent_walked_sources ${agent_sources} ${profilers_sources} ${clr_sources} ${base_sources})
   list(FILTER agent_walked_sources INCLUDE REGEX
        "/(agent/(agent|arena|callbacks|events|heap_(blocks|quick|stream|walk)|lifecycle|native_stack|ring|sampling(_signal|_fault|_types)?|snapshot|tally)|profilers/[a-z_]*|clr/(callback_table|eventpipe|profiler)|base/(buffer|table|memory))\\.c$")
   list(FILTER agent_walked_sources EXCLUDE REGEX
-       "/profilers/(allocations_live|cpu|exceptions_rows|heap|wall|threads[a-z_]*|trace_(classes|cycles|output|plan|registry|rewrite[a-z_]*|select|shape|spans_output|types|wanted))\\.c$")
+       "/profilers/(allocations_live|cpu|exceptions_rows|heap|trace|wall|threads[a-z_]*|trace_(classes|cycles|output|plan|registry|rewrite[a-z_]*|select|shape|spans_output|types|wanted))\\.c$")
   set_property(SOURCE ${agent_walked_sources} APPEND PROPERTY COMPILE_OPTIONS
     -fasynchronous-unwind-tables)
   # What the tracer writes out on its own thread.

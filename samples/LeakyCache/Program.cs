@@ -45,6 +45,31 @@ namespace LeakyCache
         public bool Last = true;
     }
 
+    /* Types that nothing has loaded but the fields that have them. */
+    public enum Grade : byte { None, Low, High }
+
+    public struct Both<T>
+    {
+        public T First;
+        public int Second;
+    }
+
+    public static class Scale<T>
+    {
+        public enum Step { Small, Large }
+    }
+
+    public sealed class Shared<T>
+    {
+        public T? Own;
+        public Both<T> Pair;
+        public Both<Dropped> Other;
+        public UriKind Kind = UriKind.Relative;
+        public Grade Grade = Grade.High;
+        public Scale<int>.Step Step = Scale<int>.Step.Large;
+        public int Last = 8;
+    }
+
     public sealed class Dropped
     {
         public byte[] Body = new byte[50];
@@ -55,6 +80,9 @@ namespace LeakyCache
         public static readonly List<Entry> Entries = new List<Entry>();
         public static Label[] Labels = Array.Empty<Label>();
         public static readonly Detail Detail = new Detail();
+        public static readonly Shared<string> Shared = new Shared<string> { Pair = { Second = 5 }, Other = { Second = 6 } };
+        public static readonly Shared<(int, string)> Deep = new Shared<(int, string)> { Pair = { First = (3, "x"), Second = 5 } };
+        public static readonly Shared<int> Plain = new Shared<int> { Pair = { First = 4, Second = 5 } };
     }
 
     public static class Program

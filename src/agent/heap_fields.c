@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "agent/loaded.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "cil/compressed.h"
@@ -118,10 +119,8 @@ static ClassID struct_of(search *s, const description *d, IMetaDataImport2 *impo
     token = element == IS_VALUE_TYPE ? cil_read_compressed_token(&r) : cil_read_compressed(&r);
     if (reader_failed(&r))
         return 0;
-    /* a struct of the same module is loaded with the class that has it */
-    if (element == IS_VALUE_TYPE && (token & 0xff000000) == TYPE_DEF &&
-        clr_info_get_class_from_token(s->info, d->module, token, &found) != S_OK)
-        return 0;
+    if (element == IS_VALUE_TYPE && (token & 0xff000000) == TYPE_DEF)
+        found = loaded_class(s->info, d->module, token);
     if (element == IS_PARAMETER && token < d->count && token < MOST_ARGUMENTS)
         found = d->arguments[token];
     if (s->goes_far && (element == IS_INSTANCE || (element == IS_VALUE_TYPE && found == 0)))

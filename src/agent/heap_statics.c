@@ -6,15 +6,12 @@
 #include "agent/heap_fields.h"
 #include "agent/heap_generics.h"
 #include "agent/heap_locals.h"
+#include "agent/loaded.h"
 #include "agent/read_self.h"
 #include "base/memory.h"
 #include "base/text.h"
 
 enum {
-    MODULE_WORDS = 256, /* of a module that are looked at */
-    VOTERS = 64,
-    FEWEST_VOTES = 4,
-    BATCH = 256,
     MOST_TYPES = 1 << 20, /* of one module */
     FIELD_STATIC = 0x10,
     FIELD_LITERAL = 0x40,
@@ -66,60 +63,6 @@ typedef struct {
     heap_locals locals;
     unsigned overtaken; /* of names, when the modules were listed: those that are going are not */
 } search;
-
-/* A plain class: no array, no instance of a generic type. */
-static bool describe(const clr_info *info, ClassID class_id, ModuleID *module, mdTypeDef *token)
-{
-    ClassID parent;
-    uint32_t arguments = 0;
-
-    return clr_info_get_class_id_info2(info, class_id, module, token, &parent, 0, &arguments,
-                                       NULL) == S_OK &&
-           arguments == 0 && *module != 0 && (*token & 0xff000000) == TYPE_DEF;
-}
-
-static void vote(ModuleID module, mdTypeDef token, ClassID class_id, unsigned *votes)
-{
-    uint64_t words[MODULE_WORDS];
-    uint64_t entry;
-
-    if (!read_self(module, words, sizeof words))
-        return;
-    for (size_t i = 0; i < MODULE_WORDS; i++)
-        if ((words[i] & 7) == 0 && words[i] != 0 &&
-            read_self(words[i] + 8ull * (token & 0xffffff), &entry, sizeof entry) &&
-            (entry & ~7ull) == class_id)
-            votes[i]++;
-}
-
-/* Where modules keep their map; 0 = not found. */
-static size_t find_word(search *s)
-{
-    unsigned votes[MODULE_WORDS] = {0};
-    unsigned voters = 0;
-    size_t best = 0, second = 0;
-
-    for (size_t i = 0; i < s->walk->record.type_count && voters < VOTERS; i++) {
-        ClassID class_id = s->walk->record.types[i].class_id;
-        ModuleID module;
-        mdTypeDef token;
-
-        if (s->walk->record.types[i].is_collectible ||
-            !describe(s->walk->info, class_id, &module, &token))
-            continue;
-        voters++;
-        vote(module, token, class_id, votes);
-    }
-    for (size_t i = 1; i < MODULE_WORDS; i++) {
-        if (votes[i] > votes[best]) {
-            second = best;
-            best = i;
-        } else if (votes[i] > votes[second] || second == best) {
-            second = i;
-        }
-    }
-    return votes[best] >= FEWEST_VOTES && votes[best] > 3 * votes[second] ? best : 0;
-}
 
 static uint32_t name_of_field(search *s, const buffer *field)
 {
@@ -183,30 +126,14 @@ static int visit_field(void *context, mdToken token)
     return 1;
 }
 
-static void search_class(search *s, ClassID class_id, mdTypeDef expected)
-{
-    ModuleID module;
-    mdTypeDef token;
-
-    if (!describe(s->walk->info, class_id, &module, &token) || module != s->module ||
-        token != expected)
-        return;
-    s->class_id = class_id;
-    clr_each_field(s->import, token, visit_field, s);
-}
-
 static void search_map(search *s, uint64_t table, uint32_t count)
 {
-    uint64_t entries[BATCH];
-
-    for (uint32_t at = 0; at < count; at += BATCH) {
-        uint32_t length = count - at < BATCH ? count - at : BATCH;
-
-        if (!read_self(table + 8ull * at, entries, 8ull * length))
-            return;
-        for (uint32_t i = 0; i < length; i++)
-            if (at + i != 0 && (entries[i] & ~7ull) != 0)
-                search_class(s, (ClassID)(entries[i] & ~7ull), TYPE_DEF | (at + i));
+    for (uint32_t row = 1; row < count; row++) {
+        if (read_self_word(table + 8ull * row) == 0)
+            continue;
+        s->class_id = loaded_class(s->walk->info, s->module, TYPE_DEF | row);
+        if (s->class_id != 0)
+            clr_each_field(s->import, TYPE_DEF | row, visit_field, s);
     }
 }
 
@@ -396,7 +323,7 @@ void heap_statics_name(names *n, const heap_walk *w, heap_statics_found *found, 
 {
     search s = {.names = n, .walk = w, .found = found, .context = context};
 
-    s.word = find_word(&s);
+    s.word = loaded_word(w->info);
     if (s.word == 0)
         return;
     s.thread_fields = memory_allocate_array(MOST_THREAD_FIELDS, sizeof *s.thread_fields);

@@ -2,10 +2,8 @@
  * heap_statics: which class a static field belongs to. The heap-dump events name the field and its
  * address only; the class that has it at this address is looked for among the loaded ones.
  *
- * The runtime offers no list of loaded classes without loading more. Each module has a map from
- * type tokens to classes; where the module keeps it differs from version to version, so the place
- * is found by voting: it must lead to the classes of objects that were met. No clear vote: no
- * names, the fields stay without their class.
+ * The runtime offers no list of loaded classes without loading more: they are in the maps of the
+ * modules (loaded.h). Where those are not found, the fields stay without their class.
  *
  * Thread rules: the agent's own thread, while the program runs.
  */

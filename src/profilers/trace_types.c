@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/loaded.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "clarinet/lookup.h"
@@ -101,14 +102,11 @@ static ClassID class_named(const clr_info *info, const char *assembly, const cha
                            const ClassID *arguments, uint32_t count)
 {
     search s = {.info = info, .name = name, .assembly = assembly};
-    ClassID class_id = 0;
 
     clr_each_module(info, look_at_module, &s);
-    if (s.type == 0 || s.is_doubtful ||
-        !CLR_OK(clr_info_get_class_from_token_and_type_args(info, s.module, s.type, count,
-                                                            arguments, &class_id)))
-        return 0;
-    return class_id;
+    return s.type == 0 || s.is_doubtful
+               ? 0
+               : loaded_class_with(info, s.module, s.type, arguments, count);
 }
 
 ClassID trace_class_of_token(const trace_types *types, mdToken token, const ClassID *arguments,
@@ -119,9 +117,7 @@ ClassID trace_class_of_token(const trace_types *types, mdToken token, const Clas
     ClassID class_id = 0;
 
     if (CLR_TOKEN_TYPE(token) == mdtTypeDef) {
-        if (!CLR_OK(clr_info_get_class_from_token_and_type_args(types->info, types->module, token,
-                                                                count, arguments, &class_id)))
-            class_id = 0;
+        class_id = loaded_class_with(types->info, types->module, token, arguments, count);
     } else if (CLR_TOKEN_TYPE(token) == mdtTypeRef) {
         clr_append_type_path(types->import, token, &name);
         clr_get_type_ref_assembly(types->info, types->module, types->import, token, &assembly);

@@ -474,6 +474,21 @@ def test_values_of_structs_from_elsewhere(sample, clarinet, runtime):
         "Pair.key": 3, "Pair.value": 4, "Last": True}, done.json["instances"]
 
 
+def test_types_of_fields_are_not_loaded(sample, clarinet, runtime):
+    """The runtime crashes when it has to load a type on the agent's thread."""
+    with sample("LeakyCache", "--entries", 10) as patient:
+        for argument, more in ("string", {}), ("int", {"Own": 0, "Pair.First": 4}), (
+                "(int, string)", {"Own.Item1": 0, "Pair.First.Item1": 3}):
+            name = f"LeakyCache.Shared<{argument}>"
+            done = clarinet("heap", "--fields", "LeakyCache.Shared<T>", "--type", name, "--objects", "--json", patient.pid)
+            assert done.code == 0, (patient.process.poll(), done)
+            values = done.json["instances"][0]["values"]
+            # an enumeration of a generic class stays without a name
+            assert values == {"Kind": 2, "Grade": 2, "Pair.Second": 5, "Last": 8,
+                              "Other.Second": 6 if argument == "string" else 0, **more}, values
+    assert patient.process.returncode == 0, patient
+
+
 def test_values_have_a_limit(sample, clarinet, newest_runtime):
     with sample("LeakyCache", "--entries", 200000) as patient:
         done = clarinet("heap", "--fields", "LeakyCache.Entry", "--type", "LeakyCache.Entry", "--objects", "--json",
