@@ -5,6 +5,7 @@
 // Options: --rounds N (0 = until the end), --rate R rounds a second (4), --seconds S, --polite 1
 // calls the same function the normal way (healthy).
 using System;
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using System.Threading;
@@ -24,7 +25,8 @@ namespace SlowToStop
             int limit = patient.Number("rounds", 0);
             int hold = patient.Number("hold", 100);
             bool polite = patient.Number("polite", 0) != 0;
-            Thread stopper = new Thread(() => Stopper.Run(Meeting, hold, polite, () => over))
+            bool fills = patient.Number("fill", 0) != 0;
+            Thread stopper = new Thread(() => Stopper.Run(Meeting, hold, polite, fills, () => over))
             {
                 Name = "stopper",
             };
@@ -56,20 +58,34 @@ namespace SlowToStop
         private static readonly IntPtr Mutex = MakeMutex();
         private static readonly IntPtr End = Marshal.AllocHGlobal(16);
 
-        public static void Run(Barrier meeting, int hold, bool polite, Func<bool> over)
+        public static void Run(Barrier meeting, int hold, bool polite, bool fills, Func<bool> over)
         {
+            double[] numbers = new double[fills ? 8 << 20 : 0];
+
             SleepRudely(0);
             SleepPolitely(0);
             while (!over())
             {
                 meeting.SignalAndWait();
-                if (polite)
+                if (fills)
+                    FillFor(numbers, hold);
+                else if (polite)
                     SleepPolitely(hold);
                 else
                     SleepRudely(hold);
                 meeting.SignalAndWait();
                 meeting.SignalAndWait();
             }
+        }
+
+        // Long code without a place to stop at.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void FillFor(double[] numbers, int milliseconds)
+        {
+            Stopwatch clock = Stopwatch.StartNew();
+
+            while (clock.ElapsedMilliseconds < milliseconds)
+                numbers.AsSpan().Fill(1.5);
         }
 
         // A mutex of libc that its owner asks for again: the call comes back when the time is up, and

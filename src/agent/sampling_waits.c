@@ -18,8 +18,8 @@ enum {
 
 /* By the method nearest to the leaf that the table knows. */
 static const struct {
-    const char *prefix;
-    uint32_t state;
+    char prefix[45]; /* no pointer, which would need a relocation */
+    uint8_t state;
 } WAITS[] = {
     {"System.Threading.Thread.Sleep", RECORDING_STATE_SLEEP},
     {"System.Threading.Thread.UninterruptibleSleep", RECORDING_STATE_SLEEP},

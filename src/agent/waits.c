@@ -56,7 +56,8 @@ enum {
 };
 #define ANY (~(1u << TYPE_OTHER)) /* types */
 
-static const char *const TYPE_NAMES[WAITS_TYPES] = {
+/* No pointers, which would need relocations. */
+static const char TYPE_NAMES[WAITS_TYPES][43] = {
     [TYPE_LOCK] = "System.Threading.Lock",
     [TYPE_READER_WRITER] = "System.Threading.ReaderWriterLockSlim",
     [TYPE_SEMAPHORE] = "System.Threading.SemaphoreSlim",
@@ -187,7 +188,7 @@ static void know_core(waits *w, ModuleID module, IMetaDataImport2 *import)
         clr_info_get_class_from_token_and_type_args(w->info, module, object, 0, NULL,
                                                     &w->object_class);
     for (size_t i = 1; i < WAITS_TYPES; i++)
-        if (TYPE_NAMES[i] != NULL && i != TYPE_OLD_LOCK && i != TYPE_OLD_ENTRY)
+        if (TYPE_NAMES[i][0] != '\0' && i != TYPE_OLD_LOCK && i != TYPE_OLD_ENTRY)
             clr_find_type(import, TYPE_NAMES[i], 0, &w->tokens[i]);
     clr_find_field(import, w->tokens[TYPE_TASK], "t_currentTask", &w->running_task);
     clr_find_field(import, w->tokens[TYPE_READER_WRITER], "t_rwc", &w->reader_counts);

@@ -6,7 +6,7 @@
 #include "base/text.h"
 
 /* Options of the host that stand before the assembly and take a value. */
-static const char *const VALUE_OPTIONS[] = {
+static const char VALUE_OPTIONS[][34] = {
     "--fx-version",
     "--runtimeconfig",
     "--depsfile",

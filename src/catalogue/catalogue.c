@@ -200,7 +200,7 @@ const char *catalogue_text(const catalogue_selected *item, const char *parameter
 
 const char *catalogue_type_name(catalogue_type type)
 {
-    static const char *const NAMES[] = {"number", "boolean", "duration", "size", "choice", "text"};
+    static const char NAMES[][9] = {"number", "boolean", "duration", "size", "choice", "text"};
 
     return (unsigned)type < sizeof NAMES / sizeof *NAMES ? NAMES[type] : "unknown";
 }

@@ -99,16 +99,28 @@ static bool is_made(const clr_info *info, FunctionID function)
     return memcmp(name, STUB, sizeof STUB) != 0;
 }
 
+bool exception_is_signal_return(const uint8_t code[EXCEPTION_SIGNAL_RETURN_BYTES])
+{
+#if defined(__x86_64__)
+    static const uint8_t RETURN[EXCEPTION_SIGNAL_RETURN_BYTES] = {0x48, 0xc7, 0xc0, 0x0f, 0,
+                                                                  0,    0,    0x0f, 0x05};
+
+    return memcmp(code, RETURN, sizeof RETURN) == 0;
+#else
+    (void)code;
+    return false;
+#endif
+}
+
 /* The place where a signal came in, when that is what the frame returns to: 0 when not. The kernel
  * has put the registers behind the return address. */
 static uintptr_t interrupted_at(uintptr_t frame, uintptr_t top, uintptr_t address)
 {
 #if defined(__x86_64__)
-    static const uint8_t RETURN[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
     const ucontext_t *context = (const ucontext_t *)(frame + 2 * sizeof frame);
 
     if (top - frame > 2 * sizeof frame + sizeof *context &&
-        memcmp((const void *)address, RETURN, sizeof RETURN) == 0)
+        exception_is_signal_return((const uint8_t *)address))
         return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
 #else
     (void)frame;

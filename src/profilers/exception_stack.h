@@ -7,7 +7,7 @@
 
 #include "agent/snapshot.h"
 
-enum { EXCEPTION_MADE = 4 };
+enum { EXCEPTION_MADE = 4, EXCEPTION_SIGNAL_RETURN_BYTES = 9 };
 
 /* Frames of methods that were made at run time, by their index; more of them are not kept. */
 typedef struct {
@@ -20,6 +20,9 @@ typedef struct {
  * processor (a null reference, say) has the faulting instruction itself as its address. The code
  * must not go away meanwhile: on the throwing thread it does not. */
 bool exception_follows_call(uintptr_t ip);
+enum { EXCEPTION_CALL_BYTES = 8 }; /* before `ip` that it looks at, at most */
+/* Whether this is the code that a signal's handler returns to. */
+bool exception_is_signal_return(const uint8_t code[EXCEPTION_SIGNAL_RETURN_BYTES]);
 /* What the runtime's walk does not tell. Frames inside a catch or finally block: it names the
  * method but gives the place in its try block. The real place is the method's own return address
  * above us, which the chain of frame pointers leads to; it is put into s->addresses. Methods that

@@ -9,14 +9,20 @@
  * that it stops before it tells us, and may get no processor in between: so the row of a slow
  * suspension is held back for a while.
  *
+ * The place where it stopped is not on the chain of frame pointers: a signal came in there, or the
+ * runtime's helper that it runs into there keeps no frame, but has the return address among what it
+ * saved. So the words behind the innermost frames come along.
+ *
  * Thread rules: engine.h. What callbacks share is atomic; the rest belongs to the own thread.
  */
 #include <string.h>
+#include <ucontext.h>
 
 #include "agent/agent.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
+#include "profilers/exception_stack.h"
 #include "stackwalk/peek.h"
 #include "recording/tables.h"
 
@@ -27,6 +33,8 @@ enum {
     RECORD_LATE = 1,
     DEPTH = 128,
     LATE = 64, /* of one suspension */
+    GAPS = 8,  /* frames whose words come along */
+    WORDS = 16,
     HELD_NS = 300000000,
 };
 
@@ -51,7 +59,9 @@ typedef struct {
     uint64_t time;
     uint32_t thread;
     uint16_t frames;
-    uint16_t cut;
+    uint8_t cut;
+    uint8_t signal; /* + 1: the frame that a signal made; the address behind it was interrupted */
+    uintptr_t gaps[GAPS][WORDS];
 } late_record;
 
 typedef struct {
@@ -126,22 +136,56 @@ void pauses_on_resumed(agent *a)
     agent_commit(a, SELF, record, sizeof *record, RECORD_PAUSE, sizeof *record);
 }
 
+/* Where a signal came in, when the frame returns to what ends a signal's handler; else 0. */
+static uintptr_t interrupted_at(peek_process *own, uintptr_t frame, uintptr_t address)
+{
+    uintptr_t place = 0;
+#if defined(__x86_64__)
+    const ucontext_t *context = (const ucontext_t *)(frame + 2 * sizeof frame);
+    uint8_t code[EXCEPTION_SIGNAL_RETURN_BYTES];
+
+    if (!peek_process_read(own, address, code, sizeof code) || !exception_is_signal_return(code) ||
+        !peek_process_read(own, (uintptr_t)&context->uc_mcontext.gregs[REG_RIP], &place,
+                           sizeof place))
+        return 0;
+#else
+    (void)own;
+    (void)frame;
+    (void)address;
+#endif
+    return place;
+}
+
 /* Return addresses along the chain of frame pointers, native ones too: the runtime takes no
  * snapshot in this callback. */
-static size_t walk_frames(uintptr_t *addresses, size_t capacity)
+static void walk_frames(late_record *record, uintptr_t *addresses)
 {
     peek_process own = {os_process_id(), -1};
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
     uintptr_t link[2];
     size_t count = 0;
 
-    while (count < capacity && peek_process_read(&own, frame, link, sizeof link)) {
+    memset(record->gaps, 0, sizeof record->gaps);
+    record->signal = 0;
+    while (count + 1 < DEPTH && peek_process_read(&own, frame, link, sizeof link)) {
+        uintptr_t between = link[0] > frame ? link[0] - frame - sizeof link : 0;
+        uintptr_t place =
+            record->signal == 0 && count < GAPS ? interrupted_at(&own, frame, link[1]) : 0;
+
+        if (count < GAPS && between < (1 << 20))
+            peek_process_read(&own, frame + sizeof link, record->gaps[count],
+                              between < sizeof *record->gaps ? between : sizeof *record->gaps);
         addresses[count++] = link[1];
+        if (place != 0) {
+            record->signal = (uint8_t)count;
+            addresses[count++] = place;
+        }
         if (link[0] <= frame)
             break;
         frame = link[0];
     }
-    return count;
+    record->frames = (uint16_t)count;
+    record->cut = count + 1 >= DEPTH;
 }
 
 void pauses_on_thread_suspended(agent *a, ThreadID thread)
@@ -164,34 +208,78 @@ void pauses_on_thread_suspended(agent *a, ThreadID thread)
     record->number = number;
     record->time = now;
     record->thread = (uint32_t)os_thread_id();
-    record->frames = (uint16_t)walk_frames((uintptr_t *)(record + 1), DEPTH);
-    record->cut = record->frames == DEPTH;
+    walk_frames(record, (uintptr_t *)(record + 1));
     agent_commit(a, SELF, record, reserved, RECORD_LATE,
                  sizeof *record + record->frames * sizeof(uintptr_t));
 }
 
 /* ---- on the own thread ---- */
 
-/* Of the addresses those that are managed code. */
-static size_t keep_managed(agent *a, const uintptr_t *addresses, size_t count, uintptr_t *kept)
+/* 0 = it is no managed code. */
+static FunctionID function_at(agent *a, uintptr_t address)
 {
+    FunctionID function = 0;
+
+    return address != 0 && clr_info_get_function_from_ip(&a->info, (const uint8_t *)address,
+                                                         &function) == S_OK
+               ? function
+               : 0;
+}
+
+/* Looks at a copy: code can go away. */
+static bool follows_call(uintptr_t address)
+{
+    peek_process own = {os_process_id(), -1};
+    uint8_t code[EXCEPTION_CALL_BYTES];
+
+    return peek_process_read(&own, address - sizeof code, code, sizeof code) &&
+           exception_follows_call((uintptr_t)(code + sizeof code));
+}
+
+/* The innermost return address into managed code that a helper of the runtime saved; 0 = none. */
+static uintptr_t find_saved(agent *a, const late_record *record)
+{
+    const uintptr_t *addresses = (const uintptr_t *)(record + 1);
+
+    for (size_t i = 0; i < GAPS && i < record->frames && function_at(a, addresses[i]) == 0; i++)
+        for (size_t k = 0; k < WORDS; k++)
+            if (function_at(a, record->gaps[i][k]) != 0 && follows_call(record->gaps[i][k]))
+                return record->gaps[i][k];
+    return 0;
+}
+
+/* Of the addresses those that are managed code. A method that was replaced on stack has two frames,
+ * the outer one of its first code. */
+static size_t keep_managed(agent *a, const late_record *record, uintptr_t *kept)
+{
+    const uintptr_t *addresses = (const uintptr_t *)(record + 1);
+    uintptr_t saved = record->signal != 0 ? 0 : find_saved(a, record);
+    FunctionID leaf = function_at(a, saved);
     size_t length = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        FunctionID function = 0;
+    if (saved != 0)
+        kept[length++] = saved;
+    for (size_t i = 0; i < record->frames; i++) {
+        FunctionID function = function_at(a, addresses[i]);
 
-        if (clr_info_get_function_from_ip(&a->info, (const uint8_t *)addresses[i], &function) ==
-                S_OK &&
-            function != 0)
-            kept[length++] = addresses[i];
+        if (function == 0 || (length == 1 && function == leaf))
+            continue;
+        leaf = function;
+        kept[length++] = addresses[i];
     }
     return length;
 }
 
+/* Whether the leaf is a place that a signal came in at, and no return address. */
+static bool is_interrupted(const late_record *record, uintptr_t leaf)
+{
+    return record->signal != 0 && ((const uintptr_t *)(record + 1))[record->signal] == leaf;
+}
+
 static void take_late(agent *a, state *s, const late_record *record)
 {
-    uintptr_t managed[DEPTH];
-    size_t count = keep_managed(a, (const uintptr_t *)(record + 1), record->frames, managed);
+    uintptr_t managed[DEPTH + 1];
+    size_t count = keep_managed(a, record, managed);
     char name[THREAD_NAMES_KERNEL];
     late *l;
 
@@ -207,7 +295,8 @@ static void take_late(agent *a, state *s, const late_record *record)
     l = &s->late[s->late_count++];
     *l = (late){record->number, record->time, record->thread, 0};
     if (count != 0)
-        l->stack = names_stack_of(&a->names, managed, count, true, record->cut != 0);
+        l->stack = names_stack_of(&a->names, managed, count, !is_interrupted(record, managed[0]),
+                                  record->cut != 0);
 }
 
 /* The report nearest to the moment when all had stopped; NULL = none. The thread that suspends

@@ -43,6 +43,21 @@ def test_a_running_process_is_recorded(runtime, sample, clarinet):
     check_stopper(pauses(clarinet), 1)
 
 
+def test_the_place_where_it_stopped_is_told(runtime, sample_command, clarinet):
+    # A signal stops it inside of the long code, or a helper of the runtime on its return; neither is
+    # on the chain of frames.
+    command = sample_command("SlowToStop", "--fill", 1, "--rounds", 60, "--hold", 20,
+                             "--rate", 100)
+    done = clarinet("record", "-p", "pauses", "--set", "pauses.slow=10us", "-o", "out.clarinet",
+                    "--", *command)
+    assert done.code == 0, done
+    slow = [row for row in pauses(clarinet)["slow_to_stop"] if row["name"] == "stopper"]
+    leaves = [row["stack"][0]["name"] if row["stack"] else "" for row in slow]
+    assert any(leaf.startswith(("System.SpanHelpers.Fill", "SlowToStop.Stopper.FillFor"))
+               for leaf in leaves), slow
+    assert "" not in leaves, slow
+
+
 def test_a_polite_program_keeps_nobody_waiting(runtime, sample_command, clarinet):
     # A thread that gets no processor is slow to stop too: what is held is longer than that.
     command = sample_command("SlowToStop", "--rounds", 1, "--polite", 1, "--hold", 2000)
