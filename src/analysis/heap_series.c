@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-enum { LEAST_LEAK = 64 << 10, LEAST_SHARE = 100, LONGEST_WAY = 64 };
+enum { LEAST_LEAK = 64 << 10, LEAST_SHARE = 100 };
 
 static int no_memory(error *e)
 {
@@ -37,6 +37,7 @@ void heap_series_free(heap_series *s)
     free_rows(&s->holders);
     heap_sites_free(&s->sites);
     heap_survival_free(&s->first);
+    heap_growth_free(&s->ways);
     memset(s, 0, sizeof *s);
 }
 
@@ -146,6 +147,8 @@ int heap_series_add(heap_series *s, const heap *h, error *e)
     s->snapshots[s->count].is_quick = heap_is_quick(h);
     if (!add_snapshot(s, h))
         return no_memory(e);
+    if (s->count == 0 && s->keeps_ways && heap_growth_keep(&s->ways, h, e) != 0)
+        return e == NULL ? ERROR_MEMORY : e->code;
     s->count++;
     return heap_sites_add(&s->sites, h->m, h->p, e);
 }
@@ -194,7 +197,7 @@ bool heap_series_rises(const heap_series *s, const heap_series_row *row)
     for (size_t i = 1; i < s->count; i++)
         if (row->count[i] < row->count[i - 1] || row->bytes[i] <= row->bytes[i - 1])
             return false;
-    return s->count >= 3;
+    return s->count >= HEAP_SERIES_LEAST_LEAK;
 }
 
 /* Objects that hold what grows: of the buffers themselves some may come and go. */
@@ -203,7 +206,7 @@ static bool holds_more(const heap_series *s, const heap_series_row *row)
     for (size_t i = 1; i < s->count; i++)
         if (row->count[i] <= row->count[i - 1] || row->retained[i] <= row->retained[i - 1])
             return false;
-    return s->count >= 3;
+    return s->count >= HEAP_SERIES_LEAST_LEAK;
 }
 
 static bool matters(const heap_series *s, int64_t growth)
@@ -253,46 +256,4 @@ uint64_t heap_series_span(const heap_series *s)
     uint64_t last = s->count == 0 ? 0 : s->snapshots[s->count - 1].time_ns;
 
     return first == 0 || last <= first ? 0 : last - first;
-}
-
-/* ---- the way to a type ---- */
-
-static void append_step(const heap *h, const heap_step *step, buffer *out)
-{
-    if (step->parent == 0)
-        heap_root_text(h, step->root, out);
-    if ((step->field & ~HEAP_ELEMENT) != 0) {
-        buffer_append_char(out, '.');
-        heap_field_text(h, step->field & ~HEAP_ELEMENT, out); /* an array's name ends with [] */
-    }
-    buffer_format(out, " -> %s%s", step->is_dependent ? "(dependent handle) -> " : "",
-                  heap_type_name(h, step->type));
-}
-
-int heap_series_way(const heap *h, const char *type, buffer *out, error *e)
-{
-    uint8_t *wanted = memory_allocate_array(h->type_count, 1);
-    uint32_t way[LONGEST_WAY];
-    size_t length = 0;
-    heap_paths paths;
-    uint32_t best = 0;
-    int code;
-
-    if (wanted == NULL)
-        return no_memory(e);
-    for (uint32_t i = 0; i < h->type_count; i++)
-        wanted[i] = text_equal(heap_type_name(h, i), type);
-    code = heap_find_paths(h, wanted, &paths, e);
-    memory_free(wanted);
-    if (code != 0)
-        return code;
-    for (uint32_t i = 1; i < paths.count; i++)
-        if (paths.steps[i].bytes > paths.steps[best].bytes)
-            best = i;
-    for (; best != 0 && length < LONGEST_WAY; best = paths.steps[best].parent)
-        way[length++] = best;
-    while (length > 0)
-        append_step(h, &paths.steps[way[--length]], out);
-    heap_paths_free(&paths);
-    return 0;
 }

@@ -9,10 +9,14 @@
 #define CLARINET_ANALYSIS_HEAP_SERIES_H
 
 #include "analysis/heap.h"
+#include "analysis/heap_growth.h"
 #include "analysis/heap_sites.h"
 #include "analysis/heap_survival.h"
 
-enum { HEAP_SERIES_MOST = 32 };
+enum {
+    HEAP_SERIES_MOST = 32,
+    HEAP_SERIES_LEAST_LEAK = 3, /* snapshots that it takes to call something a leak */
+};
 
 typedef struct {
     const char *name;
@@ -38,6 +42,8 @@ typedef struct {
     heap_series_rows types, holders;
     heap_survival first; /* snapshot */
     bool is_matched;     /* first and last snapshot are of one process: `survived` counts */
+    bool keeps_ways;     /* set before the first one: the ways of its objects are kept */
+    heap_growth ways;    /* of the first one's objects */
     heap_sites sites;    /* of all recordings that have allocations too */
 } heap_series;
 
@@ -70,9 +76,5 @@ size_t heap_series_leaks(const heap_series *s, const heap_series_row **rows, siz
                          const void *context);
 /* Nanoseconds from the first snapshot to the last; 0 = not known. */
 uint64_t heap_series_span(const heap_series *s);
-
-/* "static field Shop.Store.orders -> List<Order>._items -> Order[] -> Shop.Order": the way that
- * most objects of the type are reached by. Nothing when there is none. */
-int heap_series_way(const heap *h, const char *type, buffer *out, error *e);
 
 #endif

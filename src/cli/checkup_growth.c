@@ -60,6 +60,7 @@ int checkup_growth_begin(checkup_growth *g, const char *file, error *e)
         code = error_set(e, ERROR_IO, "the snapshot of the heap is not whole");
     } else {
         heap_series_init(&g->series);
+        g->series.keeps_ways = true;
         g->has_first = true;
         code = add(&g->series, h, e);
     }
@@ -84,7 +85,7 @@ static void tell_type(const heap_series *s, const heap *h, const heap_series_row
     buffer_format(&line, "%s: %.1f MB more a minute", row->name, (double)bytes / MB / minutes);
     if (objects > 0)
         buffer_format(&line, " in %.0f objects", (double)objects / minutes);
-    if (heap_series_way(h, row->name, &path, NULL) == 0 && path.length != 0)
+    if (heap_growth_way(&s->ways, h, row->name, &path, NULL) == 0 && path.length != 0)
         buffer_format(&line, ", held by %.*s%s", LONGEST_PATH, buffer_text(&path),
                       path.length > LONGEST_PATH ? "…" : "");
     if (!buffer_failed(&line))

@@ -158,6 +158,7 @@ static int show_diff(const heap_options *q, error *e)
     int code = 0;
 
     heap_series_init(&series);
+    series.keeps_ways = q->name_count >= HEAP_SERIES_LEAST_LEAK;
     for (size_t i = 0; i < q->name_count && code == 0; i++)
         code = add_file(q, &series, q->names[i], i + 1 == q->name_count, e);
     heap_series_free(&series);
@@ -364,6 +365,7 @@ static int watch(heap_options *q, error *e)
     int code = 0, compared = 0;
 
     heap_series_init(&series);
+    series.keeps_ways = count >= HEAP_SERIES_LEAST_LEAK;
     for (size_t i = 1; i <= count && code == 0 && !stopped; i++) {
         code = watch_once(q, &series, i, i == count, e);
         if (code != 0)

@@ -100,7 +100,7 @@ static int put_leaks(const heap_series *s, const heap *last, const heap_report_o
         char text[3][REPORT_AMOUNT_SIZE + 1];
         buffer way = BUFFER_EMPTY;
 
-        code = heap_series_way(last, row->name, &way, e);
+        code = heap_growth_way(&s->ways, last, row->name, &way, e);
         heap_report_clean(out, name_of(row));
         sink_format(out, " grows with every snapshot: %+lld objects, %s",
                     (long long)heap_series_growth(s, row->count),
@@ -303,7 +303,7 @@ static int json_leaks(const heap_series *s, const heap *last, const heap_report_
         const heap_series_row *row = leaks[i];
         buffer way = BUFFER_EMPTY;
 
-        code = heap_series_way(last, row->name, &way, e);
+        code = heap_growth_way(&s->ways, last, row->name, &way, e);
         json_begin_object(j);
         json_put_text(j, "type", row->name);
         put_i64(j, "count", heap_series_growth(s, row->count));

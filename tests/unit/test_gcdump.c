@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "analysis/heap.h"
-#include "analysis/heap_series.h"
+#include "analysis/heap_growth.h"
 #include "diagnostics/gcdump.h"
 #include "diagnostics/type_text.h"
 
@@ -101,7 +101,7 @@ static void has_what_the_other_tool_says(void **state)
     assert_int_equal(type_of(&h, "LeakyCache.Entry[]")->largest, 16408);
     assert_int_equal(type_of(&h, "System.Collections.Generic.List<LeakyCache.Entry>")->retained,
                      32 + 16408 + ENTRIES * (32 + 124));
-    assert_int_equal(heap_series_way(&h, "LeakyCache.Entry", &text, &e), 0);
+    assert_int_equal(heap_growth_way(&(heap_growth){0}, &h, "LeakyCache.Entry", &text, &e), 0);
     assert_string_equal(buffer_text(&text),
                         "static field Entries -> System.Collections.Generic.List<LeakyCache.Entry>"
                         " -> LeakyCache.Entry[] -> LeakyCache.Entry");

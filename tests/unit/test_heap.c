@@ -99,14 +99,14 @@ static uint64_t put_head(buffer *b, const object *o, uint64_t *known)
     return listed;
 }
 
-static uint64_t put_objects(buffer *b, uint64_t attempt)
+static uint64_t put_objects(buffer *b, uint64_t attempt, const object *objects, size_t count)
 {
     size_t chunk = begin(b, RECORDING_HEAP_OBJECTS, attempt);
     uint64_t known[TYPES * 4 + 1] = {0};
     uint64_t previous = 0, references = 0;
 
-    for (size_t i = 0; i < COUNT; i++) {
-        const object *o = &OBJECTS[i];
+    for (size_t i = 0; i < count; i++) {
+        const object *o = &objects[i];
 
         buffer_append_zigzag(b, (int64_t)(o->address - previous) / 8);
         if (o->address == 0x90000) { /* a generation of its own */
@@ -142,9 +142,25 @@ static void put_root(buffer *b, uint64_t kind, uint64_t flags, uint64_t at, uint
     buffer_append_varint(b, id);
 }
 
+static void put_end(buffer *b, uint64_t attempt, size_t objects, uint64_t references, size_t roots)
+{
+    size_t chunk;
+
+    put_types(b);
+    chunk = begin(b, RECORDING_HEAP_END, attempt);
+    buffer_append_varint(b, 0);
+    buffer_append_varint(b, objects);
+    buffer_append_varint(b, references);
+    buffer_append_varint(b, roots);
+    buffer_append_varint(b, 1000);
+    buffer_append_varint(b, 2000);
+    buffer_append_blob(b, "", 0);
+    recording_end_chunk(b, chunk);
+}
+
 static void put_snapshot(buffer *b, uint64_t attempt)
 {
-    uint64_t references = put_objects(b, attempt);
+    uint64_t references = put_objects(b, attempt, OBJECTS, COUNT);
     size_t chunk = begin(b, RECORDING_HEAP_ROOTS, attempt);
 
     put_root(b, RECORDING_ROOT_STATIC, 0, 0x10000, 0x500);
@@ -152,16 +168,7 @@ static void put_snapshot(buffer *b, uint64_t attempt)
     put_root(b, RECORDING_ROOT_HANDLE, RECORDING_ROOT_WEAK, 0x10080, 0x600);
     put_root(b, RECORDING_ROOT_DEPENDENT, 0, 0x10018, 0x100a8);
     recording_end_chunk(b, chunk);
-    put_types(b);
-    chunk = begin(b, RECORDING_HEAP_END, attempt);
-    buffer_append_varint(b, 0);
-    buffer_append_varint(b, COUNT);
-    buffer_append_varint(b, references);
-    buffer_append_varint(b, 3);
-    buffer_append_varint(b, 1000);
-    buffer_append_varint(b, 2000);
-    buffer_append_blob(b, "", 0);
-    recording_end_chunk(b, chunk);
+    put_end(b, attempt, COUNT, references, 3);
 }
 
 static int load(const buffer *b, size_t length, model *m, error *e)
@@ -509,12 +516,85 @@ static void survivors_are_counted(void **state)
     heap_series_free(&s);
 }
 
+/* ---- the way of what has grown ---- */
+
+/* A large leaf that stays, and small ones that a node keeps: one before, three after. */
+static const object STAYS_AND_ONE[] = {
+    {0x10000, HOLDER, 0, {0x90000}},
+    {0x10018, NODE, 0, {0x10038}},
+    {0x10038, LEAF, 0, {0}},
+    {0x90000, LEAF, 100000, {0}},
+};
+static const object STAYS_AND_THREE[] = {
+    {0x10000, HOLDER, 0, {0x90000}}, {0x10018, NODE, 0, {0x10038, 0x10060, 0x10088}},
+    {0x10038, LEAF, 0, {0}},         {0x10060, LEAF, 0, {0}},
+    {0x10088, LEAF, 0, {0}},         {0x90000, LEAF, 100000, {0}},
+};
+
+/* `stays` and "orders" are the static fields that hold the holder and the node. */
+static void open_grown(const object *objects, size_t count, const char *stays, model *m, heap *h)
+{
+    buffer b = BUFFER_EMPTY;
+    error e = {0};
+    uint64_t references;
+    size_t chunk;
+
+    recording_put_file_header(&b);
+    references = put_objects(&b, 1, objects, count);
+    chunk = begin(&b, RECORDING_HEAP_ROOTS, 1);
+    put_root(&b, RECORDING_ROOT_STATIC, 0, 0x10000, 0x500);
+    buffer_append_blob(&b, stays, strlen(stays));
+    put_root(&b, RECORDING_ROOT_STATIC, 0, 0x10018, 0x508);
+    buffer_append_blob(&b, "orders", 6);
+    recording_end_chunk(&b, chunk);
+    put_end(&b, 1, count, references, 2);
+    assert_int_equal(load(&b, b.length, m, &e), 0);
+    if (heap_build(m, heap_find(m), h, &e) != 0)
+        fail_msg("%s", e.message);
+    buffer_free(&b);
+}
+
+static void growth_is_on_the_way_that_grew(void **state)
+{
+    static const char *const STAYS[] = {"first", "second"};
+
+    (void)state;
+    /* also where what stays is reached by another root than before */
+    for (size_t i = 0; i < 2; i++) {
+        heap_growth g = {0}, nothing = {0};
+        buffer way = BUFFER_EMPTY;
+        error e = {0};
+        model m;
+        heap h;
+
+        open_grown(STAYS_AND_ONE, sizeof STAYS_AND_ONE / sizeof *STAYS_AND_ONE, "first", &m, &h);
+        assert_int_equal(heap_growth_keep(&g, &h, &e), 0);
+        heap_free(&h);
+        model_free(&m);
+        open_grown(STAYS_AND_THREE, sizeof STAYS_AND_THREE / sizeof *STAYS_AND_THREE, STAYS[i], &m,
+                   &h);
+        assert_int_equal(heap_growth_way(&g, &h, "Shop.Leaf", &way, &e), 0);
+        assert_string_equal(buffer_text(&way), "static field orders -> Shop.Node -> Shop.Leaf");
+        buffer_clear(&way);
+        assert_int_equal(heap_growth_way(&nothing, &h, "Shop.Leaf", &way, &e), 0);
+        assert_non_null(strstr(buffer_text(&way), " -> Shop.Holder -> Shop.Leaf"));
+        buffer_clear(&way);
+        assert_int_equal(heap_growth_way(&g, &h, "Shop.None", &way, &e), 0);
+        assert_int_equal(way.length, 0);
+        buffer_free(&way);
+        heap_growth_free(&g);
+        heap_free(&h);
+        model_free(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_answers_are_right), cmocka_unit_test(paths_are_merged),
-        cmocka_unit_test(the_tree_is_merged),    cmocka_unit_test(a_cut_snapshot_is_refused),
-        cmocka_unit_test(wild_bytes_do_no_harm), cmocka_unit_test(survivors_are_counted),
+        cmocka_unit_test(the_answers_are_right),          cmocka_unit_test(paths_are_merged),
+        cmocka_unit_test(growth_is_on_the_way_that_grew), cmocka_unit_test(the_tree_is_merged),
+        cmocka_unit_test(a_cut_snapshot_is_refused),      cmocka_unit_test(wild_bytes_do_no_harm),
+        cmocka_unit_test(survivors_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "analysis/heap.h"
-#include "analysis/heap_series.h"
+#include "analysis/heap_growth.h"
 #include "base/reader.h"
 #include "diagnostics/import.h"
 #include "diagnostics/nettrace.h"
@@ -163,7 +163,7 @@ static void check_heap(const char *name, size_t objects, uint64_t bytes_of_all)
             assert_int_equal(h.types[i].in_generation[1], 20 * 32);
         }
     }
-    assert_int_equal(heap_series_way(&h, "LeakyCache.Entry", &way, &e), 0);
+    assert_int_equal(heap_growth_way(&(heap_growth){0}, &h, "LeakyCache.Entry", &way, &e), 0);
     assert_string_equal(buffer_text(&way),
                         "static field Entries -> System.Collections.Generic.List<LeakyCache.Entry>"
                         " -> LeakyCache.Entry[] -> LeakyCache.Entry");
