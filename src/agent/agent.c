@@ -100,6 +100,7 @@ static int come(agent *a, const clr_info *info, error *e)
     if (code != 0)
         return code;
     names_init(&a->names, &a->info);
+    a->names.is_own = true;
     return 0;
 }
 

@@ -3,6 +3,7 @@
  * nothing here waits. An engine that is not active is not called.
  */
 #include "agent/agent.h"
+#include "agent/gone.h"
 #include "agent/sampling.h"
 #include "base/os.h"
 
@@ -85,6 +86,7 @@ static void on_exception_caught(void *context, FunctionID function, ObjectID obj
 
 static void on_thread_assigned(void *context, ThreadID thread, uint32_t os_thread)
 {
+    gone_thread_comes(thread);
     thread_names_drop(((agent *)context)->ended, os_thread);
     FORWARD(on_thread_assigned, thread, os_thread);
 }
@@ -94,6 +96,7 @@ static void on_thread_destroyed(void *context, ThreadID thread)
     agent *own = context;
     uint32_t os_thread = 0;
 
+    gone_thread_goes(thread);
     /* Called on the thread that ends, or on the finalizer's for one that has ended before. */
     if (clr_info_get_thread_info(&own->info, thread, &os_thread) == S_OK && os_thread != 0 &&
         (int)os_thread != os_thread_id())
@@ -233,7 +236,7 @@ static void on_dynamic_method_unloaded(void *context, FunctionID function)
 {
     agent *a = context;
 
-    (void)function;
+    gone_code_goes(&a->info, function);
     atomic_store_explicit(&a->made_went, true, memory_order_relaxed);
 }
 

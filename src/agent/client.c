@@ -207,7 +207,7 @@ void client_tell_state(agent *a, client *c)
     state.rows = c->rows_told = c->out.rows + c->out.more_rows;
     state.lost = c->out.dropped;
     for (unsigned i = 0; i < ENGINE_COUNT; i++)
-        for (size_t k = 0; k < ENGINES[i]->loss_count && (c->engines & 1ull << i) != 0; k++)
+        for (size_t k = 0; k < ENGINE_MAX_LOSSES && (c->engines & 1ull << i) != 0; k++)
             state.lost += atomic_load(&a->engines[i].lost[k]) - c->lost_before[i][k];
     state.memory = arena_used(&a->memory);
     state.cpu_ns = os_thread_cpu_ns();
@@ -281,8 +281,11 @@ void client_report(agent *a, client *c, bool with_cost)
     if (c->out.rows + c->out.more_rows != c->rows_told)
         client_tell_state(a, c); /* now: the process may end before anybody asks */
     for (unsigned i = 0; i < ENGINE_COUNT; i++) {
-        for (size_t k = 0; k < ENGINES[i]->loss_count && (c->engines & 1ull << i) != 0; k++)
-            report_loss(c, ENGINES[i]->name, ENGINES[i]->losses[k],
+        const char *loss = ENGINES[i]->losses;
+
+        for (size_t k = 0; *loss != '\0' && (c->engines & 1ull << i) != 0;
+             k++, loss += strlen(loss) + 1)
+            report_loss(c, ENGINES[i]->name, loss,
                         atomic_load(&a->engines[i].lost[k]) - c->lost_before[i][k],
                         &c->lost_reported[i][k]);
     }

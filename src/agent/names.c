@@ -25,6 +25,8 @@ void names_init(names *n, const clr_info *info)
 
 void names_reset(names *n)
 {
+    bool is_own = n->is_own;
+
     names_string *strings = n->strings.items;
 
     for (size_t i = 0; i < n->strings.count; i++)
@@ -45,6 +47,7 @@ void names_reset(names *n)
     cil_body_free(&n->body);
     buffer_free(&n->scratch);
     names_init(n, n->info);
+    n->is_own = is_own;
 }
 
 /* Appends an item and returns its id, or 0. */
@@ -246,23 +249,24 @@ uint32_t names_keep_method(names *n, const names_module *module, const names_met
 
 void names_set_made(names *n, uintptr_t inside, const char *name, const char *parameters)
 {
+    names_set_frame(n, inside, name != NULL ? names_frame_made(n, name, parameters) : 0);
+}
+
+uint32_t names_frame_made(names *n, const char *name, const char *parameters)
+{
     names_method made = {.flags = RECORDING_METHOD_DYNAMIC};
     uint64_t *method;
 
-    if (name == NULL) {
-        names_set_frame(n, inside, 0);
-        return;
-    }
     made.name = names_intern_text(n, name);
     made.parameters = parameters[0] == '\0' ? 0 : names_intern_text(n, parameters);
     /* no FunctionID is as large */
     method =
         table_u64_at(&n->method_ids, 1ull << 63 | (uint64_t)made.name << 32 | made.parameters, 0);
     if (method == NULL)
-        return;
+        return 0;
     if (*method == 0)
         *method = names_add_method(n, &made);
-    table_u64_put(&n->address_ids, inside, names_frame_managed(n, (uint32_t)*method, 0));
+    return names_frame_managed(n, (uint32_t)*method, 0);
 }
 
 uint32_t names_stack_on(names *n, uint32_t parent, uint32_t frame)

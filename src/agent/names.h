@@ -80,6 +80,7 @@ typedef struct {
     buffer scratch;
     atomic_uint overtaken; /* modules that went while what was taken in them had no name yet */
     unsigned caught_up;    /* of them, those of which nothing can be left that has none */
+    bool is_own;           /* on the agent's own thread (gone.h) */
     bool is_lasting;       /* what is asked about now cannot be unloaded */
     uint64_t unasked;      /* names that were not asked for because of that */
 } names;
@@ -125,6 +126,8 @@ uint32_t names_frame_at(names *n, uintptr_t address, bool caller, uintptr_t call
 uint32_t names_frame_in(names *n, FunctionID function, const compiled_piece *piece,
                         uintptr_t inside);
 uint32_t names_frame_managed(names *n, uint32_t method, uint32_t il_offset_plus_1);
+/* A method made at run time, by its name. */
+uint32_t names_frame_made(names *n, const char *name, const char *parameters);
 uint32_t names_frame_native(names *n, uint32_t module, uint64_t offset);
 /* An await of an async method, counted from 0; the method is its MoveNext. */
 uint32_t names_frame_await(names *n, uint32_t method, uint32_t number);

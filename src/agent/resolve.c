@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "agent/gone.h"
 #include "agent/names.h"
 #include "agent/names_private.h"
 #include "base/memory.h"
@@ -23,6 +24,26 @@ bool names_may_ask(names *n)
 
     n->unasked += !may;
     return may;
+}
+
+/* On a thread of the program only code on its own stack is asked about. */
+static bool may_ask_function(names *n, FunctionID function)
+{
+    bool may = !n->is_own || gone_ask_function(function);
+
+    n->unasked += !may;
+    return may;
+}
+
+static bool may_ask_code(const names *n, uintptr_t inside)
+{
+    return !n->is_own || gone_ask_code(inside);
+}
+
+static void end_asking(const names *n)
+{
+    if (n->is_own)
+        gone_answered();
 }
 
 uint32_t names_of_module(names *n, ModuleID module)
@@ -50,9 +71,10 @@ uint32_t names_of_function(names *n, FunctionID function)
         return 0;
     if (table_u64_get(&n->method_ids, function, &known))
         return (uint32_t)known;
-    if (!names_may_ask(n))
+    if (!names_may_ask(n) || !may_ask_function(n, function))
         return 0;
     id = add_method(n, function);
+    end_asking(n);
     table_u64_put(&n->method_ids, function, id);
     return id;
 }
@@ -123,20 +145,22 @@ uint32_t names_frame_in(names *n, FunctionID function, const compiled_piece *pie
 static uint32_t calling_frame(names *n, uintptr_t inside, uintptr_t callee)
 {
     compiled_piece *piece;
-    FunctionID function = compiled_find(&n->code, inside, &piece);
+    FunctionID function = compiled_find(&n->code, inside, &piece), called;
     compiled_place place;
 
-    if (piece == NULL || piece->rejit != 0 || callee == 0)
+    if (piece == NULL || piece->rejit != 0 || callee == 0 || !may_ask_code(n, callee))
         return names_frame_in(n, function, piece, inside);
     place = compiled_place_at(&n->code, piece, inside);
-    return frame_of(n, function,
-                    call_site_find(n->info, &n->body, function,
-                                   compiled_find(&n->code, callee, &piece), &place));
+    called = compiled_find(&n->code, callee, &piece);
+    inside = call_site_find(n->info, &n->body, function, called, &place);
+    end_asking(n);
+    return frame_of(n, function, (uint32_t)inside);
 }
 
 uint32_t names_frame_at(names *n, uintptr_t address, bool caller, uintptr_t callee)
 {
     uintptr_t inside = caller ? address - 1 : address;
+    gone_method was;
     uint64_t known;
     uint32_t frame;
 
@@ -144,9 +168,13 @@ uint32_t names_frame_at(names *n, uintptr_t address, bool caller, uintptr_t call
         return (uint32_t)known;
     if (!names_may_ask(n))
         return names_frame_synthetic(n, "(unknown)");
+    if (!may_ask_code(n, inside))
+        return gone_code_was(inside, &was) ? names_frame_made(n, was.name, was.parameters)
+                                           : names_frame_synthetic(n, "(unknown)");
     if (n->address_ids.count >= MAXIMUM_ADDRESSES)
         table_u64_free(&n->address_ids);
     frame = calling_frame(n, inside, callee);
+    end_asking(n);
     table_u64_put(&n->address_ids, (uint64_t)inside, frame);
     return frame;
 }

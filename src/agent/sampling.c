@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/gone.h"
 #include "agent/sampling_chain.h"
 #include "base/memory.h"
 #include "base/os.h"
@@ -36,11 +37,11 @@ static const unsigned ENGINE_OF[SAMPLING_KINDS] = {ENGINE_INDEX_cpu, ENGINE_INDE
 
 const recording_column SAMPLING_COLUMNS[SAMPLING_COLUMN_COUNT] = {TABLES_SAMPLES(TABLES_COLUMN)};
 
-const char *const SAMPLING_LOSS_NAMES[SAMPLING_LOSSES] = {
-#define X(name, text) text,
+const char SAMPLING_LOSS_NAMES[] =
+#define X(name, text) text "\0"
     SAMPLING_LOSS_LIST(X)
 #undef X
-};
+    ;
 
 static bool has_users(const struct sampling *s)
 {
@@ -449,6 +450,7 @@ static void walk_all(agent *a)
     uint64_t end = atomic_load(&sampling_state.captures.head);
     ring_record record;
 
+    gone_from(GONE_FROM_SAMPLES, &sampling_state.captures);
     while (atomic_load(&sampling_state.captures.tail) < end &&
            ring_next(&sampling_state.captures, &record)) {
         const sampling_capture *c = record.payload;
@@ -465,6 +467,7 @@ static void walk_all(agent *a)
         a->sampling->captures++;
         ring_release(&sampling_state.captures);
     }
+    gone_from(GONE_FROM_NOW, NULL);
 }
 
 void sampling_drain(agent *a, bool last)

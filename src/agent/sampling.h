@@ -405,7 +405,7 @@ void sampling_cost(uint64_t *sampler_ns, uint64_t *handler_ns, uint64_t *handler
  * the runtime's callbacks. */
 enum { SAMPLING_COLUMN_COUNT = 5 };
 extern const recording_column SAMPLING_COLUMNS[SAMPLING_COLUMN_COUNT];
-extern const char *const SAMPLING_LOSS_NAMES[SAMPLING_LOSSES];
+extern const char SAMPLING_LOSS_NAMES[];
 void sampling_on_collection_started(agent *a);
 void sampling_on_collection_finished(agent *a);
 /* sampling_types.c: a class has been loaded. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/gone.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
@@ -197,10 +198,11 @@ bool sampling_code_is_code(void *context, uint64_t address)
         return false;
     if (known_library(s, address) != NULL || find_region(s, address) != NULL)
         return true;
-    return agent_enter_runtime(s->agent) &&
-           clr_info_get_function_from_ip(&s->agent->info, (const uint8_t *)(uintptr_t)address,
-                                         &function) == S_OK &&
-           function != 0;
+    if (!agent_enter_runtime(s->agent) || !gone_ask_code((uintptr_t)address))
+        return false;
+    clr_info_get_function_from_ip(&s->agent->info, (const uint8_t *)(uintptr_t)address, &function);
+    gone_answered();
+    return function != 0;
 }
 
 /* ---- one address ---- */
@@ -322,15 +324,12 @@ static void describe_async(const names *n, sampling_address *out)
         text_equal(name, "System.Threading.ThreadPoolWorkQueue.Dispatch");
 }
 
-/* false: no managed method is there. */
-static bool describe_managed(sampling_code *s, uint64_t address, bool leaf, sampling_address *out)
+static bool ask_about(sampling_code *s, uint64_t address, bool leaf, sampling_address *out)
 {
     uint64_t inside = leaf ? address : address - 1;
     compiled_piece *piece;
     FunctionID function;
 
-    if (!agent_enter_runtime(s->agent) || !names_may_ask(&s->agent->names))
-        return false;
     function = compiled_find(&s->agent->names.code, (uintptr_t)inside, &piece);
     if (function == 0)
         return false;
@@ -341,6 +340,31 @@ static bool describe_managed(sampling_code *s, uint64_t address, bool leaf, samp
     out->rule =
         piece != NULL ? managed_rule(s, address, leaf, piece) : stackwalk_rule_of_frame_pointer();
     return true;
+}
+
+/* false: no managed method is there. */
+static bool describe_managed(sampling_code *s, uint64_t address, bool leaf, sampling_address *out)
+{
+    uintptr_t inside = (uintptr_t)(leaf ? address : address - 1);
+    compiled_piece piece = {.has_shape = true};
+    gone_method was;
+    bool found = false;
+
+    if (!agent_enter_runtime(s->agent) || !names_may_ask(&s->agent->names))
+        return false;
+    if (gone_ask_code(inside)) {
+        found = ask_about(s, address, leaf, out);
+        gone_answered();
+    } else if (gone_code_was(inside, &was)) {
+        piece.start = was.start;
+        piece.size = was.size;
+        piece.shape = was.shape;
+        out->place = SAMPLING_MANAGED;
+        out->frame = names_frame_made(&s->agent->names, was.name, was.parameters);
+        out->rule = managed_rule(s, address, leaf, &piece);
+        found = true;
+    }
+    return found;
 }
 
 static void describe(sampling_code *s, uint64_t address, bool leaf, sampling_address *out)

@@ -160,9 +160,11 @@ SIGNAL_SAFE static void on_fault(int number, siginfo_t *info, void *opaque)
         here - start < context->uc_stack.ss_size && state != NULL) {
         memcpy(&size, state + STATE_SIZE_AT, sizeof size);
         t = own_slot();
-        if (t != NULL && size >= 512 && size < SAMPLING_STACK_SIZE / 2 &&
-            atomic_load_explicit(&t->alternate, memory_order_relaxed) == 0)
-            stack = sampling_stacks_take();
+        if (t != NULL && size >= 512 && size < SAMPLING_STACK_SIZE / 2) {
+            /* One that it has already is not in use: this handler is on the small one. */
+            stack = atomic_load_explicit(&t->alternate, memory_order_relaxed);
+            stack = stack != 0 ? stack : sampling_stacks_take();
+        }
     }
     if (stack != 0)
         move_fault(t, stack, number, info, context, size);

@@ -13,12 +13,13 @@
 
 #include "agent/sampling.h"
 
-enum { STACKS = 4096, GUARD = 4096, SLOT = SAMPLING_STACK_SIZE + GUARD, READY = 64 };
+enum { STACKS = 4096, GUARD = 4096, SLOT = SAMPLING_STACK_SIZE + GUARD, READY = 256 };
 
 static struct {
     uint8_t *base;
     atomic_uint made; /* stacks made usable so far */
     atomic_int ready; /* on the list */
+    atomic_int most;  /* taken at once */
     /* The list: index + 1 of its first stack, and a counter against ABA in the upper half. */
     atomic_uint_fast64_t head;
     atomic_uint next[STACKS];
@@ -63,6 +64,7 @@ SIGNAL_SAFE uintptr_t sampling_stacks_take(void)
 {
     uint64_t head = atomic_load_explicit(&pool.head, memory_order_acquire);
     uint64_t wanted;
+    int most = atomic_load(&pool.most), taken;
     unsigned index;
 
     do {
@@ -73,7 +75,9 @@ SIGNAL_SAFE uintptr_t sampling_stacks_take(void)
                  atomic_load_explicit(&pool.next[index - 1], memory_order_relaxed);
     } while (!atomic_compare_exchange_weak_explicit(&pool.head, &head, wanted, memory_order_acquire,
                                                     memory_order_acquire));
-    atomic_fetch_sub_explicit(&pool.ready, 1, memory_order_relaxed);
+    taken = (int)atomic_load(&pool.made) - atomic_fetch_sub(&pool.ready, 1) + 1;
+    while (most < taken && !atomic_compare_exchange_weak(&pool.most, &most, taken)) {
+    }
     return (uintptr_t)pool.base + (size_t)(index - 1) * SLOT + GUARD;
 }
 
@@ -84,6 +88,7 @@ void sampling_stacks_give(uintptr_t stack)
 
 size_t sampling_stacks_used(void)
 {
-    /* Two pages of each are ever touched: one signal frame and the handler's own. */
-    return (size_t)atomic_load(&pool.made) * 2 * 4096;
+    /* Two pages of each are ever touched: one signal frame and the handler's own. Those given back
+     * are taken again first. */
+    return (size_t)atomic_load(&pool.most) * 2 * 4096;
 }

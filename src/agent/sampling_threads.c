@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/gone.h"
 #include "agent/sampling.h"
 #include "agent/thread_names.h"
 #include "base/os.h"
@@ -354,26 +355,21 @@ void sampling_threads_list(void)
     lock_give(&sampling_state.guard);
 }
 
+static int mark(void *context, uintptr_t thread)
+{
+    agent *a = context;
+    uint32_t os_thread = 0;
+
+    thread_names_learn(&a->names.threads, &a->info, thread);
+    if (clr_info_get_thread_info(&a->info, thread, &os_thread) == S_OK && os_thread != 0)
+        meet(a, os_thread, SAMPLING_MEET);
+    return 1;
+}
+
 void sampling_threads_mark_managed(agent *a)
 {
-    ICorProfilerThreadEnum *threads = NULL;
-    ThreadID batch[64];
-    uint32_t count = 0;
-
-    if (!agent_enter_runtime(a) || clr_info_enum_threads(&a->info, &threads) != S_OK)
-        return;
-    while (threads->vtbl->Next(threads, 64, batch, &count) >= 0 && count > 0) {
-        for (uint32_t i = 0; i < count; i++) {
-            uint32_t os_thread = 0;
-
-            thread_names_learn(&a->names.threads, &a->info, batch[i]);
-            if (clr_info_get_thread_info(&a->info, batch[i], &os_thread) == S_OK && os_thread != 0)
-                meet(a, os_thread, SAMPLING_MEET);
-        }
-        if (count < 64)
-            break;
-    }
-    clr_release(threads);
+    if (agent_enter_runtime(a))
+        gone_each_thread(&a->info, mark, a);
 }
 
 void sampling_on_thread_assigned(agent *a, ThreadID thread, uint32_t os_thread)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "agent/gone.h"
 #include "agent/sampling_code.h"
 #include "base/os.h"
 #include "base/text.h"
@@ -117,7 +118,7 @@ static bool has_record_of_entering(sampling_waits *w, const sampling_capture *c)
     blocking record;
 
     if (w->appdomain == 0 && agent_enter_runtime(w->agent))
-        clr_each_thread(&w->agent->info, take_appdomain, w);
+        gone_each_thread(&w->agent->info, take_appdomain, w);
     if (w->appdomain == 0)
         return false;
     for (size_t at = SAMPLING_RED_ZONE; at + sizeof record <= length; at += sizeof(uint64_t)) {

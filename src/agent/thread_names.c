@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "agent/gone.h"
 #include "agent/read_self.h"
 #include "base/os.h"
 #include "base/text.h"
@@ -146,7 +147,7 @@ bool thread_names_find(thread_names *t, const clr_info *info, uint32_t os_thread
 {
     search s = {info, os_thread, 0};
 
-    clr_each_thread(info, take_thread, &s);
+    gone_each_thread(info, take_thread, &s);
     if (s.found == 0)
         return false;
     thread_names_learn(t, info, s.found);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/gone.h"
 #include "agent/read_self.h"
 
 enum {
@@ -757,7 +758,7 @@ void waits_begin(waits *w, const clr_info *info)
     forget(w);
     clr_each_module(info, take_module, w);
     if (w->core != 0 && w->handle_offset == 0)
-        clr_each_thread(info, find_handle, w);
+        gone_each_thread(info, find_handle, w);
     peek_pages_forget(&w->pages); /* the look begins */
 }
 

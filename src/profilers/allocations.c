@@ -55,12 +55,10 @@ static const recording_table TABLES[] = {
 _Static_assert((int)COLUMNS == ALLOCATIONS_COLUMNS && (int)BYTES == ALLOCATIONS_BYTES &&
                    (int)KIND == ALLOCATIONS_KIND,
                "allocations_live.h keeps rows");
-static const char *const LOSSES[] = {
-    "ring full",
-    "stack not available",
-    "object counted without type and stack: more than 32,767 of them",
-    "object counted, but not followed to the end: ring full",
-};
+static const char LOSSES[] = "ring full\0"
+                             "stack not available\0"
+                             "object counted without type and stack: more than 32,767 of them\0"
+                             "object counted, but not followed to the end: ring full\0";
 static const events_wish WISHES[] = {
     {EVENTS_RUNTIME, EVENTS_KEYWORD_ALLOCATION_SAMPLING, 4, NULL},
     {EVENTS_RUNTIME, EVENTS_KEYWORD_GC, 5, NULL}, /* before .NET 10 */
@@ -371,7 +369,6 @@ const engine ENGINE_allocations = {
     .table_count = sizeof TABLES / sizeof *TABLES,
     .has_table = has_table,
     .losses = LOSSES,
-    .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,
     .stop = stop,
     .destroy = destroy,

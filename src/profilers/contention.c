@@ -73,15 +73,13 @@ static const recording_table TABLES[] = {
     {"waits", "contention", WAIT_COLUMNS, COLUMNS},
     {"holders", "contention", HOLDERS, HOLDER_COLUMNS},
 };
-static const char *const LOSSES[] = {
-    "ring full",
-    "wait not timed: more than 2048 threads waited at once",
-    "wait not counted: more than 1024 lock types",
-    "wait not counted: it began before the recording",
-    "stack not available",
-    "stack of a holder not taken, or incomplete",
-    "wait not timed: it was interrupted",
-};
+static const char LOSSES[] = "ring full\0"
+                             "wait not timed: more than 2048 threads waited at once\0"
+                             "wait not counted: more than 1024 lock types\0"
+                             "wait not counted: it began before the recording\0"
+                             "stack not available\0"
+                             "stack of a holder not taken, or incomplete\0"
+                             "wait not timed: it was interrupted\0";
 static const events_wish WISHES[] = {
     {EVENTS_RUNTIME, EVENTS_KEYWORD_CONTENTION, 4, NULL},
     {EVENTS_RUNTIME, EVENTS_KEYWORD_WAIT_HANDLE, 5, NULL}, /* only on request */
@@ -605,7 +603,6 @@ const engine ENGINE_contention = {
     .table_count = sizeof TABLES / sizeof *TABLES,
     .has_table = has_table,
     .losses = LOSSES,
-    .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,
     .stop = stop,
     .configure = configure,

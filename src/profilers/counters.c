@@ -34,8 +34,10 @@ enum { TABLES_COUNTERS(TABLES_CELL) COLUMNS };
 
 static const recording_column COUNTER_COLUMNS[COLUMNS] = {TABLES_COUNTERS(TABLES_COLUMN)};
 static const recording_table TABLES[] = {{"counters", "counters", COUNTER_COLUMNS, COLUMNS}};
-static const char *const LOSSES[] = {"ring full", "value too long", "value not understood",
-                                     "sources not asked for"};
+static const char LOSSES[] = "ring full\0"
+                             "value too long\0"
+                             "value not understood\0"
+                             "sources not asked for\0";
 static const events_wish WISHES[] = {
     {EVENTS_COUNTERS, NO_KEYWORDS, NEVER_LEVEL, NULL},
     {EVENTS_HOSTING, NO_KEYWORDS, NEVER_LEVEL, NULL},
@@ -193,7 +195,6 @@ const engine ENGINE_counters = {
     .tables = TABLES,
     .table_count = 1,
     .losses = LOSSES,
-    .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,
     .configure = configure,
     .record = take_record,

@@ -33,7 +33,6 @@ const engine ENGINE_cpu = {
     .tables = TABLES,
     .table_count = 1,
     .losses = SAMPLING_LOSS_NAMES,
-    .loss_count = SAMPLING_LOSSES,
     .start = start,
     .stop = stop,
     .configure = configure,

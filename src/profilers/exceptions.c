@@ -40,12 +40,10 @@ enum {
 /* How the class of an object is told. */
 enum { CLASS_NOT_TRIED, CLASS_BY_WORD, CLASS_BY_ASKING };
 
-static const char *const LOSSES[] = {
-    "ring full",
-    "stack not kept: more distinct stacks than allowed",
-    "type not kept: too many exception types",
-    "stack not available",
-};
+static const char LOSSES[] = "ring full\0"
+                             "stack not kept: more distinct stacks than allowed\0"
+                             "type not kept: too many exception types\0"
+                             "stack not available\0";
 
 /* ---- on the target's threads: classes ---- */
 
@@ -545,7 +543,6 @@ const engine ENGINE_exceptions = {
     .tables = &EXCEPTIONS_TABLE,
     .table_count = 1,
     .losses = LOSSES,
-    .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = exceptions_start,
     .stop = exceptions_stop,
     .configure = exceptions_configure,

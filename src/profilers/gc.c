@@ -29,10 +29,8 @@ TABLES_COLLECTIONS(GC_CELL_IS_COLUMN)
 
 static const recording_column GC_COLUMNS[COLUMNS] = {TABLES_COLLECTIONS(TABLES_COLUMN)};
 static const recording_table TABLES[] = {{"collections", "gc", GC_COLUMNS, COLUMNS}};
-static const char *const LOSSES[] = {
-    "ring full",
-    "collection seen in part only",
-};
+static const char LOSSES[] = "ring full\0"
+                             "collection seen in part only\0";
 static const events_wish WISHES[] = {{EVENTS_RUNTIME, EVENTS_KEYWORD_GC, 4, NULL}};
 
 /* In the ring; the event's bytes and then the stack's addresses follow. */
@@ -140,7 +138,6 @@ const engine ENGINE_gc = {
     .tables = TABLES,
     .table_count = 1,
     .losses = LOSSES,
-    .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,
     .record = take_record,
     .drain = drain,

@@ -94,11 +94,9 @@ static const recording_table TABLES[] = {
     {"heap_values", "heap", VALUE_COLUMNS, 4},   {"heap_awaits", "heap", AWAIT_COLUMNS, 3},
 };
 static const events_wish WISHES[] = {HEAP_QUICK_WISH};
-static const char *const LOSSES[] = {
-    "ring full",
-    "references that are none",
-    "snapshot abandoned",
-};
+static const char LOSSES[] = "ring full\0"
+                             "references that are none\0"
+                             "snapshot abandoned\0";
 
 /* ---- the thread of the event session ---- */
 
@@ -520,7 +518,6 @@ const engine ENGINE_heap = {
     .tables = TABLES,
     .table_count = 6,
     .losses = LOSSES,
-    .loss_count = 3,
     .start = start,
     .stop = stop,
     .configure = configure,

@@ -44,8 +44,10 @@ enum { TABLES_REQUESTS(TABLES_CELL) COLUMNS };
 
 static const recording_column COLUMN_LIST[COLUMNS] = {TABLES_REQUESTS(TABLES_COLUMN)};
 static const recording_table TABLES[] = {{"requests", "http", COLUMN_LIST, COLUMNS}};
-static const char *const LOSSES[] = {"ring full", "too many at once", "begun before the recording",
-                                     "without an activity"};
+static const char LOSSES[] = "ring full\0"
+                             "too many at once\0"
+                             "begun before the recording\0"
+                             "without an activity\0";
 static const events_wish WISHES[] = {
     {EVENTS_HOSTING, NO_KEYWORDS, LEVEL, NULL},
     {EVENTS_HTTP_CLIENT, NO_KEYWORDS, LEVEL, NULL},
@@ -428,7 +430,6 @@ const engine ENGINE_http = {
     .tables = TABLES,
     .table_count = 1,
     .losses = LOSSES,
-    .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,
     .record = take_record,
     .drain = drain,

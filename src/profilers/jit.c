@@ -59,7 +59,8 @@ static const recording_table TABLES[] = {
     {"compilations", "jit", COMPILATION_COLUMNS, COLUMNS},
     {"inlining", "jit", INLINING_COLUMNS, INLINING_COLUMN_COUNT},
 };
-static const char *const LOSSES[] = {"ring full", "compilation not timed: its begin was not seen"};
+static const char LOSSES[] = "ring full\0"
+                             "compilation not timed: its begin was not seen\0";
 static const events_wish WISHES[] = {
     {EVENTS_RUNTIME, EVENTS_KEYWORD_JIT, 5, NULL},
     {EVENTS_RUNTIME, EVENTS_KEYWORD_JIT_TRACING, 5, NULL}, /* only on request */
@@ -351,7 +352,6 @@ const engine ENGINE_jit = {
     .table_count = sizeof TABLES / sizeof *TABLES,
     .has_table = has_table,
     .losses = LOSSES,
-    .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,
     .record = take_record,
     .drain = drain,

@@ -42,7 +42,7 @@ enum { TABLES_PAUSES(TABLES_CELL) COLUMNS };
 
 static const recording_column PAUSE_COLUMNS[COLUMNS] = {TABLES_PAUSES(TABLES_COLUMN)};
 static const recording_table TABLES[] = {{"pauses", "pauses", PAUSE_COLUMNS, COLUMNS}};
-static const char *const LOSSES[] = {"ring full"};
+static const char LOSSES[] = "ring full\0";
 
 typedef struct {
     uint64_t number;
@@ -421,7 +421,6 @@ const engine ENGINE_pauses = {
     .tables = TABLES,
     .table_count = 1,
     .losses = LOSSES,
-    .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,
     .configure = configure,
     .record = take_record,

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/gone.h"
 #include "agent/monitors.h"
 #include "agent/read_self.h"
 #include "agent/sampling.h"
@@ -69,14 +70,12 @@ static const recording_table TABLES[] = {
     {"wait_links", "threads", LINK_COLUMNS, 5},
     {"starts", "threads", START_COLUMNS, STARTS_COLUMNS},
 };
-static const char *const LOSSES[] = {
-    "ring full",
-    "thread not looked at: the suspension would have been too long",
-    "thread not looked at: no memory",
-    "snapshot not taken: the runtime could not be suspended",
-    "not noted who started a thread: more than 200 a second",
-    "stack not available of who started a thread",
-};
+static const char LOSSES[] = "ring full\0"
+                             "thread not looked at: the suspension would have been too long\0"
+                             "thread not looked at: no memory\0"
+                             "snapshot not taken: the runtime could not be suspended\0"
+                             "not noted who started a thread: more than 200 a second\0"
+                             "stack not available of who started a thread\0";
 static const events_wish WISHES[] = {{EVENTS_RUNTIME, EVENTS_KEYWORD_THREADING, 4, NULL}};
 
 typedef struct {
@@ -154,7 +153,7 @@ static void place_threads(agent *a, state *s)
 {
     s->info = &a->info;
     s->place_count = 0;
-    clr_each_thread(&a->info, place_thread, s);
+    gone_each_thread(&a->info, place_thread, s);
     qsort(s->places, s->place_count, sizeof *s->places, compare_places);
 }
 
@@ -544,7 +543,6 @@ const engine ENGINE_threads = {
     .count_wishes = count_wishes,
     .table_count = sizeof TABLES / sizeof *TABLES,
     .losses = LOSSES,
-    .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,
     .stop = stop,
     .configure = configure,

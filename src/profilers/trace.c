@@ -551,7 +551,6 @@ const engine ENGINE_trace = {
     .tables = TRACE_TABLES,
     .table_count = TRACE_TABLE_COUNT,
     .losses = TRACE_LOSSES,
-    .loss_count = TRACE_LOSS_COUNT,
     .start = start,
     .stop = stop,
     .configure = configure,

@@ -88,21 +88,19 @@ const recording_table TRACE_TABLES[TRACE_TABLE_COUNT] = {
     {"trace_spans", "trace", SPAN_COLUMNS, 9},       {"trace_missing", "trace", MISSING_COLUMNS, 1},
 };
 _Static_assert((int)TRACE_LOSS_COUNT <= (int)ENGINE_MAX_LOSSES, "the agent counts each of them");
-const char *const TRACE_LOSSES[TRACE_LOSS_COUNT] = {
-    "ring full",
-    "call counted, but its time is not in the quantiles: no memory",
-    "call counted, but not timed: too many calls inside each other",
-    "call not counted: no memory for its thread",
-    "method not traced: more than 262,144, or no memory",
-    "call not shown by itself: more than 50,000",
-    "call not shown by itself: beyond the rate",
-    "call not in the call tree: more than 65,536 ways to call",
-    "async call not timed as a whole: too many under way",
-    "type of an exception not kept: more than 2,048 methods and types",
-    "assembly left alone: it can be unloaded",
-    "method not listed: not called, and memory is short",
-    "method left alone: it has no CIL",
-};
+const char TRACE_LOSSES[] = "ring full\0"
+                            "call counted, but its time is not in the quantiles: no memory\0"
+                            "call counted, but not timed: too many calls inside each other\0"
+                            "call not counted: no memory for its thread\0"
+                            "method not traced: more than 262,144, or no memory\0"
+                            "call not shown by itself: more than 50,000\0"
+                            "call not shown by itself: beyond the rate\0"
+                            "call not in the call tree: more than 65,536 ways to call\0"
+                            "async call not timed as a whole: too many under way\0"
+                            "type of an exception not kept: more than 2,048 methods and types\0"
+                            "assembly left alone: it can be unloaded\0"
+                            "method not listed: not called, and memory is short\0"
+                            "method left alone: it has no CIL\0";
 
 /* One thing seen while adding up: a block of counters, or (NULL) running calls. */
 typedef struct {

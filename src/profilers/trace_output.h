@@ -41,7 +41,7 @@ enum {
     TRACE_LOSS_COUNT,
 };
 extern const recording_table TRACE_TABLES[TRACE_TABLE_COUNT];
-extern const char *const TRACE_LOSSES[TRACE_LOSS_COUNT];
+extern const char TRACE_LOSSES[];
 
 typedef struct {
     trace_registry registry;

@@ -37,9 +37,10 @@ static const recording_column TRANSITION_COLUMNS[COLUMNS] = {
 };
 static const recording_table TABLES[] = {
     {"transitions", "transitions", TRANSITION_COLUMNS, COLUMNS}};
-static const char *const LOSSES[] = {
-    "ring full", "call not counted: more than 1024 functions",
-    "call not timed: more than 1024 threads, or more than 32 calls inside each other"};
+static const char LOSSES[] =
+    "ring full\0"
+    "call not counted: more than 1024 functions\0"
+    "call not timed: more than 1024 threads, or more than 32 calls inside each other\0";
 
 typedef struct {
     uintptr_t key; /* function and direction */
@@ -168,7 +169,6 @@ const engine ENGINE_transitions = {
     .tables = TABLES,
     .table_count = 1,
     .losses = LOSSES,
-    .loss_count = sizeof LOSSES / sizeof *LOSSES,
     .start = start,
     .drain = drain,
 };

@@ -449,7 +449,6 @@ const engine ENGINE_wall = {
     .tables = TABLES,
     .table_count = 1,
     .losses = SAMPLING_LOSS_NAMES,
-    .loss_count = SAMPLING_LOSSES,
     .start = start,
     .stop = stop,
     .configure = configure,
