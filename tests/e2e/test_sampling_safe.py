@@ -107,8 +107,10 @@ def test_a_native_sleep_is_not_ended(runtime, sample, clarinet, tmp_path):
         assert patient.wait() == 0
         process.wait(timeout=PATIENCE)
     assert "native: 20 of 20" in patient.lines, patient
+    # Between sleeps it may wait for a processor, which is no sleep.
     states = states_of(Recording.load(path), "native")
-    assert states["sleep"] >= 0.9 * sum(states.values()) > 0, states
+    assert states["sleep"] >= 0.9 * (sum(states.values()) - states["running"]) > 0, states
+    assert states["sleep"] >= 0.8 * 20 * 100_000_000, states
 
 
 def test_a_thread_stopped_for_a_collection_is_told_so(runtime, sample, clarinet, tmp_path):
@@ -267,9 +269,12 @@ def test_deep_recursion_is_cut_at_max_depth(runtime, sample, clarinet, tmp_path)
         assert len(cut) > len(stacks) // 2, recording.losses
         for stack in cut:
             at = [f.name for f in stack].index("(truncated)")
-            assert at <= 1 and len(stack) - at - 1 <= depth
+            inner = [f for f in stack[at + 1:] if f.kind != "synthetic"]
+            assert at <= 1 and len(inner) <= depth, (stack[:3], stack[-3:])
             assert at == 0 or stack[0].name == "Shapes.Works.DeepRoot", stack[0].name
-            assert sum(f.name.endswith(".Deep") for f in stack) > depth * 3 // 4
+            # On a busy machine the compiler comes late, and has many and large frames of its own.
+            if all(f.module != "libclrjit.so" for f in inner):
+                assert sum(f.name.endswith(".Deep") for f in inner) > depth * 3 // 4, inner[-3:]
         # We came in the midst of it: nobody has seen a whole stack. A thread that goes on while its
         # stack is looked at shows its start with the next sample.
         started = [s for s in cut if s[0].name != "(truncated)"]
