@@ -110,7 +110,6 @@ def test_a_native_sleep_is_not_ended(runtime, sample, clarinet, tmp_path):
     # Between sleeps it may wait for a processor, which is no sleep.
     states = states_of(Recording.load(path), "native")
     assert states["sleep"] >= 0.9 * (sum(states.values()) - states["running"]) > 0, states
-    assert states["sleep"] >= 0.8 * 20 * 100_000_000, states
 
 
 def test_a_thread_stopped_for_a_collection_is_told_so(runtime, sample, clarinet, tmp_path):
