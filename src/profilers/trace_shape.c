@@ -19,7 +19,7 @@ enum {
     ARRAY_ELEMENTS = 16 /* …and, if it has one dimension from 0 on, its elements */
 };
 
-static const char *const SECRETS[] = {SECRET_WORDS};
+static const char SECRETS[][14] = {SECRET_WORDS};
 
 typedef struct {
     const clr_info *info;
