@@ -12,11 +12,11 @@
 #include "base/text.h"
 
 enum {
-    MOST_TYPES = 1 << 20, /* of one module */
     FIELD_STATIC = 0x10,
     FIELD_LITERAL = 0x40,
     FIELD_HAS_ADDRESS = 0x100, /* data of the file, not a variable */
     TYPE_DEF = 0x02000000,
+    MOST_TYPES = 1 << 20, /* of one module */
     MOST_THREAD_FIELDS = 512,
     MOST_THREAD_SLOTS = 8192,
     SUSPEND_TRIES = 200,
@@ -50,7 +50,6 @@ typedef struct {
     const heap_walk *walk;
     heap_statics_found *found;
     void *context;
-    size_t word; /* of the module that points to its map */
     ModuleID module;
     AppDomainID domain;
     IMetaDataImport2 *import;
@@ -126,10 +125,15 @@ static int visit_field(void *context, mdToken token)
     return 1;
 }
 
-static void search_map(search *s, uint64_t table, uint32_t count)
+static void search_map(search *s)
 {
-    for (uint32_t row = 1; row < count; row++) {
-        if (read_self_word(table + 8ull * row) == 0)
+    uint64_t entry;
+
+    for (uint32_t row = 1; row < MOST_TYPES; row++) {
+        entry = loaded_entry(s->walk->info, s->module, row);
+        if (entry == 0)
+            return;
+        if (read_self_word(entry) == 0)
             continue;
         s->class_id = loaded_class(s->walk->info, s->module, TYPE_DEF | row);
         if (s->class_id != 0)
@@ -140,17 +144,15 @@ static void search_map(search *s, uint64_t table, uint32_t count)
 static int visit_module(void *context, uintptr_t module)
 {
     search *s = context;
-    uint64_t map[2]; /* table; count in the low half */
     uint32_t domains = 0;
 
     s->module = module;
     if (atomic_load(&s->names->overtaken) != s->overtaken ||
-        !read_self(module + 8 * s->word, map, sizeof map) || (uint32_t)map[1] > MOST_TYPES ||
         clr_info_get_appdomains_containing_module(s->walk->info, module, 1, &domains, &s->domain) !=
             S_OK ||
         domains == 0 || clr_open_import(s->walk->info, module, &s->import) != S_OK)
         return 1;
-    search_map(s, map[0], (uint32_t)map[1]);
+    search_map(s);
     clr_release(s->import);
     return 1;
 }
@@ -323,9 +325,6 @@ void heap_statics_name(names *n, const heap_walk *w, heap_statics_found *found, 
 {
     search s = {.names = n, .walk = w, .found = found, .context = context};
 
-    s.word = loaded_word(w->info);
-    if (s.word == 0)
-        return;
     s.thread_fields = memory_allocate_array(MOST_THREAD_FIELDS, sizeof *s.thread_fields);
     s.overtaken = atomic_load(&n->overtaken);
     clr_each_module(w->info, visit_module, &s);

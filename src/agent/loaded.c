@@ -76,26 +76,32 @@ static size_t look(const clr_info *info, ClassID *canon)
     return s.word == NONE ? 0 : s.word;
 }
 
-size_t loaded_word(const clr_info *info)
+uint64_t loaded_entry(const clr_info *info, ModuleID module, uint32_t row)
 {
     ClassID canon;
+    size_t word = look(info, &canon);
+    struct {
+        uint64_t next, table, count; /* in the low half */
+    } part;
 
-    return look(info, &canon);
+    /* maps of modules that are made at run time grow by further parts */
+    for (uint64_t at = word == 0 ? 0 : module + 8 * (word - 1);
+         read_self(at, &part, sizeof part) && (uint32_t)part.count != 0; at = part.next) {
+        if (row < (uint32_t)part.count)
+            return part.table + 8ull * row;
+        row -= (uint32_t)part.count;
+    }
+    return 0;
 }
 
 ClassID loaded_class(const clr_info *info, ModuleID module, mdTypeDef token)
 {
-    size_t word = loaded_word(info);
-    uint32_t row = token & 0xffffff;
-    uint64_t map[2]; /* table; count in the low half */
     uint32_t arguments = 0;
     ModuleID its_module = 0;
     mdTypeDef its_token = 0;
     ClassID class_id, parent;
 
-    if (word == 0 || !read_self(module + 8 * word, map, sizeof map) || row >= (uint32_t)map[1])
-        return 0;
-    class_id = read_self_word(map[0] + 8ull * row) & ~(ClassID)7;
+    class_id = read_self_word(loaded_entry(info, module, token & 0xffffff)) & ~(ClassID)7;
     return class_id != 0 &&
                    CLR_OK(clr_info_get_class_id_info2(info, class_id, &its_module, &its_token,
                                                       &parent, 0, &arguments, NULL)) &&

@@ -16,9 +16,8 @@
 
 enum { LOADED_MOST_ARGUMENTS = 16 };
 
-/* Which word of a module points to its map (behind it is how many entries the map has); 0 = not
- * known. Looked for once. */
-size_t loaded_word(const clr_info *info);
+/* Where the module's map has the type of a row; 0 = the map ends before it, or is not known. */
+uint64_t loaded_entry(const clr_info *info, ModuleID module, uint32_t row);
 /* 0 = not loaded, or not known. */
 ClassID loaded_class(const clr_info *info, ModuleID module, mdTypeDef token);
 /* The same of a type that is the field of a class, or its instance. On a thread of the runtime's
