@@ -304,7 +304,9 @@ static HRESULT append_array_class(const clr_info *info, ClassID class_id, clr_te
         hr = E_FAIL; /* an answer that says nothing */
     if (hr != S_OK)
         return hr == S_FALSE ? E_INVALIDARG : hr;
-    if (element_class != 0) {
+    if (element == ELEMENT_TYPE_PTR || element == ELEMENT_TYPE_FNPTR) {
+        buffer_append_text(out, "?*"); /* no module has the class of a pointer */
+    } else if (element_class != 0) {
         hr = append_class(info, element_class, out, depth + 1);
     } else {
         clr_signature_names none = {.append_path = NULL};
