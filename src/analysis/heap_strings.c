@@ -97,15 +97,15 @@ static uint32_t *mark(const heap *h, const heap_duplicates *out)
     return of_node;
 }
 
-static bool note_holder(pairs *p, uint32_t duplicate, uint32_t type, heap_field field)
+static bool note_holder(pairs *p, uint32_t duplicate, heap_string_holder holder)
 {
-    uint32_t key[3] = {duplicate, type, field};
+    uint32_t key[4] = {duplicate, holder.type, holder.field, holder.owner};
     uint64_t *at = table_text_at(&p->known, (const char *)key, sizeof key, p->count);
 
     if (at == NULL || !array_reserve(&p->items, &p->capacity, p->count + 1, sizeof *p->items))
         return false;
     if (*at == p->count)
-        p->items[p->count++] = (pair){duplicate, {type, field, 0}};
+        p->items[p->count++] = (pair){duplicate, holder};
     p->items[*at].holder.count++;
     return true;
 }
@@ -127,19 +127,25 @@ static bool find_holders(const heap *h, heap_duplicates *out)
 {
     uint32_t *of_node = mark(h, out);
     pairs p = {0};
-    bool good = of_node != NULL;
+    bool good = of_node != NULL && heap_owners_init(&out->owners, h);
 
     table_text_init(&p.known);
     for (uint32_t node = 1; good && node < h->nodes; node++)
-        for (uint64_t k = h->first[node]; good && k < h->first[node + 1]; k++)
-            if (of_node[h->targets[k]] != 0)
-                good = note_holder(&p, of_node[h->targets[k]] - 1, h->type[node],
-                                   heap_field_at(h, node, h->places[k]));
+        for (uint64_t k = h->first[node]; good && k < h->first[node + 1]; k++) {
+            heap_string_holder holder = {.type = h->type[node]};
+
+            if (of_node[h->targets[k]] == 0)
+                continue;
+            holder.field = heap_field_at(h, node, h->places[k]);
+            good = heap_owners_find(&out->owners, node, &holder.owner) &&
+                   note_holder(&p, of_node[h->targets[k]] - 1, holder);
+        }
     for (size_t i = 0; good && i < p.count; i++)
         keep_holder(&out->items[p.items[i].duplicate], p.items[i].holder);
     table_text_free(&p.known);
     memory_free(p.items);
     memory_free(of_node);
+    heap_owners_finish(&out->owners);
     return good;
 }
 
@@ -164,10 +170,12 @@ int heap_find_duplicates(const heap *h, size_t top, heap_duplicates *out, error 
 void heap_duplicates_free(heap_duplicates *d)
 {
     memory_free(d->items);
+    heap_owners_free(&d->owners);
     memset(d, 0, sizeof *d);
 }
 
-void heap_string_holder_text(const heap *h, const heap_string_holder *holder, buffer *out)
+void heap_string_holder_text(const heap *h, const heap_owners *owners,
+                             const heap_string_holder *holder, buffer *out)
 {
     bool is_element = (holder->field & HEAP_ELEMENT) != 0;
 
@@ -175,4 +183,6 @@ void heap_string_holder_text(const heap *h, const heap_string_holder *holder, bu
     if ((holder->field & ~HEAP_ELEMENT) != 0)
         buffer_append_char(out, '.');
     heap_field_text(h, is_element ? holder->field & ~HEAP_ELEMENT : holder->field, out);
+    if (owners != NULL && holder->owner != 0)
+        buffer_format(out, " in %s", heap_owners_text(owners, holder->owner));
 }

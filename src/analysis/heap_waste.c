@@ -67,10 +67,10 @@ const char *heap_waste_text(heap_waste_kind kind)
 
 /* ---- rows ---- */
 
-static heap_waste_row *row_of(work *w, heap_waste_kind kind, uint32_t type, uint32_t holder,
-                              heap_field field)
+static heap_waste_row *owned_row_of(work *w, heap_waste_kind kind, uint32_t type, uint32_t holder,
+                                    heap_field field, uint32_t owner)
 {
-    uint32_t key[4] = {kind, type, holder, field};
+    uint32_t key[5] = {kind, type, holder, field, owner};
     uint64_t *at = table_text_at(&w->known, (const char *)key, sizeof key, w->out->count);
     static heap_waste_row nowhere;
 
@@ -80,17 +80,28 @@ static heap_waste_row *row_of(work *w, heap_waste_kind kind, uint32_t type, uint
         return &nowhere;
     }
     if (*at == w->out->count)
-        w->out->rows[w->out->count++] = (heap_waste_row){kind, type, holder, field, 0, 0, 0, 0, 0};
+        w->out->rows[w->out->count++] = (heap_waste_row){
+            .kind = kind, .type = type, .holder = holder, .field = field, .owner = owner};
     return &w->out->rows[*at];
+}
+
+static heap_waste_row *row_of(work *w, heap_waste_kind kind, uint32_t type, uint32_t holder,
+                              heap_field field)
+{
+    return owned_row_of(w, kind, type, holder, field, 0);
 }
 
 static void add(work *w, heap_waste_kind kind, uint32_t type, uint32_t from, uint32_t place,
                 uint64_t bytes)
 {
     const heap *h = w->h;
-    heap_waste_row *row = row_of(w, kind, type, from == 0 ? UINT32_MAX : h->type[from],
-                                 from == 0 ? 0 : heap_field_at(h, from, place));
+    uint32_t owner = 0;
+    heap_waste_row *row;
 
+    if (from != 0 && !heap_owners_find(&w->out->owners, from, &owner))
+        w->failed = true;
+    row = owned_row_of(w, kind, type, from == 0 ? UINT32_MAX : h->type[from],
+                       from == 0 ? 0 : heap_field_at(h, from, place), owner);
     row->count++;
     row->bytes += bytes;
 }
@@ -422,7 +433,8 @@ int heap_find_waste(const heap *h, heap_waste *out, error *e)
     w.roles = memory_allocate_array(h->class_count + 1, 1);
     w.seen = memory_allocate_array(h->nodes / 8 + 1, 1);
     w.counts = heap_counts_find(h);
-    w.failed = w.roles == NULL || w.seen == NULL || w.counts == NULL;
+    w.failed =
+        w.roles == NULL || w.seen == NULL || w.counts == NULL || !heap_owners_init(&out->owners, h);
     if (!w.failed) {
         find_roles(&w);
         for (uint32_t node = 1; node < h->nodes; node++)
@@ -437,6 +449,7 @@ int heap_find_waste(const heap *h, heap_waste *out, error *e)
     memory_free(w.counts);
     memory_free(w.seen);
     table_text_free(&w.known);
+    heap_owners_finish(&out->owners);
     if (w.failed) {
         heap_waste_free(out);
         return error_set(e, ERROR_MEMORY, "no memory to look for waste");
@@ -448,24 +461,16 @@ int heap_find_waste(const heap *h, heap_waste *out, error *e)
 void heap_waste_free(heap_waste *w)
 {
     memory_free(w->rows);
+    heap_owners_free(&w->owners);
     memset(w, 0, sizeof *w);
 }
 
 void heap_waste_holder(const heap *h, const heap_waste_row *row, buffer *out)
 {
-    static const char STATIC_FIELD[] = "static field ";
     bool is_element = (row->field & HEAP_ELEMENT) != 0;
 
     if (row->root != 0) {
-        buffer text = BUFFER_EMPTY;
-        const char *name;
-
-        heap_root_text(h, row->root - 1, &text);
-        name = buffer_text(&text);
-        if (strncmp(name, STATIC_FIELD, sizeof STATIC_FIELD - 1) == 0)
-            name += sizeof STATIC_FIELD - 1;
-        buffer_append_text(out, name);
-        buffer_free(&text);
+        heap_owners_append_root(h, row->root - 1, out);
         return;
     }
     if (row->holder == UINT32_MAX)

@@ -10,6 +10,7 @@
 #define CLARINET_ANALYSIS_HEAP_WASTE_H
 
 #include "analysis/heap.h"
+#include "analysis/heap_owners.h"
 
 /* X(identifier, name for machines, what it says, least objects, least bytes) */
 #define HEAP_WASTE_LIST(X)                                                                         \
@@ -40,6 +41,7 @@ typedef struct {
     uint32_t holder;  /* type of who holds them; UINT32_MAX = not said */
     heap_field field; /* of the holder */
     uint32_t root;    /* index into roots + 1: a static field holds them; 0 = an object does */
+    uint32_t owner;   /* of boxes that a container holds: whose it is */
     uint64_t count;   /* objects */
     uint64_t bytes;   /* that could be spared; of what is kept alive: all that goes with it */
     uint64_t used;    /* elements in use; of undisposed ones: others that were disposed */
@@ -49,6 +51,7 @@ typedef struct {
 typedef struct {
     heap_waste_row *rows; /* by kind, then by bytes */
     size_t count, capacity;
+    heap_owners owners;
 } heap_waste;
 
 int heap_find_waste(const heap *h, heap_waste *out, error *e);

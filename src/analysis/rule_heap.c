@@ -50,7 +50,8 @@ static void append_text(const char *text, buffer *out)
     }
 }
 
-static void show_duplicate(findings_context *c, finding *f, const heap *h, const heap_duplicate *d)
+static void show_duplicate(findings_context *c, finding *f, const heap *h,
+                           const heap_duplicates *all, const heap_duplicate *d)
 {
     buffer line = BUFFER_EMPTY;
 
@@ -59,7 +60,7 @@ static void show_duplicate(findings_context *c, finding *f, const heap *h, const
     buffer_format(&line, "\", %.1f MB", (double)d->wasted / MB);
     if (d->holders[0].count != 0) {
         buffer_append_text(&line, ", held by ");
-        heap_string_holder_text(h, &d->holders[0], &line);
+        heap_string_holder_text(h, &all->owners, &d->holders[0], &line);
     }
     findings_show(c, f, "%s", buffer_text(&line));
     buffer_free(&line);
@@ -89,9 +90,9 @@ void findings_rule_strings(findings_context *c)
                          (double)all.wasted / MB, 100.0 * (double)all.wasted / (double)h->bytes,
                          findings_number((double)all.texts, texts));
         for (size_t i = 0; i < all.count && all.items[i].wasted >= all.wasted / 100; i++)
-            show_duplicate(c, f, h, &all.items[i]);
+            show_duplicate(c, f, h, &all, &all.items[i]);
         if (all.items[0].holders[0].count != 0)
-            heap_string_holder_text(h, &all.items[0].holders[0], &place);
+            heap_string_holder_text(h, &all.owners, &all.items[0].holders[0], &place);
         findings_set_place(c, f, buffer_text(&place));
         findings_advise(c, f,
                         "Keep one string of each text where they are read or parsed: a dictionary "

@@ -29,12 +29,13 @@ static void text_of(const heap *h, const heap_duplicate *d, size_t limit, buffer
         buffer_append_text(out, "…");
 }
 
-static void append_holders(const heap *h, const heap_duplicate *d, buffer *out)
+static void append_holders(const heap *h, const heap_duplicates *all, const heap_duplicate *d,
+                           buffer *out)
 {
     for (size_t i = 0; i < HEAP_STRINGS_HOLDERS && d->holders[i].count != 0; i++) {
         if (i != 0)
             buffer_append_text(out, ", ");
-        heap_string_holder_text(h, &d->holders[i], out);
+        heap_string_holder_text(h, &all->owners, &d->holders[i], out);
     }
 }
 
@@ -73,7 +74,7 @@ int heap_report_strings(const heap *h, const heap_report_options *o, sink *out, 
         buffer_append_char(&text, '"');
         text_of(h, d, o->text_size, &text);
         buffer_append_text(&text, "\", ");
-        append_holders(h, d, &text);
+        append_holders(h, &all, d, &text);
         sink_format(out, "%12s %11llu %10llu  %s\n", report_amount(d->wasted, "bytes", wasted),
                     (unsigned long long)d->count, (unsigned long long)d->length,
                     buffer_text(&text));
@@ -105,7 +106,7 @@ int heap_report_strings_markdown(const heap *h, const heap_report_options *o, si
         char wasted[REPORT_AMOUNT_SIZE];
 
         text_of(h, d, o->text_size, &text);
-        append_holders(h, d, &holders);
+        append_holders(h, &all, d, &holders);
         sink_format(out, "| %s | %llu | %llu | ", report_amount(d->wasted, "bytes", wasted),
                     (unsigned long long)d->count, (unsigned long long)d->length);
         markdown_cell(out, buffer_text(&text));
@@ -121,7 +122,8 @@ int heap_report_strings_markdown(const heap *h, const heap_report_options *o, si
     return 0;
 }
 
-static void json_duplicate(const heap *h, const heap_duplicate *d, size_t limit, json *j)
+static void json_duplicate(const heap *h, const heap_duplicates *all, const heap_duplicate *d,
+                           size_t limit, json *j)
 {
     buffer text = BUFFER_EMPTY;
 
@@ -135,9 +137,11 @@ static void json_duplicate(const heap *h, const heap_duplicate *d, size_t limit,
     json_begin_array_at(j, "holders");
     for (size_t i = 0; i < HEAP_STRINGS_HOLDERS && d->holders[i].count != 0; i++) {
         buffer_clear(&text);
-        heap_string_holder_text(h, &d->holders[i], &text);
+        heap_string_holder_text(h, NULL, &d->holders[i], &text);
         json_begin_object(j);
         json_put_text(j, "holder", buffer_text(&text));
+        if (d->holders[i].owner != 0)
+            json_put_text(j, "owner", heap_owners_text(&all->owners, d->holders[i].owner));
         json_put_u64(j, "references", d->holders[i].count);
         json_end_object(j);
     }
@@ -155,7 +159,7 @@ int heap_report_strings_json(const heap *h, const heap_report_options *o, json *
         return code;
     json_begin_array_at(j, "duplicates");
     for (size_t i = 0; i < all.count; i++)
-        json_duplicate(h, &all.items[i], o->text_size, j);
+        json_duplicate(h, &all, &all.items[i], o->text_size, j);
     json_end_array(j);
     json_put_u64(j, "duplicate_texts", all.texts);
     json_put_u64(j, "duplicate_bytes", all.wasted);

@@ -15,7 +15,8 @@ static const char *type_of(const heap *h, const heap_waste_row *row)
 }
 
 /* What a row says besides its numbers. */
-static void append_detail(const heap *h, const heap_waste_row *row, buffer *out)
+static void append_detail(const heap *h, const heap_waste *all, const heap_waste_row *row,
+                          buffer *out)
 {
     buffer holder = BUFFER_EMPTY;
 
@@ -28,6 +29,8 @@ static void append_detail(const heap *h, const heap_waste_row *row, buffer *out)
     if (holder.length != 0)
         buffer_format(out, "%s%s %s", out->length != 0 ? ", " : "",
                       row->kind == HEAP_WASTE_HANDLERS ? "event" : "held by", buffer_text(&holder));
+    if (row->owner != 0)
+        buffer_format(out, " in %s", heap_owners_text(&all->owners, row->owner));
     buffer_free(&holder);
 }
 
@@ -46,12 +49,12 @@ static int find(const heap *h, const heap_report_options *o, heap_waste *all, er
     return o->waste == 0 ? 0 : heap_find_waste(h, all, e);
 }
 
-static void put_row(const heap *h, const heap_waste_row *row, sink *out)
+static void put_row(const heap *h, const heap_waste *all, const heap_waste_row *row, sink *out)
 {
     char text[REPORT_AMOUNT_SIZE];
     buffer detail = BUFFER_EMPTY;
 
-    append_detail(h, row, &detail);
+    append_detail(h, all, row, &detail);
     sink_format(out, "%12s %11llu  ", report_amount(row->bytes, "bytes", text),
                 (unsigned long long)row->count);
     heap_report_clean(out, type_of(h, row));
@@ -76,7 +79,7 @@ int heap_report_waste(const heap *h, const heap_report_options *o, sink *out, er
             shown = 0;
         }
         if (shown++ < o->waste)
-            put_row(h, &all.rows[i], out);
+            put_row(h, &all, &all.rows[i], out);
         else if (shown == o->waste + 1)
             sink_format(out, "%24s  and %zu more\n", "", left);
     }
@@ -101,7 +104,7 @@ int heap_report_waste_markdown(const heap *h, const heap_report_options *o, sink
         shown = is_first(&all, i, &left) ? 1 : shown + 1;
         if (shown > o->waste)
             continue;
-        append_detail(h, row, &detail);
+        append_detail(h, &all, row, &detail);
         sink_format(out, "| %s | %llu | %s | ", report_amount(row->bytes, "bytes", text),
                     (unsigned long long)row->count, heap_waste_text(row->kind));
         markdown_cell(out, type_of(h, row));
@@ -116,7 +119,7 @@ int heap_report_waste_markdown(const heap *h, const heap_report_options *o, sink
     return code;
 }
 
-static void json_row(const heap *h, const heap_waste_row *row, json *j)
+static void json_row(const heap *h, const heap_waste *all, const heap_waste_row *row, json *j)
 {
     buffer holder = BUFFER_EMPTY;
 
@@ -127,6 +130,8 @@ static void json_row(const heap *h, const heap_waste_row *row, json *j)
     json_put_text(j, "type", type_of(h, row));
     if (holder.length != 0)
         json_put_text(j, "holder", buffer_text(&holder));
+    if (row->owner != 0)
+        json_put_text(j, "owner", heap_owners_text(&all->owners, row->owner));
     json_put_u64(j, "count", row->count);
     json_put_u64(j, "bytes", row->bytes);
     if (row->room != 0) {
@@ -149,7 +154,7 @@ int heap_report_waste_json(const heap *h, const heap_report_options *o, json *j,
     for (size_t i = 0; i < all.count; i++) {
         shown = is_first(&all, i, &left) ? 1 : shown + 1;
         if (shown <= o->waste)
-            json_row(h, &all.rows[i], j);
+            json_row(h, &all, &all.rows[i], j);
     }
     json_end_array(j);
     heap_waste_free(&all);

@@ -288,6 +288,7 @@ def check_waste(rows):
     assert array["holder"] == "Hoarder.Store.SparseArray", array
     boxes = found["boxed_values", "int"]
     assert (boxes["count"], boxes["bytes"], boxes["holder"]) == (ITEMS, ITEMS * 24, "object[]"), boxes
+    assert boxes["owner"] == "Hoarder.Store.Boxes", boxes
     assert found["equal_arrays", "byte[]"]["count"] >= ITEMS - 1, found
     event = found["event_subscribers", "Hoarder.Subscriber"]
     assert (event["count"], event["holder"]) == (ITEMS, "Hoarder.Publisher.Changed"), event

@@ -8,13 +8,14 @@
 #include <cmocka.h>
 
 #include "analysis/heap.h"
+#include "analysis/heap_owners.h"
 #include "analysis/heap_series.h"
 #include "analysis/heap_tree.h"
 #include "analysis/heap_waste.h"
 #include "base/memory.h"
 #include "recording/encode.h"
 
-enum { HOLDER, NODE, LEAF, TYPES };
+enum { HOLDER, NODE, LEAF, LIST, ARRAY, TYPES };
 
 static const recording_column TYPE_COLUMNS[] = {{RECORDING_U64, "number", ""},
                                                 {RECORDING_U64, "class", ""},
@@ -22,8 +23,10 @@ static const recording_column TYPE_COLUMNS[] = {{RECORDING_U64, "number", ""},
                                                 {RECORDING_STRING_ID, "name", ""}};
 static const recording_table TYPE_TABLE = {"heap_types", "heap", TYPE_COLUMNS, 4};
 
-static const char *const NAMES[TYPES] = {"Shop.Holder", "Shop.Node", "Shop.Leaf"};
-static const uint64_t SIZES[TYPES] = {24, 32, 40};
+static const char *const NAMES[TYPES] = {"Shop.Holder", "Shop.Node", "Shop.Leaf",
+                                         "System.Collections.Generic.List<Shop.Leaf>",
+                                         "Shop.Leaf[]"};
+static const uint64_t SIZES[TYPES] = {24, 32, 40, 32, 40};
 
 /* One object; references end with 0. */
 typedef struct {
@@ -588,12 +591,47 @@ static void growth_is_on_the_way_that_grew(void **state)
     }
 }
 
+/* ---- owners ---- */
+
+/* A static list of lists, an array that a holder keeps, and one that nobody does. */
+static const object OWNED[] = {
+    {0x10000, HOLDER, 0, {0x10058}}, {0x10018, LIST, 0, {0x10038}},  {0x10038, LIST, 0, {0x10080}},
+    {0x10058, ARRAY, 0, {0x100a8}},  {0x10080, ARRAY, 0, {0x100a8}}, {0x100a8, LEAF, 0, {0}},
+    {0x100d0, ARRAY, 0, {0x100a8}},
+};
+
+static void containers_have_owners(void **state)
+{
+    static const char *const OWNERS[] = {"", "orders", "orders", "Shop.Holder", "orders", "", ""};
+    heap_owners owners;
+    model m;
+    heap h;
+
+    (void)state;
+    open_grown(OWNED, sizeof OWNED / sizeof *OWNED, "stays", &m, &h);
+    assert_true(heap_owners_init(&owners, &h));
+    for (int round = 0; round < 2; round++) /* found, and found again */
+        for (uint32_t i = (uint32_t)h.objects; i > 0; i--) {
+            uint32_t owner = UINT32_MAX;
+
+            assert_true(heap_owners_find(&owners, i, &owner));
+            assert_string_equal(heap_owners_text(&owners, owner), OWNERS[i - 1]);
+        }
+    heap_owners_free(&owners);
+    heap_free(&h);
+    model_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_answers_are_right),          cmocka_unit_test(paths_are_merged),
-        cmocka_unit_test(growth_is_on_the_way_that_grew), cmocka_unit_test(the_tree_is_merged),
-        cmocka_unit_test(a_cut_snapshot_is_refused),      cmocka_unit_test(wild_bytes_do_no_harm),
+        cmocka_unit_test(the_answers_are_right),
+        cmocka_unit_test(paths_are_merged),
+        cmocka_unit_test(growth_is_on_the_way_that_grew),
+        cmocka_unit_test(containers_have_owners),
+        cmocka_unit_test(the_tree_is_merged),
+        cmocka_unit_test(a_cut_snapshot_is_refused),
+        cmocka_unit_test(wild_bytes_do_no_harm),
         cmocka_unit_test(survivors_are_counted),
     };
 

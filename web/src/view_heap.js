@@ -213,7 +213,7 @@ export class HeapView {
                     count('Strings', (r) => r.count),
                     count('Length', (r) => r.length),
                     name('Text', (r) => r.value),
-                    name('Held by', (r) => r.holders.map((h) => h.holder).join(', ')),
+                    name('Held by', (r) => r.holders.map(held).join(', ')),
                 ],
             }),
         ];
@@ -289,11 +289,16 @@ function stepOf(step, isFirst) {
     );
 }
 
+/** Who holds it; of an array or a collection also whose that is. */
+function held(row) {
+    return row.owner ? `${row.holder} in ${row.owner}` : row.holder;
+}
+
 function detail(row) {
     const parts = [];
     if (row.room) parts.push(`${shortNumber(row.used)} of ${shortNumber(row.room)} elements used`);
     if (row.disposed !== undefined) parts.push(`${shortNumber(row.disposed)} others were disposed`);
-    if (row.holder) parts.push(`held by ${row.holder}`);
+    if (row.holder) parts.push(`held by ${held(row)}`);
     return parts.join(', ');
 }
 
