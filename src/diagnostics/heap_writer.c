@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "recording/tables.h"
 
 enum {
@@ -12,6 +13,8 @@ enum {
     FIRST_PLACE = 1,  /* in words: where a list of references begins */
     SAID_STEPS = 3,   /* of a list; later ones are as the one of two before */
     NOT_KNOWN = 6,    /* generation */
+    MOST_TEXT = 160,  /* characters of a text that are kept */
+    FIRST_CODE = 2,   /* from which on odd ones are followed by a text */
 };
 
 enum { TABLES_HEAP_TYPES(TABLES_CELL) TYPE_COLUMNS };
@@ -127,17 +130,12 @@ static void put_list(heap_writer *w, uint64_t address, const uint64_t *targets, 
     buffer_append_varint(room(w, &w->objects, RECORDING_HEAP_OBJECTS), 0);
 }
 
-void heap_writer_put_object(heap_writer *w, uint64_t address, uint32_t type, uint64_t size,
-                            const uint64_t *targets, size_t count)
+/* The record's begin, up to the size. */
+static buffer *put_head(heap_writer *w, uint64_t address, uint32_t type, uint64_t size,
+                        uint32_t flags, uint32_t places)
 {
     buffer *out = room(w, &w->objects, RECORDING_HEAP_OBJECTS);
-    heap_writer_type *t = &w->types[type];
-    uint32_t flags = count > MOST_PLACES ? RECORDING_SHAPE_LISTED : 0;
 
-    if (t->size == 0)
-        t->size = size;
-    if (t->size != size)
-        flags |= RECORDING_SHAPE_SIZED;
     buffer_append_varint(out, zigzag(words(address, w->previous)));
     w->previous = address;
     if (!w->said_generation) {
@@ -145,14 +143,46 @@ void heap_writer_put_object(heap_writer *w, uint64_t address, uint32_t type, uin
         buffer_append_varint(out, NOT_KNOWN);
         w->said_generation = true;
     }
-    put_shape(w, out, type, flags, count > MOST_PLACES ? 0 : (uint32_t)count);
+    put_shape(w, out, type, flags, places);
     if ((flags & RECORDING_SHAPE_SIZED) != 0)
         buffer_append_varint(out, size);
+    w->object_count++;
+    return out;
+}
+
+void heap_writer_put_content(heap_writer *w, uint64_t address, uint32_t type, uint64_t size,
+                             uint32_t flag, uint64_t code, const uint16_t *text, uint32_t length)
+{
+    buffer *out = put_head(w, address, type, size, RECORDING_SHAPE_SIZED | flag, 0);
+    uint8_t memory[MOST_TEXT * 3 + 1];
+    buffer bytes;
+
+    if (w->types[type].size == 0)
+        w->types[type].size = size;
+    buffer_append_varint(out, code);
+    if (flag != RECORDING_SHAPE_STRING || code < FIRST_CODE || (code & 1) == 0)
+        return;
+    buffer_fix(&bytes, memory, sizeof memory);
+    text_append_utf16(&bytes, text, length < MOST_TEXT ? length : MOST_TEXT);
+    buffer_append_blob(out, buffer_text(&bytes), bytes.length);
+}
+
+void heap_writer_put_object(heap_writer *w, uint64_t address, uint32_t type, uint64_t size,
+                            const uint64_t *targets, size_t count)
+{
+    heap_writer_type *t = &w->types[type];
+    buffer *out;
+    uint32_t flags = count > MOST_PLACES ? RECORDING_SHAPE_LISTED : 0;
+
+    if (t->size == 0)
+        t->size = size;
+    if (t->size != size)
+        flags |= RECORDING_SHAPE_SIZED;
+    out = put_head(w, address, type, size, flags, count > MOST_PLACES ? 0 : (uint32_t)count);
     if (count > MOST_PLACES)
         put_list(w, address, targets, count);
     for (size_t i = 0; i < count && count <= MOST_PLACES; i++)
         buffer_append_varint(out, zigzag(words(targets[i], address)));
-    w->object_count++;
     w->reference_count += count;
 }
 
@@ -227,7 +257,8 @@ void heap_writer_finish(heap_writer *w, uint64_t table, uint64_t walk_ns, const 
     buffer_append_varint(out, walk_ns);
     buffer_append_varint(out, walk_ns);
     buffer_append_blob(out, trouble, strlen(trouble));
-    buffer_append_varint(out, RECORDING_HEAP_OUTSIDE);
-    buffer_append_varint(out, 0);
+    buffer_append_varint(out,
+                         RECORDING_HEAP_OUTSIDE | (w->with_strings ? RECORDING_HEAP_STRINGS : 0u));
+    buffer_append_varint(out, w->not_compared);
     recording_end_chunk(out, chunk);
 }

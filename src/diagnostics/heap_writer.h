@@ -35,7 +35,9 @@ typedef struct {
     heap_writer_type *types; /* by number */
     size_t type_count, type_capacity;
     bool said_generation;
-    bool failed; /* no memory */
+    bool with_strings;     /* contents were compared */
+    uint64_t not_compared; /* strings */
+    bool failed;           /* no memory */
 } heap_writer;
 
 void heap_writer_init(heap_writer *w);
@@ -46,6 +48,10 @@ uint32_t heap_writer_add_type(heap_writer *w, uint32_t name, uint32_t assembly, 
 void heap_writer_begin(heap_writer *w);
 void heap_writer_put_object(heap_writer *w, uint64_t address, uint32_t type, uint64_t size,
                             const uint64_t *targets, size_t count);
+/* An object that says which content it has: a string or an array, by `flag` (RECORDING_SHAPE_…).
+ * `text`: of a string whose code says that it follows. */
+void heap_writer_put_content(heap_writer *w, uint64_t address, uint32_t type, uint64_t size,
+                             uint32_t flag, uint64_t code, const uint16_t *text, uint32_t length);
 /* `name`: of a static field only. */
 void heap_writer_put_root(heap_writer *w, uint32_t kind, uint32_t flags, uint64_t object,
                           uint64_t id, const char *name, size_t length);

@@ -523,6 +523,14 @@ void import_set_namer(event_import *i, const import_namer *namer)
     i->heap.namer = *namer;
 }
 
+void import_set_memory(event_import *i,
+                       size_t (*read)(void *context, uint64_t address, void *out, size_t size),
+                       void *context)
+{
+    i->heap.texts.read = read;
+    i->heap.texts.context = context;
+}
+
 void import_leave_out_messages(event_import *i)
 {
     i->without_messages = true;

@@ -40,6 +40,11 @@ typedef struct {
 
 /* Before the first bytes; the namer is asked until import_write is over. */
 void import_set_namer(event_import *i, const import_namer *namer);
+/* Before the first bytes: how to read the memory of the process that the events come from: equal
+ * strings and small arrays of a heap are told then. Returns how many bytes could be read. */
+void import_set_memory(event_import *i,
+                       size_t (*read)(void *context, uint64_t address, void *out, size_t size),
+                       void *context);
 /* Before the first bytes: the messages of exceptions are not kept. */
 void import_leave_out_messages(event_import *i);
 /* Before the first bytes: how often meters are told. */

@@ -54,6 +54,7 @@ void import_heap_init(import_heap *h)
 {
     memset(h, 0, sizeof *h);
     heap_writer_init(&h->writer);
+    heap_texts_init(&h->texts);
     table_u64_init(&h->type_numbers);
     table_u64_init(&h->functions);
 }
@@ -61,6 +62,7 @@ void import_heap_init(import_heap *h)
 void import_heap_free(import_heap *h)
 {
     heap_writer_free(&h->writer);
+    heap_texts_free(&h->texts);
     table_u64_free(&h->type_numbers);
     table_u64_free(&h->functions);
     memory_free(h->types);
@@ -139,11 +141,34 @@ static void take_types(event_import *i, reader *r)
         else
             found.text =
                 import_string(&i->names, buffer_text(&i->names.text), i->names.text.length);
+        found.kind = h->types[number].kind;
         h->types[number] = found;
     }
 }
 
 /* ---- objects ---- */
+
+/* A string or an array of numbers, with what it has in it where that could be read. */
+static bool write_content(import_heap *h, const import_node *node, uint32_t type)
+{
+    heap_texts_kind *kind = &h->types[type].kind;
+    const uint16_t *text = NULL;
+    uint32_t length = 0;
+    uint64_t code;
+
+    if (h->texts.read == NULL || node->edges != 0)
+        return false;
+    if (*kind == HEAP_TEXTS_NOT_ASKED)
+        *kind = heap_texts_kind_of(&h->texts, node->type);
+    if (*kind == HEAP_TEXTS_NONE)
+        return false;
+    code = heap_texts_code(&h->texts, *kind, node->type, node->address, node->size, &text, &length);
+    heap_writer_put_content(&h->writer, node->address, type, node->size,
+                            *kind == HEAP_TEXTS_STRING ? RECORDING_SHAPE_STRING
+                                                       : RECORDING_SHAPE_CONTENT,
+                            code, text, length);
+    return true;
+}
 
 /* Objects whose references are all there. */
 static void write_ready(import_heap *h)
@@ -157,7 +182,7 @@ static void write_ready(import_heap *h)
         type = number_of(h, node->type);
         if (h->failed)
             break;
-        if (node->address % 8 == 0)
+        if (node->address % 8 == 0 && !write_content(h, node, type))
             heap_writer_put_object(&h->writer, node->address, type, node->size,
                                    node->edges != 0 ? h->edges + h->edge_next : NULL,
                                    (size_t)node->edges);
@@ -180,6 +205,7 @@ static void begin_walk(import_heap *h)
 {
     if (h->has_nodes || h->writer.root_count != 0)
         heap_writer_begin(&h->writer);
+    heap_texts_clear(&h->texts);
     h->has_nodes = false;
     h->is_over = false;
     h->node_next = h->node_count = h->edge_next = h->edge_count = 0;
@@ -450,6 +476,8 @@ void import_write_heap(event_import *i, uint64_t table, buffer *out)
     if (!h->has_nodes)
         return;
     write_functions(i, table, out);
+    h->writer.with_strings = h->texts.read != NULL;
+    h->writer.not_compared = h->texts.not_compared;
     heap_writer_finish(
         &h->writer, table + 1, h->end - h->begin,
         is_whole ? "" : "events of it were lost: the program's room for them was full", out);

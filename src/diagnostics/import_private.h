@@ -4,6 +4,7 @@
 
 #include "base/reader.h"
 #include "base/table.h"
+#include "diagnostics/heap_texts.h"
 #include "diagnostics/heap_writer.h"
 #include "diagnostics/import.h"
 #include "diagnostics/nettrace.h"
@@ -132,6 +133,7 @@ typedef struct {
     uint32_t token;           /* of one that may be nested, else 0 */
     uint32_t text;            /* string, as the runtime spelled it; only of such a one */
     bool is_whole;            /* its outer classes were put before it */
+    heap_texts_kind kind;
 } import_type;
 
 /* The heap dump; see import_heap.c. */
@@ -141,6 +143,7 @@ typedef struct {
     import_type *types;     /* by that number */
     size_t type_capacity;
     import_namer namer;
+    heap_texts texts;
     table_u64 functions; /* that have a root on their stack */
     import_node *nodes;
     size_t node_next, node_count, node_capacity;

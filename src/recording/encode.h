@@ -80,7 +80,7 @@ enum {
     RECORDING_HEAP_QUICK = 1,
     RECORDING_HEAP_STRINGS = 2,
     RECORDING_HEAP_COLLECTED = 4,
-    RECORDING_HEAP_OUTSIDE = 8, /* told without the agent: no names of fields, no strings */
+    RECORDING_HEAP_OUTSIDE = 8, /* told without the agent: no names of fields */
 };
 /* Kinds of heap roots, and their flags. */
 enum {

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "diagnostics/eventpipe.h"
 #include "diagnostics/import.h"
+#include "session/heap_contents.h"
 #include "session/heap_names.h"
 #include "session/attach.h"
 #include "session/port_providers.h"
@@ -41,7 +42,9 @@ typedef struct {
     uint64_t ended_ns;  /* since it began */
     bool with_heap;
     type_index names; /* for a heap */
-    bool is_over;     /* the stream has ended */
+    bool with_strings;
+    int process_id;
+    bool is_over; /* the stream has ended */
     pthread_t stopper;
     bool has_stopper;
     char raw_path[4096]; /* where the stream itself is kept until all is written */
@@ -85,6 +88,12 @@ static void choose(port *p, session_result *result)
             if (text_equal(name, AGENT_ONLY[k].profiler) &&
                 catalogue_number(&s->items[i], AGENT_ONLY[k].parameter) != 0)
                 note_missing(result, name, AGENT_ONLY[k].parameter);
+        if (text_equal(name, "heap") && catalogue_number(&s->items[i], "strings") != 0) {
+            p->process_id = p->process->process_id;
+            p->with_strings = heap_contents_may_read(p->process_id);
+            if (!p->with_strings)
+                note_missing(result, name, "strings (its memory may not be read)");
+        }
         if (text_equal(name, "heap") && catalogue_text(&s->items[i], "fields")[0] != '\0')
             note_missing(result, name, "fields (values of fields)");
     }
@@ -372,6 +381,8 @@ static int start(port *p, error *e)
         import_namer namer = heap_names_read(&p->names, p->process->process_id);
 
         import_set_namer(p->events, &namer);
+        if (p->with_strings)
+            import_set_memory(p->events, heap_contents_read, &p->process_id);
     }
     return eventpipe_start(&p->process->address, &options, &p->session, e);
 }

@@ -366,6 +366,15 @@ def test_through_the_port(sample, clarinet, runtime, tmp_path):
             done = clarinet("heap", "--json", "-o", file, patient.pid, env={"CLARINET_WAY": way})
             found[way] = types(done)
             assert ("through the diagnostics port" in done.err) == (way == "port"), done
+            names = {row["value"]: row for row in done.json["duplicates"]}["the same name in every order"]
+            # of the port the holder's field is not known
+            assert names["count"] == ITEMS + 1 and names["holders"] == [
+                {"holder": "Hoarder.Named.Name" if way == "agent" else "Hoarder.Named", "references": ITEMS}], names
+            assert done.json["strings_not_compared"] == 0, done.json["strings_not_compared"]
+            arrays = [row["count"] for row in done.json["waste"] if row["kind"] == "equal_arrays"]
+            assert arrays and max(arrays) >= ITEMS - 1, arrays
+        off = clarinet("heap", "--strings", "off", "--json", patient.pid, env={"CLARINET_WAY": "port"})
+        assert off.code == 0 and off.json["duplicates"] == [] and "may not be read" not in off.err, off
         quick = clarinet("heap", "--quick", patient.pid, env={"CLARINET_WAY": "port"})
         assert quick.code == 2 and "needs the agent" in quick.err, quick
     assert patient.process.returncode == 0 and patient.stderr == "", patient
