@@ -153,7 +153,7 @@ typedef struct {
     heap_step *steps; /* steps[0] is empty; parents come first */
     size_t count, capacity;
     uint64_t objects, bytes;
-    uint64_t without_path; /* not reachable */
+    uint64_t without_path, bytes_without_path; /* not reachable */
 } heap_paths;
 
 /* `wanted` has one entry per type. */

@@ -121,6 +121,7 @@ static bool find_all(work *w, const uint8_t *wanted)
         w->paths->bytes += h->own[node];
         if (h->towards_root[node] == DOMINATORS_NONE) {
             w->paths->without_path++;
+            w->paths->bytes_without_path += h->own[node];
             continue;
         }
         good = find_step(w, &texts, node, stack);

@@ -6,6 +6,7 @@
 #include "analysis/heap_threads.h"
 #include "base/memory.h"
 #include "report/heap_report.h"
+#include "report/report.h"
 
 static int no_memory(error *e)
 {
@@ -52,14 +53,22 @@ static bool tree_init(path_tree *t, const heap_paths *paths, const heap_report_o
     return true;
 }
 
-/* Whether a step is shown at this depth, beside `shown` others. */
-static bool is_shown(const path_tree *t, uint32_t step, size_t depth, size_t shown)
+static bool is_enough(const path_tree *t, uint32_t step)
 {
-    const heap_report_options *o = t->options;
     const heap_step *s = &t->paths->steps[step];
 
-    return shown < o->top && (o->depth == 0 || depth < o->depth) && s->below >= o->least_objects &&
-           s->bytes_below >= o->least_bytes;
+    return s->below >= t->options->least_objects && s->bytes_below >= t->options->least_bytes;
+}
+
+/* Whether a step is shown at this depth, beside *shown others; then it is counted. */
+static bool is_shown(const path_tree *t, uint32_t step, size_t depth, size_t *shown)
+{
+    const heap_report_options *o = t->options;
+
+    if (*shown >= o->top || (o->depth != 0 && depth >= o->depth) || !is_enough(t, step))
+        return false;
+    ++*shown;
+    return true;
 }
 
 static void tree_free(path_tree *t)
@@ -81,9 +90,12 @@ static void put_field(const heap *h, heap_field field, sink *out)
 static void put_step(const heap *h, const path_tree *t, uint32_t step, size_t depth, sink *out)
 {
     const heap_step *s = &t->paths->steps[step];
+    char bytes[REPORT_AMOUNT_SIZE];
     buffer root = BUFFER_EMPTY;
+    size_t shown = 0;
 
-    sink_format(out, "%11llu  %*s", (unsigned long long)s->below, (int)(2 * depth), "");
+    sink_format(out, "%11llu %12s  %*s", (unsigned long long)s->below,
+                report_amount(s->bytes_below, "bytes", bytes), (int)(2 * depth), "");
     if (depth == 0) {
         heap_root_text_with_thread(h, s->root, &root);
         heap_report_clean(out, buffer_text(&root));
@@ -109,7 +121,7 @@ static void put_step(const heap *h, const path_tree *t, uint32_t step, size_t de
     sink_char(out, '\n');
     buffer_free(&root);
     for (uint32_t i = t->first[step]; i < t->first[step + 1]; i++)
-        if (is_shown(t, t->sorted[i], depth + 1, i - t->first[step]))
+        if (is_shown(t, t->sorted[i], depth + 1, &shown))
             put_step(h, t, t->sorted[i], depth + 1, out);
 }
 
@@ -137,20 +149,40 @@ static int find_paths(const heap *h, const heap_report_options *o, heap_paths *p
     return code;
 }
 
+/* How many ways are not shown, and why. */
+static void put_left_out(const path_tree *t, size_t shown, sink *out)
+{
+    size_t small = 0, more;
+
+    for (uint32_t i = t->first[0]; i < t->first[1]; i++)
+        small += !is_enough(t, t->sorted[i]);
+    more = t->first[1] - t->first[0] - small - shown;
+    if (small != 0)
+        sink_format(out, "%zu way%s to fewer objects or bytes than asked for\n", small,
+                    small == 1 ? " leads" : "s lead");
+    if (more != 0)
+        sink_format(out, "%zu more way%s (--top shows more)\n", more, more == 1 ? "" : "s");
+}
+
 int heap_report_paths(const heap *h, const heap_report_options *o, sink *out, error *e)
 {
     heap_paths paths;
     path_tree tree;
+    char text[REPORT_AMOUNT_SIZE];
+    size_t shown = 0;
     int code = find_paths(h, o, &paths, &tree, e);
 
     if (code == 0) {
-        sink_format(out, "\n%11s  %s\n", "objects", "shortest way from a root");
+        sink_format(out, "\n%11s %12s  %s\n", "objects", "bytes", "shortest way from a root");
         for (uint32_t i = tree.first[0]; i < tree.first[1]; i++)
-            if (is_shown(&tree, tree.sorted[i], 0, i - tree.first[0]))
+            if (is_shown(&tree, tree.sorted[i], 0, &shown))
                 put_step(h, &tree, tree.sorted[i], 0, out);
+        put_left_out(&tree, shown, out);
         if (paths.without_path != 0)
-            sink_format(out, "%11llu  (no root: literals, or objects that wait to be collected)\n",
-                        (unsigned long long)paths.without_path);
+            sink_format(out,
+                        "%11llu %12s  (no root: literals, or objects that wait to be collected)\n",
+                        (unsigned long long)paths.without_path,
+                        report_amount(paths.bytes_without_path, "bytes", text));
     }
     tree_free(&tree);
     heap_paths_free(&paths);
@@ -172,6 +204,7 @@ static void json_field(const heap *h, const char *key, heap_field field, json *j
 static void json_step(const heap *h, const path_tree *t, uint32_t step, size_t depth, json *j)
 {
     const heap_step *s = &t->paths->steps[step];
+    size_t shown = 0;
 
     json_begin_object(j);
     if (depth == 0)
@@ -187,7 +220,7 @@ static void json_step(const heap *h, const path_tree *t, uint32_t step, size_t d
     json_put_u64(j, "bytes", s->bytes_below);
     json_begin_array_at(j, "next");
     for (uint32_t i = t->first[step]; i < t->first[step + 1]; i++)
-        if (is_shown(t, t->sorted[i], depth + 1, i - t->first[step]))
+        if (is_shown(t, t->sorted[i], depth + 1, &shown))
             json_step(h, t, t->sorted[i], depth + 1, j);
     json_end_array(j);
     json_end_object(j);
@@ -197,12 +230,13 @@ int heap_report_paths_json(const heap *h, const heap_report_options *o, json *j,
 {
     heap_paths paths;
     path_tree tree;
+    size_t shown = 0;
     int code = find_paths(h, o, &paths, &tree, e);
 
     if (code == 0) {
         json_begin_array_at(j, "paths");
         for (uint32_t i = tree.first[0]; i < tree.first[1]; i++)
-            if (is_shown(&tree, tree.sorted[i], 0, i - tree.first[0]))
+            if (is_shown(&tree, tree.sorted[i], 0, &shown))
                 json_step(h, &tree, tree.sorted[i], 0, j);
         json_end_array(j);
         json_put_u64(j, "without_path", paths.without_path);

@@ -65,6 +65,11 @@ def test_the_path_names_the_static_field(sample, clarinet, runtime, tmp_path):
     assert [one["next"][0]["next"] for one in ways] == [[]], ways
     assert clarinet("heap", file, "--json", "--type", "LeakyCache.Entry", "--paths",
                     "--least-bytes", ENTRIES * 33).json["paths"] == []
+    ways = clarinet("heap", file, "--type", "LeakyCache.Entry", "--paths").out
+    assert f"{ENTRIES} {ENTRIES * 32 / 1000:.0f} KB static field LeakyCache.Store.Entries" in " ".join(
+        ways.split()), ways
+    ways = clarinet("heap", file, "--type", "LeakyCache.Entry", "--paths", "--least-objects", ENTRIES + 1)
+    assert "1 way leads to fewer objects or bytes than asked for" in ways.out, ways
     groups = {row["namespace"]: row for row in
               clarinet("heap", file, "--json", "--group", "namespace").json["groups"]}
     # entries, labels and their arrays
