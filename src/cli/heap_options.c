@@ -1,13 +1,13 @@
 /* heap_options: see heap_options.h. */
 #include "cli/heap_options.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/text.h"
+#include "cli/bad_option.h"
 
 enum { ROWS = 25, TEXTS = 10, TEXT_SIZE = 48, WASTE = 5 };
 
@@ -82,7 +82,7 @@ static int take_fields(heap_options *q, const char *value, error *e)
     return 0;
 }
 
-static int take_option(heap_options *q, int option, const char *name, error *e)
+static int take_option(heap_options *q, int option, error *e)
 {
     uint64_t top;
     char *end;
@@ -116,7 +116,11 @@ static int take_option(heap_options *q, int option, const char *name, error *e)
     case 'O':
     case 'B':
         if (!text_to_u64(optarg, &top) || top > UINT32_MAX)
-            return error_set(e, ERROR_USAGE, "%s wants a number, not '%s'", name, optarg);
+            return error_set(e, ERROR_USAGE, "%s wants a number up to %u, not '%s'",
+                             option == 'd'   ? "--depth"
+                             : option == 'O' ? "--least-objects"
+                                             : "--least-bytes",
+                             UINT32_MAX, optarg);
         if (option == 'd')
             q->report.depth = (size_t)top;
         else
@@ -153,12 +157,9 @@ static int take_option(heap_options *q, int option, const char *name, error *e)
     case 'q':
         q->quick = true;
         return 0;
-    case 'j':
+    default: /* j */
         q->json = true;
         return 0;
-    default:
-        error_set(e, ERROR_USAGE, "heap does not know the option %s", name);
-        return error_advise(e, "`clarinet heap --help` lists the options");
     }
 }
 
@@ -227,6 +228,7 @@ static int take_names(heap_options *q, int count, char **names, error *e)
 
 int heap_options_parse(int argc, char **argv, heap_options *q, error *e)
 {
+    static const char LETTERS[] = "o:";
     static const struct option OPTIONS[] = {{"output", required_argument, NULL, 'o'},
                                             {"top", required_argument, NULL, 't'},
                                             {"by", required_argument, NULL, 'b'},
@@ -251,8 +253,9 @@ int heap_options_parse(int argc, char **argv, heap_options *q, error *e)
 
     opterr = 0;
     optind = 1;
-    while ((option = getopt_long(argc, argv, "o:", OPTIONS, NULL)) != -1) {
-        int code = take_option(q, option, argv[optind - 1], e);
+    while ((option = getopt_long(argc, argv, LETTERS, OPTIONS, NULL)) != -1) {
+        int code = option == '?' ? bad_option("heap", LETTERS, OPTIONS, argv, e)
+                                 : take_option(q, option, e);
 
         if (code != 0)
             return code;

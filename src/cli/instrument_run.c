@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
+#include "cli/bad_option.h"
 #include "cli/cli.h"
 #include "cli/instrument_spans.h"
 #include "cli/library.h"
@@ -60,6 +60,7 @@ static int usage(error *e, const char *what)
 
 static int parse(int argc, char **argv, request *q, error *e)
 {
+    static const char LETTERS[] = "+";
     static const struct option OPTIONS[] = {{"otlp", required_argument, NULL, 'o'},
                                             {"home", required_argument, NULL, 'h'},
                                             {"points", required_argument, NULL, 'p'},
@@ -68,7 +69,7 @@ static int parse(int argc, char **argv, request *q, error *e)
 
     opterr = 0;
     optind = 1;
-    while ((option = getopt_long(argc, argv, "+", OPTIONS, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, LETTERS, OPTIONS, NULL)) != -1) {
         if (option == 'o')
             q->destination = optarg;
         else if (option == 'h')
@@ -78,7 +79,7 @@ static int parse(int argc, char **argv, request *q, error *e)
         else if (option == 'p')
             return usage(e, "too many files with points: put them into a home folder");
         else
-            return error_set(e, ERROR_USAGE, "run does not know the option %s", argv[optind - 1]);
+            return bad_option("instrument run", LETTERS, OPTIONS, argv, e);
     }
     if (optind >= argc || strcmp(argv[optind - 1], "--") != 0)
         return usage(e, "run needs a command after --");

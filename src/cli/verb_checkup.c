@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "catalogue/catalogue.h"
+#include "cli/bad_option.h"
 #include "cli/checkup_growth.h"
 #include "cli/checkup_heap.h"
 #include "cli/cli.h"
@@ -91,7 +91,7 @@ static void show_progress(void *context, const session_progress *p)
         cli_show_line("%.0f s · looking at %s · Ctrl-C stops", elapsed, buffer_text(&q->looking));
 }
 
-static int take_option(request *q, int option, const char *typed, error *e)
+static int take_option(request *q, int option, error *e)
 {
     switch (option) {
     case 'd':
@@ -132,16 +132,14 @@ static int take_option(request *q, int option, const char *typed, error *e)
     case 'H':
         q->no_heap = true;
         return 0;
-    case 't':
+    default: /* t */
         return findings_limits_read(&q->limits, optarg, e);
-    default:
-        error_set(e, ERROR_USAGE, "checkup does not know the option %s", typed);
-        return error_advise(e, "`clarinet checkup --help` lists them");
     }
 }
 
 static int parse(int argc, char **argv, request *q, error *e)
 {
+    static const char LETTERS[] = "d:o:f:";
     static const struct option OPTIONS[] = {{"duration", required_argument, NULL, 'd'},
                                             {"output", required_argument, NULL, 'o'},
                                             {"format", required_argument, NULL, 'f'},
@@ -160,8 +158,9 @@ static int parse(int argc, char **argv, request *q, error *e)
     q->format = "text";
     opterr = 0;
     optind = 1;
-    while (code == 0 && (option = getopt_long(end, argv, "d:o:f:", OPTIONS, NULL)) != -1)
-        code = take_option(q, option, argv[optind - 1], e);
+    while (code == 0 && (option = getopt_long(end, argv, LETTERS, OPTIONS, NULL)) != -1)
+        code = option == '?' ? bad_option("checkup", LETTERS, OPTIONS, argv, e)
+                             : take_option(q, option, e);
     if (code != 0)
         return code;
     if (optind + 1 < end || (optind < end && end < argc)) {

@@ -2,13 +2,13 @@
  * clarinet counters PID: the counters of the runtime and of libraries, live, for machines and for
  * Prometheus. Records with the profiler `counters` and takes the values out as they come.
  */
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "catalogue/catalogue.h"
+#include "cli/bad_option.h"
 #include "cli/cli.h"
 #include "cli/counters_listen.h"
 #include "cli/counters_show.h"
@@ -118,6 +118,7 @@ static int take_port(const char *text, request *q, error *e)
 
 static int parse(int argc, char **argv, request *q, error *e)
 {
+    static const char LETTERS[] = "d:i:f:o:";
     static const struct option OPTIONS[] = {{"duration", required_argument, NULL, 'd'},
                                             {"interval", required_argument, NULL, 'i'},
                                             {"format", required_argument, NULL, 'f'},
@@ -132,7 +133,7 @@ static int parse(int argc, char **argv, request *q, error *e)
 
     opterr = 0;
     optind = 1;
-    while (code == 0 && (option = getopt_long(argc, argv, "d:i:f:o:", OPTIONS, NULL)) != -1) {
+    while (code == 0 && (option = getopt_long(argc, argv, LETTERS, OPTIONS, NULL)) != -1) {
         if (option == 'd')
             code = catalogue_parse_duration(optarg, &q->duration_ns, e);
         else if (option == 'i')
@@ -150,8 +151,7 @@ static int parse(int argc, char **argv, request *q, error *e)
         else if (option == 'o')
             q->file = optarg;
         else
-            code =
-                error_set(e, ERROR_USAGE, "counters does not know the option %s", argv[optind - 1]);
+            code = bad_option("counters", LETTERS, OPTIONS, argv, e);
     }
     if (code == 0 && optind + 1 != argc) {
         error_set(e, ERROR_USAGE, "counters needs one process");

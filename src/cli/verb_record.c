@@ -1,6 +1,5 @@
 /* clarinet record: one recording of a process or of a command, with any set of profilers. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "catalogue/catalogue.h"
+#include "cli/bad_option.h"
 #include "cli/cli.h"
 #include "cli/file_name.h"
 #include "cli/library.h"
@@ -99,6 +99,7 @@ static int choose_stream(request *q, error *e)
 
 static int parse(int argc, char **argv, request *q, error *e)
 {
+    static const char LETTERS[] = "p:d:o:";
     static const struct option OPTIONS[] = {{"profilers", required_argument, NULL, 'p'},
                                             {"duration", required_argument, NULL, 'd'},
                                             {"output", required_argument, NULL, 'o'},
@@ -113,7 +114,7 @@ static int parse(int argc, char **argv, request *q, error *e)
 
     opterr = 0;
     optind = 1;
-    while (code == 0 && (option = getopt_long(end, argv, "p:d:o:", OPTIONS, NULL)) != -1) {
+    while (code == 0 && (option = getopt_long(end, argv, LETTERS, OPTIONS, NULL)) != -1) {
         if (option == 'p') {
             code = catalogue_add_list(&q->selection, optarg, e);
         } else if (option == 'd') {
@@ -125,12 +126,12 @@ static int parse(int argc, char **argv, request *q, error *e)
                 code = error_set(e, ERROR_USAGE, "the file's name is too long");
         } else if (option == 's' && setting_count < 64) {
             settings[setting_count++] = optarg;
+        } else if (option == 's') {
+            code = error_set(e, ERROR_USAGE, "--set is given more than 64 times");
         } else if (option == 'S') {
             q->session.sdk = true;
         } else {
-            code =
-                error_set(e, ERROR_USAGE, "record does not know the option %s", argv[optind - 1]);
-            error_advise(e, "`clarinet record --help` lists them");
+            code = bad_option("record", LETTERS, OPTIONS, argv, e);
         }
     }
     if (code == 0 && q->selection.count == 0) {

@@ -1,6 +1,5 @@
 /* clarinet serve: the web UI and the REST API, until Ctrl-C. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/text.h"
 #include "catalogue/catalogue.h"
+#include "cli/bad_option.h"
 #include "cli/cli.h"
 #include "cli/library.h"
 #include "server/server.h"
@@ -47,6 +47,7 @@ static bool is_set(const char *name)
 
 static int parse_options(int argc, char **argv, request *q, error *e)
 {
+    static const char LETTERS[] = "+p:";
     static const struct option OPTIONS[] = {{"port", required_argument, NULL, 'p'},
                                             {"bind", required_argument, NULL, 'b'},
                                             {"socket", required_argument, NULL, 's'},
@@ -75,7 +76,7 @@ static int parse_options(int argc, char **argv, request *q, error *e)
     s->commands = is_set("CLARINET_ALLOW_COMMANDS");
     opterr = 0;
     optind = 1;
-    while ((option = getopt_long(argc, argv, "+p:", OPTIONS, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, LETTERS, OPTIONS, NULL)) != -1) {
         switch (option) {
         case 'p':
             q->port = optarg;
@@ -136,9 +137,7 @@ static int parse_options(int argc, char **argv, request *q, error *e)
             q->profiles = optarg;
             break;
         default:
-            error_set(e, ERROR_USAGE, "serve does not know the option %s, or it has no value",
-                      argv[optind - 1]);
-            return error_advise(e, "`clarinet serve --help` lists them");
+            return bad_option("serve", LETTERS, OPTIONS, argv, e);
         }
     }
     if (optind < argc) {

@@ -3,7 +3,6 @@
  * they really wait for. Takes a heap snapshot with values and a look at the threads; with -d two of
  * them, to tell what is stuck.
  */
-#include <getopt.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "base/text.h"
 #include "catalogue/catalogue.h"
+#include "cli/bad_option.h"
 #include "cli/cli.h"
 #include "cli/take.h"
 #include "cli/tasks_show.h"
@@ -36,7 +36,7 @@ typedef struct {
     bool has_threads;
 } look;
 
-static int parse_option(int option, const char *typed, options *o, error *e)
+static int parse_option(int option, options *o, error *e)
 {
     uint64_t top;
 
@@ -52,20 +52,18 @@ static int parse_option(int option, const char *typed, options *o, error *e)
         return 0;
     case 'd':
         return catalogue_parse_duration(optarg, &o->apart_ns, e);
-    case 't':
+    default: /* t */
         if (!text_to_u64(optarg, &top) || top == 0 || top > ALL)
             return error_set(e, ERROR_USAGE, "--top wants a number from 1 to %d, not '%s'", ALL,
                              optarg);
         o->show.top = (size_t)top;
         return 0;
-    default:
-        error_set(e, ERROR_USAGE, "tasks does not know the option %s, or it has no value", typed);
-        return error_advise(e, "`clarinet tasks --help` lists the options");
     }
 }
 
 static int parse(int argc, char **argv, options *o, error *e)
 {
+    static const char LETTERS[] = "o:d:";
     static const struct option OPTIONS[] = {
         {"json", no_argument, NULL, 'j'},         {"filter", required_argument, NULL, 'F'},
         {"output", required_argument, NULL, 'o'}, {"duration", required_argument, NULL, 'd'},
@@ -74,9 +72,12 @@ static int parse(int argc, char **argv, options *o, error *e)
 
     opterr = 0;
     optind = 1;
-    while ((option = getopt_long(argc, argv, "o:d:", OPTIONS, NULL)) != -1)
-        if ((code = parse_option(option, argv[optind - 1], o, e)) != 0)
+    while ((option = getopt_long(argc, argv, LETTERS, OPTIONS, NULL)) != -1) {
+        code = option == '?' ? bad_option("tasks", LETTERS, OPTIONS, argv, e)
+                             : parse_option(option, o, e);
+        if (code != 0)
             return code;
+    }
     if (optind + 1 != argc) {
         error_set(e, ERROR_USAGE, "tasks needs one process or one recording");
         return error_advise(e, "name a PID or a process: clarinet ps");

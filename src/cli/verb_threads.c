@@ -4,7 +4,6 @@
  * tell who did nothing; from outside when the process does not cooperate. Of a recording that is
  * there already it shows the looks.
  */
-#include <getopt.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "catalogue/catalogue.h"
+#include "cli/bad_option.h"
 #include "cli/cli.h"
 #include "cli/file_name.h"
 #include "cli/take.h"
@@ -396,6 +396,7 @@ static bool parse_option(int option, options *o)
 
 static int parse(int argc, char **argv, options *o, error *e)
 {
+    static const char LETTERS[] = "o:f:d:";
     static const struct option OPTIONS[] = {
         {"json", no_argument, NULL, 'j'},         {"flat", no_argument, NULL, 'l'},
         {"filter", required_argument, NULL, 'F'}, {"thread", required_argument, NULL, 't'},
@@ -408,7 +409,9 @@ static int parse(int argc, char **argv, options *o, error *e)
     memset(o, 0, sizeof *o);
     opterr = 0;
     optind = 1;
-    while ((option = getopt_long(argc, argv, "o:f:d:", OPTIONS, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, LETTERS, OPTIONS, NULL)) != -1) {
+        if (option == '?')
+            return bad_option("threads", LETTERS, OPTIONS, argv, e);
         if (!parse_option(option, o)) {
             error_set(e, ERROR_USAGE, "threads does not understand %s", argv[optind - 1]);
             return error_advise(e, "`clarinet threads --help` lists the options");

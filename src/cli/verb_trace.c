@@ -2,7 +2,6 @@
  * clarinet trace PID PATTERN… or clarinet trace PATTERN… -- CMD…: calls and times of chosen methods
  * of a live program. Records with the profiler `trace` and shows what was recorded.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "catalogue/catalogue.h"
 #include "catalogue/condition.h"
 #include "cil/pattern.h"
+#include "cli/bad_option.h"
 #include "cli/cli.h"
 #include "cli/library.h"
 #include "cli/take.h"
@@ -94,6 +94,7 @@ static void take_option(request *q, int option, const char *value)
 
 static int parse_options(int argc, char **argv, request *q, error *e)
 {
+    static const char LETTERS[] = "d:o:na";
     static const struct option OPTIONS[] = {{"duration", required_argument, NULL, 'd'},
                                             {"output", required_argument, NULL, 'o'},
                                             {"json", optional_argument, NULL, 'j'},
@@ -113,13 +114,13 @@ static int parse_options(int argc, char **argv, request *q, error *e)
 
     opterr = 0;
     optind = 1;
-    while (code == 0 && (option = getopt_long(argc, argv, "d:o:na", OPTIONS, NULL)) != -1) {
+    while (code == 0 && (option = getopt_long(argc, argv, LETTERS, OPTIONS, NULL)) != -1) {
         if (option == 'd')
             code = take_duration(q, optarg, e);
         else if (option == 'o')
             code = take_file(q, optarg, e);
         else if (option == '?')
-            code = error_set(e, ERROR_USAGE, "trace does not know the option %s", argv[optind - 1]);
+            code = bad_option("trace", LETTERS, OPTIONS, argv, e);
         else
             take_option(q, option, optarg);
     }
