@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/screen.h"
 #include "base/text.h"
 
 static void free_ids(model_ids *ids)
@@ -142,22 +143,34 @@ static const char *role_of(uint64_t flags)
     return "thread";
 }
 
+/* Of a character of one to three bytes. */
+static unsigned code_point(const char *text, size_t length)
+{
+    unsigned code = (unsigned char)text[0] & (length == 1 ? 0x7fu : length == 2 ? 0x1fu : 0x0fu);
+
+    for (size_t i = 1; i < length; i++)
+        code = code << 6 | ((unsigned char)text[i] & 0x3fu);
+    return code;
+}
+
 const char *model_plain(const char *name, char *out, size_t size)
 {
     size_t used = 0;
 
     out[0] = '\0';
     for (; *name != '\0' && used + 7 < size; name++) {
+        size_t control = screen_control_length(name);
         unsigned char c = (unsigned char)*name;
         const char *known = c == '\n' ? "\\n" : c == '\r' ? "\\r" : c == '\t' ? "\\t" : NULL;
 
         if (known != NULL)
             used += (size_t)snprintf(out + used, 7, "%s", known);
-        else if (c < ' ' || c == 0x7f)
-            used += (size_t)snprintf(out + used, 7, "\\u%04x", c);
+        else if (control != 0)
+            used += (size_t)snprintf(out + used, 7, "\\u%04x", code_point(name, control));
         else
             out[used++] = *name;
         out[used] = '\0';
+        name += control == 0 ? 0 : control - 1;
     }
     return out;
 }

@@ -9,6 +9,7 @@
 #include "analysis/heap_waste.h"
 #include "analysis/tasks.h"
 #include "base/memory.h"
+#include "base/screen.h"
 
 enum { ROWS = 5, SHOWN_CHARACTERS = 40, STEPS = 12 };
 #define MB 1e6
@@ -41,12 +42,15 @@ static void append_text(const char *text, buffer *out)
 
     for (; *text != '\0'; text++) {
         bool is_first = ((unsigned char)*text & 0xc0) != 0x80;
+        size_t control;
 
         if (is_first && characters++ == SHOWN_CHARACTERS) {
             buffer_append_text(out, "…");
             return;
         }
-        buffer_append_char(out, (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
+        control = screen_control_length(text);
+        buffer_append_char(out, control != 0 ? ' ' : *text);
+        text += control == 0 ? 0 : control - 1;
     }
 }
 

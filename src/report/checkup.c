@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/screen.h"
 #include "base/text.h"
 #include "report/section.h"
 
@@ -72,16 +73,10 @@ static void paint(const terminal *t, const char *code)
 static void put_harmless(sink *out, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)text[i];
+        size_t control = screen_control_length(text + i);
 
-        if (byte < 0x20 || byte == 0x7f) {
-            sink_char(out, '?');
-        } else if (byte == 0xc2 && i + 1 < length && (unsigned char)text[i + 1] < 0xa0) {
-            sink_char(out, '?');
-            i++;
-        } else {
-            sink_char(out, (char)byte);
-        }
+        sink_char(out, control != 0 ? '?' : text[i]);
+        i += control == 0 ? 0 : control - 1;
     }
 }
 

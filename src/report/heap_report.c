@@ -6,6 +6,7 @@
 
 #include "analysis/heap_threads.h"
 #include "base/memory.h"
+#include "base/screen.h"
 #include "base/text.h"
 #include "report/report.h"
 #include "report/section.h"
@@ -22,8 +23,12 @@ static const char *bytes_text(uint64_t bytes, char text[REPORT_AMOUNT_SIZE])
 
 void heap_report_clean(sink *out, const char *text)
 {
-    for (; *text != '\0'; text++)
-        sink_char(out, (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
+    for (; *text != '\0'; text++) {
+        size_t control = screen_control_length(text);
+
+        sink_char(out, control != 0 ? ' ' : *text);
+        text += control == 0 ? 0 : control - 1;
+    }
 }
 
 const char *heap_report_name(const heap *h, uint32_t type)

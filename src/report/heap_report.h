@@ -52,6 +52,9 @@ int heap_report_waste_json(const heap *h, const heap_report_options *o, json *j,
 
 /* "(unknown type)" where a type has none. */
 const char *heap_report_name(const heap *h, uint32_t type);
+/* A text of the program for one line: control characters as spaces, at most `limit` characters (0 =
+ * as many as there are), with a mark where it is less than the whole of `length_utf16` units. */
+void heap_report_cut(const char *text, uint64_t length_utf16, size_t limit, buffer *out);
 /* A name on a terminal: control characters would move the cursor. */
 void heap_report_clean(sink *out, const char *text);
 

@@ -2,15 +2,15 @@
 #include <string.h>
 
 #include "analysis/heap_strings.h"
+#include "base/screen.h"
 #include "base/text.h"
 #include "report/heap_report.h"
 #include "report/report.h"
 #include "report/section.h"
 
-/* The text for one line: control characters as spaces, cut with a mark. */
-static void text_of(const heap *h, const heap_duplicate *d, size_t limit, buffer *out)
+void heap_report_cut(const char *text, uint64_t length_utf16, size_t limit, buffer *out)
 {
-    const char *text = model_text(h->m, d->text);
+    uint64_t units = 0;
     size_t characters = 0;
     size_t at = 0;
 
@@ -19,14 +19,20 @@ static void text_of(const heap *h, const heap_duplicate *d, size_t limit, buffer
 
         while (((unsigned char)text[at + length] & 0xc0) == 0x80)
             length++;
-        if ((unsigned char)text[at] < 0x20 || text[at] == 0x7f)
+        units += length == 4 ? 2 : 1;
+        if (screen_control_length(text + at) != 0)
             buffer_append_char(out, ' ');
         else
             buffer_append(out, text + at, length);
         at += length;
     }
-    if (text[at] != '\0' || d->length > characters)
+    if (text[at] != '\0' || length_utf16 > units)
         buffer_append_text(out, "…");
+}
+
+static void text_of(const heap *h, const heap_duplicate *d, size_t limit, buffer *out)
+{
+    heap_report_cut(model_text(h->m, d->text), d->length, limit, out);
 }
 
 static void append_holders(const heap *h, const heap_duplicates *all, const heap_duplicate *d,
@@ -75,9 +81,10 @@ int heap_report_strings(const heap *h, const heap_report_options *o, sink *out, 
         text_of(h, d, o->text_size, &text);
         buffer_append_text(&text, "\", ");
         append_holders(h, &all, d, &text);
-        sink_format(out, "%12s %11llu %10llu  %s\n", report_amount(d->wasted, "bytes", wasted),
-                    (unsigned long long)d->count, (unsigned long long)d->length,
-                    buffer_text(&text));
+        sink_format(out, "%12s %11llu %10llu  ", report_amount(d->wasted, "bytes", wasted),
+                    (unsigned long long)d->count, (unsigned long long)d->length);
+        heap_report_clean(out, buffer_text(&text));
+        sink_char(out, '\n');
         buffer_free(&text);
     }
     heap_duplicates_free(&all);

@@ -602,6 +602,11 @@ static void test_a_name_is_one_line(void **state)
     (void)state;
     assert_string_equal(model_plain("plain \xc3\xa4", out, sizeof out), "plain \xc3\xa4");
     assert_string_equal(model_plain("a\nb\tc\033d", out, sizeof out), "a\\nb\\tc\\u001bd");
+    assert_string_equal(model_plain("a\xc2\x9b"
+                                    "b\xe2\x80\xae"
+                                    "c",
+                                    out, sizeof out),
+                        "a\\u009bb\\u202ec");
     assert_string_equal(model_plain("", out, sizeof out), "");
     assert_true(strlen(model_plain("\001\001\001\001\001\001\001\001", out, sizeof out)) <
                 sizeof out);

@@ -13,6 +13,7 @@
 #include "analysis/exceptions.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "report/heap_report.h"
 #include "report/continuations.h"
 #include "report/diff.h"
 #include "report/json.h"
@@ -345,10 +346,42 @@ static void a_diff_survives_every_failing_allocation(void **state)
     model_free(&after);
 }
 
+static void foreign_text_does_not_steer_a_terminal(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t units;
+        size_t limit;
+        const char *shown;
+    } CASES[] = {
+        {"plain \xc3\xa4", 7, 0, "plain \xc3\xa4"},
+        {"\033[2J\x7f", 5, 0, " [2J "},
+        {"\xc2\x9b"
+         "31m, \xc2\x85, \xc2\xa0",
+         10, 0, " 31m,  , \xc2\xa0"},
+        {"\xe2\x80\xa8 \xe2\x80\xae \xe2\x81\xa7 \xe2\x80\xa6", 7, 0, "      \xe2\x80\xa6"},
+        /* a character beyond U+FFFF has two units */
+        {"emoji\xf0\x9f\x98\x80", 7, 0, "emoji\xf0\x9f\x98\x80"},
+        {"emoji\xf0\x9f\x98\x80", 8, 0, "emoji\xf0\x9f\x98\x80\xe2\x80\xa6"},
+        {"emoji\xf0\x9f\x98\x80", 7, 6, "emoji\xf0\x9f\x98\x80"},
+        {"emoji\xf0\x9f\x98\x80", 7, 5, "emoji\xe2\x80\xa6"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        buffer out = BUFFER_EMPTY;
+
+        heap_report_cut(CASES[i].text, CASES[i].units, CASES[i].limit, &out);
+        assert_string_equal(buffer_text(&out), CASES[i].shown);
+        buffer_free(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_escapes_any_bytes),
+        cmocka_unit_test(foreign_text_does_not_steer_a_terminal),
         cmocka_unit_test(markdown_shows_text_as_it_is),
         cmocka_unit_test(amounts_are_readable),
         cmocka_unit_test(rows_are_put_together_by_time_thread_and_stack),
