@@ -64,6 +64,24 @@ void import_read_text(reader *r, buffer *out)
         text_append_utf16_bytes(out, begin, units < MOST_TEXT ? units : MOST_TEXT);
 }
 
+/* So that a text is found by its id; false without memory. */
+static bool keep_text(import_names *n, const uint64_t *id)
+{
+    const char *slot = (const char *)id - offsetof(table_text_slot, value);
+
+    if (*id > n->string_capacity) {
+        size_t capacity = n->string_capacity * 2 + 256;
+        const char **grown = memory_resize(n->string_texts, capacity * sizeof *grown);
+
+        if (grown == NULL)
+            return false;
+        n->string_texts = grown;
+        n->string_capacity = capacity;
+    }
+    n->string_texts[*id - 1] = ((const table_text_slot *)(const void *)slot)->key;
+    return true;
+}
+
 uint32_t import_string(import_names *n, const char *text, size_t length)
 {
     uint64_t *id;
@@ -77,6 +95,7 @@ uint32_t import_string(import_names *n, const char *text, size_t length)
     }
     if (*id == 0) {
         *id = n->string_ids.count;
+        n->failed = !keep_text(n, id) || n->failed;
         import_begin_record(&n->strings, RECORDING_STRING);
         recording_put_string(&n->strings.out, *id, text, length);
     }
@@ -152,10 +171,8 @@ void import_take_module(import_names *n, reader payload)
 
 const char *import_string_text(const import_names *n, uint32_t string)
 {
-    for (size_t i = 0; i < n->string_ids.capacity; i++)
-        if (n->string_ids.slots[i].key != NULL && n->string_ids.slots[i].value == string)
-            return n->string_ids.slots[i].key;
-    return "";
+    return string == 0 || string > n->string_ids.count || n->failed ? ""
+                                                                    : n->string_texts[string - 1];
 }
 
 uint32_t import_module_name(const import_names *n, uint64_t key)
@@ -429,6 +446,7 @@ void import_free_names(import_names *n)
     for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++)
         buffer_free(&chunks[i]->out);
     table_text_free(&n->string_ids);
+    memory_free(n->string_texts);
     table_u64_free(&n->module_ids);
     table_u64_free(&n->module_names);
     table_u64_free(&n->method_ids);

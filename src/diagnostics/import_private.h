@@ -51,6 +51,8 @@ typedef struct {
 /* Strings, methods, code and stacks; see import_names.c. */
 typedef struct {
     table_text string_ids;
+    const char **string_texts; /* of id - 1; they are the table's */
+    size_t string_capacity;
     import_chunks strings;
     table_u64 module_ids;   /* the runtime's id → ours */
     table_u64 module_names; /* the runtime's id → string */
