@@ -1,5 +1,6 @@
 /* main: finds the verb and runs it. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,7 +58,23 @@ static int check_output(int code)
     return cli_fail(&e);
 }
 
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+/* A file that may not grow (ulimit -f) is an error to be told, not an end. A handler, and not
+ * SIG_IGN, which commands that we start would inherit. */
+static void outlive_file_limit(void)
+{
+    struct sigaction before, action = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
+
+    if (sigaction(SIGXFSZ, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+        sigaction(SIGXFSZ, &action, NULL);
+}
+
 int main(int argc, char **argv)
 {
+    outlive_file_limit();
     return check_output(run(argc, argv));
 }

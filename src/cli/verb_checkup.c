@@ -595,7 +595,6 @@ int verb_checkup(int argc, char **argv)
         return cli_fail(&e);
     cli_append_typed(&q.typed, "clarinet", argc, argv);
     is_terminal = isatty(STDERR_FILENO) != 0;
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to be told, not an end */
     q.session.selection = &q.selection;
     q.session.library = buffer_text(&q.library);
     q.session.command = buffer_text(&q.typed);

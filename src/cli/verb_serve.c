@@ -299,7 +299,6 @@ int verb_serve(int argc, char **argv)
     if (parse_options(argc, argv, &q, &e) != 0 || complete(&q, &e) != 0)
         return cli_fail(&e);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
     q.server.stop = cli_open_stop_descriptor(NULL);
     if (server_open(&q.server, &s, &e) != 0)
         return cli_fail(&e);

@@ -34,13 +34,17 @@ struct recording_writer {
     error failure; /* code 0: none */
 };
 
+/* A file without a name, which is gone when the tool ends. */
+static bool is_temporary(const recording_writer *w)
+{
+    return text_starts_with(w->path, "/proc/self/fd/");
+}
+
 /* A file without a name is told by its folder. */
 static void append_place(const recording_writer *w, buffer *out)
 {
     char target[512];
-    ssize_t length = text_starts_with(w->path, "/proc/self/fd/")
-                         ? readlink(w->path, target, sizeof target - 1)
-                         : -1;
+    ssize_t length = is_temporary(w) ? readlink(w->path, target, sizeof target - 1) : -1;
     const char *slash = length > 0 ? memrchr(target, '/', (size_t)length) : NULL;
 
     if (slash == NULL)
@@ -75,6 +79,23 @@ static void keep_whole_chunks(recording_writer *w)
     }
 }
 
+/* What to do where the file could not grow. */
+static void advise_room(recording_writer *w, int failed)
+{
+    const char *first =
+        failed == -EFBIG ? "raise the limit of a file's size (`ulimit -f`)" : "free some space";
+
+    if (failed != -ENOSPC && failed != -EDQUOT && failed != -EFBIG)
+        return;
+    error_advise(&w->failure, "%s%s%s", first,
+                 failed == -EFBIG  ? ""
+                 : is_temporary(w) ? ", choose another place with -o FILE, or set TMPDIR"
+                                   : " or choose another place with -o",
+                 is_temporary(w)   ? "; nothing is kept"
+                 : w->written == 0 ? "; nothing was recorded"
+                                   : "; what was recorded until now is in the file");
+}
+
 static int write_pending(recording_writer *w, error *e)
 {
     buffer place = BUFFER_EMPTY;
@@ -99,10 +120,7 @@ static int write_pending(recording_writer *w, error *e)
     error_set_errno(&w->failure, ERROR_IO, -failed, "cannot write to %s after %llu bytes",
                     buffer_text(&place), (unsigned long long)w->written);
     buffer_free(&place);
-    if (failed == -ENOSPC || failed == -EDQUOT)
-        error_advise(&w->failure, "free some space or choose another place with -o%s",
-                     w->written == 0 ? "; nothing was recorded"
-                                     : "; what was recorded until now is in the file");
+    advise_room(w, failed);
     if (e != NULL)
         *e = w->failure;
     return w->failure.code;

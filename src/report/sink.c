@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/os.h"
 
@@ -84,7 +85,11 @@ int sink_finish(sink *out, error *e)
     if (out->failure != 0) {
         error_set_errno(e, ERROR_IO, out->failure, "cannot write the report");
         if (out->failure == ENOSPC || out->failure == EDQUOT)
-            error_advise(e, "free some space or choose another place with -o");
+            error_advise(e, out->descriptor == STDOUT_FILENO
+                                ? "free some space, or send the output somewhere else"
+                                : "free some space or choose another place with -o");
+        if (out->failure == EFBIG)
+            error_advise(e, "raise the limit of a file's size (`ulimit -f`)");
         return ERROR_IO;
     }
     return 0;

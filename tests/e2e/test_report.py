@@ -3,6 +3,7 @@ import collections
 import gzip
 import json
 import re
+import resource
 import subprocess
 from pathlib import Path
 
@@ -447,6 +448,20 @@ def test_mistakes_get_a_clear_message(clarinet, small, args, code, words):
     assert done.code == code, done
     assert words in done.err
     assert done.out == ""
+
+
+def test_a_file_that_may_not_grow_is_told(clarinet, small, tmp_path):
+    tool = clarinet.start("report", small, "-f", "html", "-o", tmp_path / "page.html",
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+    err = tool.communicate()[1]
+    assert tool.returncode == 1 and "File too large" in err and "ulimit -f" in err, err
+
+
+def test_advice_for_a_full_output_names_no_option(clarinet, small):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([clarinet.program, "report", small, "-f", "md"], stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
+    assert done.returncode == 1 and "No space left" in done.stderr and "-o" not in done.stderr, done
 
 
 def test_a_cut_recording_is_reported_and_said_to_be_cut(clarinet, small, tmp_path):

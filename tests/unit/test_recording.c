@@ -1,12 +1,14 @@
 /* Unit tests of the recording's format: chunks, records, rows, the file's writer. */
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include <zlib.h>
@@ -180,6 +182,34 @@ static void put_long_text(buffer *b)
     assert_true(recording_end_chunk(b, start));
 }
 
+/* A file without a name is gone afterwards: nothing is said to be in it. */
+static void a_temporary_file_that_cannot_grow_is_reported(void **state)
+{
+    recording_writer *writer = NULL;
+    struct rlimit before, limit;
+    FILE *file = tmpfile();
+    char path[64];
+    error e = {0};
+    int code;
+
+    (void)state;
+    assert_non_null(file);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(file));
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 1;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    code = recording_writer_create(path, &writer, &e);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_int_equal(code, ERROR_IO);
+    assert_null(writer);
+    assert_non_null(strstr(e.message, "a temporary file in /"));
+    assert_non_null(strstr(e.advice, "ulimit -f"));
+    assert_non_null(strstr(e.advice, "nothing is kept"));
+    fclose(file);
+}
+
 static void a_full_disk_is_reported(void **state)
 {
     recording_writer *writer = NULL;
@@ -335,6 +365,7 @@ int main(void)
         cmocka_unit_test(rows_round_trip),
         cmocka_unit_test(a_whole_row_is_what_its_cells_are),
         cmocka_unit_test(a_full_disk_is_reported),
+        cmocka_unit_test(a_temporary_file_that_cannot_grow_is_reported),
         cmocka_unit_test(an_abandoned_recording_leaves_an_earlier_one),
         cmocka_unit_test(the_writer_packs_and_restamps),
         cmocka_unit_test(a_snapshot_is_held_until_its_end),
