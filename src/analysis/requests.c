@@ -42,13 +42,19 @@ static requests_group *group_of(requests_list *list, const char *name, size_t le
     return &list->items[list->count++];
 }
 
+static bool has_failed(const columns *c, size_t row)
+{
+    return groups_cell(c->state, row, 0) == STATE_FAILED ||
+           groups_cell(c->status, row, 0) >= FIRST_ERROR;
+}
+
 static bool add(requests_group *group, const columns *c, size_t row)
 {
     uint64_t status = groups_cell(c->status, row, 0);
 
     if (group == NULL)
         return false;
-    if (groups_cell(c->state, row, 0) == STATE_FAILED || status >= FIRST_ERROR)
+    if (has_failed(c, row))
         group->failures++;
     else if (status >= FIRST_REFUSAL)
         group->refused++;
@@ -72,7 +78,9 @@ static bool add_row(const model *m, const columns *c, size_t row, requests *x)
 {
     requests_kind kind = kind_of(c, row);
     requests_side *side = &x->sides[kind];
-    const char *name = model_text(m, (uint32_t)groups_cell(c->name, row, 0));
+    uint32_t string = (uint32_t)groups_cell(c->name, row, 0);
+    const char *name = kind == REQUESTS_SERVED && has_failed(c, row) ? requests_route(x, m, string)
+                                                                     : model_text(m, string);
 
     return add(&side->all, c, row) && add(group_of(&side->names, name, strlen(name)), c, row) &&
            (kind != REQUESTS_MADE || add(group_of(&side->hosts, name, host_length(name)), c, row));
@@ -215,6 +223,19 @@ static bool take_open(const model *m, const model_table *table, const columns *c
     return done;
 }
 
+/* What handles exceptions in ASP.NET Core forgets the route of a request that failed: so those that
+ * did not are first, and their routes are known. */
+static bool add_rows(const model *m, const model_table *table, const columns *c, requests *x)
+{
+    bool done = true;
+
+    for (int failed = 0; failed <= 1; failed++)
+        for (size_t i = 0; i < table->rows && done; i++)
+            if (groups_cell(c->state, i, 0) != STATE_RUNNING && has_failed(c, i) == (failed != 0))
+                done = add_row(m, c, i, x);
+    return done;
+}
+
 static int by_time(const void *left, const void *right)
 {
     const requests_group *a = left;
@@ -246,12 +267,13 @@ int requests_summarise(const model *m, const model_process *process, const model
         groups_column(m, table, "thread", RECORDING_THREAD_ID),
         groups_column(m, table, "id", RECORDING_U64),
     };
-    bool done = true;
+    bool done;
 
     memset(result, 0, sizeof *result);
     result->watched_ns = groups_time_watched(m, process, "http");
-    for (size_t i = 0; i < table->rows && done; i++)
-        done = groups_cell(c.state, i, 0) == STATE_RUNNING || add_row(m, &c, i, result);
+    done = add_rows(m, table, &c, result);
+    table_u64_free(&result->routes); /* groups get other places now */
+    table_u64_init(&result->routes);
     for (size_t i = 0; i < REQUESTS_KINDS; i++) {
         groups_spread_sort(&result->sides[i].all.lengths);
         sort(&result->sides[i].names);
