@@ -6,6 +6,8 @@
 // objects.
 using System;
 using System.Collections.Generic;
+using System.Reflection;
+using System.Reflection.Emit;
 using System.Runtime.CompilerServices;
 using System.Threading;
 using Clarinet.Samples;
@@ -192,8 +194,25 @@ namespace Hoarder
         public static List<ThreadItem>? PerThread;
     }
 
+    public sealed class MadeItem { }
+
     public static class Program
     {
+        /* Types made at run time, each with a static field of its own. */
+        private static void MakeTypes(int count)
+        {
+            ModuleBuilder module = AssemblyBuilder.DefineDynamicAssembly(
+                new AssemblyName("Made"), AssemblyBuilderAccess.Run).DefineDynamicModule("Made");
+
+            for (int i = 0; i < count; i++)
+            {
+                TypeBuilder type = module.DefineType($"Made.Type{i}", TypeAttributes.Public);
+
+                type.DefineField("Item", typeof(object), FieldAttributes.Public | FieldAttributes.Static);
+                type.CreateType()!.GetField("Item")!.SetValue(null, new MadeItem());
+            }
+        }
+
         public static int Main(string[] args)
         {
             Patient patient = new Patient(args);
@@ -259,6 +278,7 @@ namespace Hoarder
             Pool<DateTime>.Items = Many<PooledItem>(2 * count);
             Pool<Dictionary<int, string>>.Items = Many<PooledItem>(3 * count);
             Store.PerThread = Many<ThreadItem>(count);
+            MakeTypes(8);
             Slot<string>.Items = Many<SlotItem>(count);
             Slot<DateTime>.Items = Many<SlotItem>(2 * count);
             Slot<SlotItem>.Kept = Many<SlotItem>(3 * count);

@@ -329,6 +329,8 @@ def test_ways_have_field_names(sample, clarinet, runtime, tmp_path):
         "static field Hoarder.Pool<System.DateTime>.Items": 2 * ITEMS,
         "static field Hoarder.Pool<System.Collections.Generic.Dictionary<int, string>>.Items": 3 * ITEMS,
     }, pooled
+    made = clarinet("heap", file, "--json", "--type", "Hoarder.MadeItem", "--paths").json["paths"]
+    assert {way["root"] for way in made} == {f"static field Made.Type{i}.Item" for i in range(8)}, made
     slots = clarinet("heap", file, "--json", "--type", "Hoarder.SlotItem", "--paths").json["paths"]
     # of generic classes
     named = {
