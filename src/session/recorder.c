@@ -28,6 +28,10 @@ enum {
     SILENCE_MS = 60000, /* of an agent that is to send one thing: its runtime cannot be suspended */
     SPARE_DESCRIPTORS = 8, /* for the files that are looked into while processes are recorded */
 };
+/* So long the agent waits for nobody who does not read (5 s, less what was under way); and so soon
+ * after it we find the connection closed. */
+#define MISSED_NS        UINT64_C(4000000000)
+#define MISSED_LATELY_NS UINT64_C(10000000000)
 
 static void take(recorder *r, peer *p, const recording_chunk *chunk);
 
@@ -267,6 +271,42 @@ static void describe_assemblies(recorder *r, peer *p)
     buffer_free(&chunks);
 }
 
+/* This process was to come back at `expected`. */
+static void note_missed(recorder *r, uint64_t expected, uint64_t now)
+{
+    if (expected == 0 || now < expected + MISSED_NS)
+        return;
+    r->missed_ns = now - expected;
+    r->missed_until_ns = now;
+}
+
+/* The process goes on without its connection: the agent has given up on us, who did not read, or
+ * the program has closed it. */
+static void tell_closed(recorder *r, peer *p)
+{
+    bool gave_up = r->missed_ns != 0 && p->gone_ns < r->missed_until_ns + MISSED_LATELY_NS;
+    const char *kept = r->options->short_lived ? "" : "what came until then is recorded; ";
+    error e;
+
+    if (gave_up) {
+        error_set(&e, ERROR_GONE,
+                  "this command stood still for %.0f s, and the agent in process %d did not wait "
+                  "for it any longer",
+                  (double)r->missed_ns / 1e9, p->process_id);
+        error_advise(&e, "%sthe program goes on: try again, and leave the command running", kept);
+    } else {
+        error_set(&e, ERROR_GONE, "process %d has closed the connection of the agent in it",
+                  p->process_id);
+        error_advise(&e,
+                     "%sif the program closes descriptors that it did not open, record it after "
+                     "that, by its PID",
+                     kept);
+    }
+    note_trouble(r, &e);
+    describe_assemblies(r, p);
+    drop(r, p, gave_up ? RECORDING_END_LOST : RECORDING_END_CLOSED);
+}
+
 /* The connection has ended. A process that ends closes it early: what comes after the runtime's
  * shutdown can take its time. So its end is waited for, among all else. Without a word of the
  * agent only the kernel closes it, of a process that is ending; or the program does, which goes
@@ -274,18 +314,12 @@ static void describe_assemblies(recorder *r, peer *p)
 static void leave(recorder *r, peer *p)
 {
     int process = is_alive(p) ? (int)syscall(SYS_pidfd_open, p->process_id, 0) : -1;
-    error e;
 
     p->gone_ns = os_monotonic_ns();
     if (process >= 0 && p->stop_ns == 0 && is_alive(p)) {
         close(process);
-        error_set(&e, ERROR_GONE, "process %d has closed the connection of the agent in it",
-                  p->process_id);
-        error_advise(&e, "what came until then is recorded; if the program closes descriptors that "
-                         "it did not open, record it after that, by its PID");
-        note_trouble(r, &e);
-        describe_assemblies(r, p);
-        drop(r, p, RECORDING_END_CLOSED);
+        note_missed(r, r->turned_ns, p->gone_ns);
+        tell_closed(r, p);
         return;
     }
     if (process < 0) {
@@ -676,7 +710,11 @@ void recorder_round(recorder *r, int extra)
     struct pollfd polled[RECORDER_MAX_LINKS + 3];
     size_t who[RECORDER_MAX_LINKS + 3];
     nfds_t count = 3;
+    int wait = time_to_wait(r);
+    uint64_t begin = os_monotonic_ns();
+    int ready;
 
+    note_missed(r, r->turned_ns, begin);
     polled[0] = (struct pollfd){r->stopping ? -1 : r->options->stop, POLLIN, 0};
     polled[1] = (struct pollfd){r->listener, POLLIN, 0};
     polled[2] = (struct pollfd){extra, POLLIN, 0};
@@ -686,7 +724,10 @@ void recorder_round(recorder *r, int extra)
         who[count] = i;
         polled[count++] = (struct pollfd){r->peers[i]->link.descriptor, POLLIN, 0};
     }
-    if (poll(polled, count, time_to_wait(r)) > 0) {
+    ready = poll(polled, count, wait);
+    r->turned_ns = os_monotonic_ns();
+    note_missed(r, begin + (uint64_t)wait * 1000000, r->turned_ns);
+    if (ready > 0) {
         for (nfds_t i = 3; i < count; i++)
             if (polled[i].revents != 0 && r->peers[who[i]]->phase != PEER_DONE)
                 serve(r, r->peers[who[i]]);

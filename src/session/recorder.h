@@ -63,6 +63,9 @@ typedef struct recorder {
     uint64_t started_ns; /* of the first process; 0 = none yet */
     uint64_t ended_ns;   /* of the last one */
     uint64_t next_status_ns;
+    uint64_t turned_ns; /* when the last wait was over */
+    uint64_t missed_ns; /* how long this process did not come to read, when it was too long */
+    uint64_t missed_until_ns;
     bool stopping;
     const char *reason; /* why everything stops */
     /* A command's: options->stop can be read; true when that is not for the recording. */

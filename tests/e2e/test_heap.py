@@ -1,8 +1,11 @@
 """clarinet heap: exact counts, what keeps objects alive, nothing changed in the program."""
 import os
+import re
 import signal
+import subprocess
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -163,6 +166,50 @@ def test_a_stopped_tool_costs_the_snapshot_only(sample, clarinet, newest_runtime
         assert patient.finish(timeout=PATIENCE) == 0, patient
         process.send_signal(signal.SIGCONT)
         process.communicate(timeout=PATIENCE)
+
+
+def sockets_of(pid):
+    found = set()
+    for one in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            found.add(os.readlink(one))
+        except OSError:
+            pass  # closed meanwhile
+    return {name for name in found if name.startswith("socket:")}
+
+
+def private_memory(pid):
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return sum(int(size) << 10 for size in re.findall(r"RssAnon:\s+(\d+)", status))
+
+
+def stop_in_the_walk(tool, patient):
+    """Stops the tool while it takes in records, until the agent in the program has given up on it.
+    False: it had all of them."""
+    while tool.poll() is None and private_memory(tool.pid) < 4 << 20:
+        time.sleep(0.001)
+    tool.send_signal(signal.SIGSTOP)
+    before = sockets_of(patient.pid)
+    for _ in range(200):
+        if not before <= sockets_of(patient.pid):
+            break
+        time.sleep(0.05)
+    tool.send_signal(signal.SIGCONT)
+    return tool.wait(timeout=PATIENCE) != 0
+
+
+def test_a_stopped_tool_does_not_blame_the_program(sample, clarinet, newest_runtime):
+    with sample("LeakyCache", "--entries", 2000000) as patient:
+        for _ in range(5):
+            tool = clarinet.start("heap", patient.pid, stdout=subprocess.DEVNULL)
+            if stop_in_the_walk(tool, patient):
+                break
+        said = tool.stderr.read()
+        assert tool.returncode == 1 and "this command stood still for" in said, said
+        assert "is recorded" not in said, said
 
 
 def test_ctrl_c_lets_the_program_go_on(sample, clarinet, newest_runtime, tmp_path):
