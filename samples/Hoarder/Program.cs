@@ -198,6 +198,28 @@ namespace Hoarder
 
     public static class Program
     {
+        /* In a thread that has no other thread statics. */
+        private static void KeepInThread(int count)
+        {
+            ManualResetEventSlim filled = new ManualResetEventSlim();
+            Thread thread = new Thread(() =>
+            {
+                Keep(count);
+                filled.Set();
+                Thread.Sleep(Timeout.Infinite);
+            });
+
+            thread.IsBackground = true;
+            thread.Start();
+            filled.Wait();
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Keep(int count)
+        {
+            Slot<Guid>.Items = Many<SlotItem>(count);
+        }
+
         /* Types made at run time, each with a static field of its own. */
         private static void MakeTypes(int count)
         {
@@ -279,6 +301,7 @@ namespace Hoarder
             Pool<Dictionary<int, string>>.Items = Many<PooledItem>(3 * count);
             Store.PerThread = Many<ThreadItem>(count);
             MakeTypes(8);
+            KeepInThread(4 * count);
             Slot<string>.Items = Many<SlotItem>(count);
             Slot<DateTime>.Items = Many<SlotItem>(2 * count);
             Slot<SlotItem>.Kept = Many<SlotItem>(3 * count);

@@ -277,14 +277,66 @@ static uint64_t elect_unused(const thread_search *t)
     return best;
 }
 
-/* Leaves out what is no thread's: each has one of the fields that are known at least. */
-static void keep_thread_arrays(thread_search *t, uint64_t unused)
+/* How long a thread's array for the class of each number is: as the runtime told, or as many fields
+ * as its class has. */
+static bool find_lengths(const thread_search *t, table_u64 *lengths)
+{
+    table_u64 fields;
+    bool good = true;
+
+    table_u64_init(&fields);
+    for (size_t row = 0; good && row < t->rows->rows; row++) {
+        uint64_t number = thread_index_of(t, row), length = model_cell(t->rows->length, row);
+        size_t before = fields.count;
+        uint64_t *at;
+
+        if (number == 0)
+            continue;
+        at = table_u64_at(lengths, number, 0);
+        good = at != NULL &&
+               table_u64_at(&fields, number << 32 | model_cell(t->rows->index, row), 1) != NULL;
+        if (good && length != 0)
+            *at = length;
+        else if (good && fields.count != before)
+            ++*at;
+    }
+    table_u64_free(&fields);
+    return good;
+}
+
+/* Whether an array may be a thread's that has none of the fields that the runtime tells of: all in
+ * it are arrays, and those of the classes that are known are as long as theirs. */
+static bool looks_like_threads(const thread_search *t, uint32_t array, uint64_t unused,
+                               const table_u64 *lengths)
+{
+    const model_heap *s = t->h->snapshot;
+    const heap_class *class = heap_class_of(t->h, array);
+    uint64_t end = array == s->object_count ? s->target_count : s->first[array];
+    bool found = false;
+
+    for (uint64_t k = s->first[array - 1]; k < end; k++) {
+        uint32_t inner = heap_places_at(t->p, s->targets[k]);
+        uint64_t length;
+
+        if (inner == 0 || heap_class_of(t->h, inner) != class)
+            return false;
+        if (!table_u64_get(lengths, (s->places[k] - 16) / 8 + unused, &length))
+            continue;
+        if (s->sizes[inner - 1] != class->data + 8 + 8 * length)
+            return false;
+        found = true;
+    }
+    return found;
+}
+
+/* Leaves out what is no thread's. */
+static void keep_thread_arrays(thread_search *t, uint64_t unused, const table_u64 *lengths)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < t->threads.count; i++) {
         size_t voters = 0;
-        bool fits = false;
+        bool fits = looks_like_threads(t, t->threads.nodes[i], unused, lengths);
 
         for (size_t row = 0; !fits && voters < MOST_VOTERS && find_voter(t, &row); row++, voters++)
             fits = fits_thread(t, t->threads.nodes[i], row, unused);
@@ -320,10 +372,13 @@ static bool add_by_numbers(thread_search *t)
 {
     bool good = find_held(t, RECORDING_ROOT_STACK, &t->threads);
     uint64_t unused = good ? elect_unused(t) : UNUSED_MOST;
-    table_u64 known;
+    table_u64 known, lengths;
 
-    if (unused != UNUSED_MOST)
-        keep_thread_arrays(t, unused);
+    table_u64_init(&lengths);
+    good = good && find_lengths(t, &lengths);
+    if (good && unused != UNUSED_MOST)
+        keep_thread_arrays(t, unused, &lengths);
+    table_u64_free(&lengths);
     table_u64_init(&known);
     for (size_t row = 0; good && unused != UNUSED_MOST && row < t->rows->rows; row++) {
         uint64_t number = thread_index_of(t, row);

@@ -384,9 +384,10 @@ def test_ways_have_field_names(sample, clarinet, runtime, tmp_path):
         "thread static Hoarder.Slot<string>.Items": ITEMS,
         "thread static Hoarder.Slot<System.DateTime>.Items": 2 * ITEMS,
         "thread static Hoarder.Slot<Hoarder.SlotItem>.Kept": 3 * ITEMS,
+        "thread static Hoarder.Slot<System.Guid>.Items": 4 * ITEMS,
     }
     assert {way["root"]: way["objects"] for way in slots if "thread static" in way["root"]} == named, slots
-    assert sum(way["objects"] for way in slots) == 6 * ITEMS, slots
+    assert sum(way["objects"] for way in slots) == 10 * ITEMS, slots
     held = {(row["root"], row["type"]) for row in clarinet("heap", file, "--json").json["holders"]}
     # of a struct in a static field, in the first snapshot of a process
     assert ("static field Hoarder.Store.Twin", "Hoarder.Pair") in held, held
