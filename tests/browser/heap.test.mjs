@@ -73,6 +73,7 @@ describe('the page of a heap snapshot', () => {
         assert.match(strings, /the same name in every order[^]*Hoarder\.Named\.Name/);
         const waste = (await rows(page, 'Kept for little or nothing')).join('\n');
         assert.match(waste, /Hoarder\.Subscriber[^]*held by Hoarder\.Publisher\.Changed/);
+        assert.match(waste, /held by object\[\] in Hoarder\.Store\.Boxes/);
         await page.selectOption('.view-heap select[aria-label="Type"]', { index: 0 });
         assert.match(await page.locator('.heap-ways').innerText(), /static field Hoarder/);
         assert.ok(!(await page.locator('role=tab[name="Other tables"]').isVisible()));
