@@ -146,8 +146,6 @@ static int select_profilers(catalogue_selection *selection, error *e)
 
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES && code == 0; i++)
         code = catalogue_add(selection, NAMES[i], e);
-    if (code == 0)
-        code = catalogue_set(selection, "http", "status", "false", e); /* its larger cost */
     return code;
 }
 
