@@ -1,4 +1,5 @@
 """clarinet heap: exact counts, what keeps objects alive, nothing changed in the program."""
+import json
 import os
 import re
 import signal
@@ -453,6 +454,18 @@ def test_through_the_port(sample, clarinet, runtime, tmp_path):
     grown = clarinet("heap", "diff", files["agent"], files["port"], "--json")
     rows = {row["type"]: row["count"] for row in grown.json["types"]}
     assert not [name for name in rows if name in ours], rows
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes a right away, which only root has")
+def test_through_the_port_without_the_right_to_read(sample, clarinet_program, newest_runtime):
+    with sample("LeakyCache", "--entries", 10) as patient:
+        done = subprocess.run(["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace", str(clarinet_program),
+                               "heap", "--json", "--top", "1000", str(patient.pid)], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "CLARINET_WAY": "port"})
+    assert done.returncode == 0 and "heap.strings (its memory may not be read)" in done.stderr, done
+    found = json.loads(done.stdout)
+    assert found["duplicates"] == [], found
+    assert [row["count"] for row in found["types"] if row["type"] == "LeakyCache.Entry"] == [10], found
 
 
 def test_one_object(sample, clarinet, newest_runtime, tmp_path):
