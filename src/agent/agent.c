@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/gone.h"
 #include "base/dotnet_host.h"
 #include "base/memory.h"
 #include "base/os.h"
@@ -99,6 +100,7 @@ static int come(agent *a, const clr_info *info, error *e)
     code = ring_create(&a->events, AGENT_RING_SIZE, a->wake, e);
     if (code != 0)
         return code;
+    gone_watch(GONE_FROM_EVENTS, &a->events);
     names_init(&a->names, &a->info);
     a->names.is_own = true;
     return 0;

@@ -10,6 +10,8 @@ enum {
     THREADS = 256,
     QUESTIONS = 4, /* one within the other */
     LONGEST_WAIT_MS = 1000,
+    BLOCKS = 4096,
+    BLOCK_BITS = 16, /* the least that the runtime takes for such code */
 };
 
 typedef struct {
@@ -23,7 +25,8 @@ static struct {
     _Atomic(const ring *) rings[GONE_SOURCES];
     code codes[CODES];
     atomic_uint code_count;
-    atomic_uintptr_t low, high; /* all code that ever went lies between them */
+    /* A bit for each block of memory that code ever went from, by its hash. */
+    atomic_uint_fast64_t blocks[BLOCKS / 64];
     atomic_uintptr_t threads[THREADS];
     atomic_uint thread_count;
     atomic_uintptr_t asked[QUESTIONS];
@@ -32,10 +35,16 @@ static struct {
     gone_source source;
 } gone;
 
-void gone_from(gone_source source, const ring *records)
+void gone_watch(gone_source source, const ring *records)
+{
+    for (unsigned i = 0; i < CODES; i++) /* of a ring before this one */
+        atomic_store(&gone.codes[i].heads[source], 0);
+    atomic_store(&gone.rings[source], records);
+}
+
+void gone_from(gone_source source)
 {
     gone.source = source;
-    atomic_store_explicit(&gone.rings[source], records, memory_order_relaxed);
 }
 
 /* ---- the own thread ---- */
@@ -48,21 +57,34 @@ static bool is_of(const code *c, uintptr_t what, bool is_function)
                        : start != 0 && what - start < c->method.size;
 }
 
+static unsigned block_of(uintptr_t address)
+{
+    return (unsigned)(((uint64_t)address >> BLOCK_BITS) * 0x9e3779b97f4a7c15u >> 52) % BLOCKS;
+}
+
+bool gone_is_near(uintptr_t address)
+{
+    unsigned block = block_of(address);
+
+    return (atomic_load(&gone.blocks[block / 64]) >> block % 64 & 1) != 0;
+}
+
 /* What was there when the address was taken, and has gone since; NULL = nothing. The same place may
  * have been another's before that, and has been yet another's since. */
 static const code *find_gone(uintptr_t what, bool is_function)
 {
     unsigned count = atomic_load(&gone.code_count);
-    bool between = what >= atomic_load(&gone.low) && what < atomic_load(&gone.high);
     const ring *records = atomic_load_explicit(&gone.rings[gone.source], memory_order_relaxed);
-    uint64_t taken = records != NULL ? atomic_load(&records->tail) : UINT64_MAX;
+    uint64_t taken = records != NULL ? atomic_load(&records->tail) : 0;
     const code *found = NULL;
 
-    for (unsigned i = 0; i < CODES && i < count && (is_function || between); i++) {
+    if (!is_function && !gone_is_near(what))
+        return NULL;
+    for (unsigned i = 0; i < CODES && i < count; i++) {
         const code *c = &gone.codes[(count - 1 - i) % CODES];
 
-        /* The newest one may still be on its way. */
-        if (i != 0 && taken >= atomic_load(&c->heads[gone.source]))
+        /* What was seen just now is there; but the newest one may still be on its way. */
+        if (records != NULL ? taken >= atomic_load(&c->heads[gone.source]) : i != 0)
             break;
         if (is_of(c, what, is_function))
             found = c;
@@ -70,13 +92,34 @@ static const code *find_gone(uintptr_t what, bool is_function)
     return found;
 }
 
-bool gone_code_was(uintptr_t inside, gone_method *out)
+static bool copy_gone(const code *c, gone_method *out)
 {
-    const code *c = find_gone(inside, false);
-
     if (c != NULL)
         *out = c->method;
     return c != NULL;
+}
+
+bool gone_code_was(uintptr_t inside, gone_method *out)
+{
+    return copy_gone(find_gone(inside, false), out);
+}
+
+bool gone_function_was(FunctionID function, gone_method *out)
+{
+    return copy_gone(find_gone(function, true), out);
+}
+
+FunctionID gone_next(unsigned *seen)
+{
+    unsigned count = atomic_load(&gone.code_count);
+
+    if (*seen == count)
+        return 0;
+    if (count - *seen > CODES) {
+        *seen = count;
+        return GONE_MANY;
+    }
+    return atomic_load(&gone.codes[(*seen)++ % CODES].function);
 }
 
 static bool ask(uintptr_t what)
@@ -170,22 +213,13 @@ static void wait_for_answer(uintptr_t function, uintptr_t start, uintptr_t end)
         os_sleep_ms(1);
 }
 
-static void widen(uintptr_t start, uintptr_t end)
-{
-    uintptr_t low = atomic_load(&gone.low), high = atomic_load(&gone.high);
-
-    while ((low == 0 || start < low) && !atomic_compare_exchange_weak(&gone.low, &low, start)) {
-    }
-    while (end > high && !atomic_compare_exchange_weak(&gone.high, &high, end)) {
-    }
-}
-
 /* All that is needed to show a frame of it later. */
 static bool describe(const clr_info *info, FunctionID function, gone_method *m)
 {
     COR_PRF_CODE_INFO region = {0, 0};
     uint32_t count = 0;
     buffer name, parameters;
+    clr_function about;
 
     /* Such code is one piece; none when it was never compiled. */
     if (clr_info_get_code_info3(info, function, 0, 1, &count, &region) != S_OK || count == 0 ||
@@ -197,7 +231,8 @@ static bool describe(const clr_info *info, FunctionID function, gone_method *m)
                         m->size < SHAPE_PROLOGUE_BYTES ? m->size : SHAPE_PROLOGUE_BYTES);
     buffer_fix(&name, m->name, sizeof m->name);
     buffer_fix(&parameters, m->parameters, sizeof m->parameters);
-    clr_append_function(info, function, 0, &name, &parameters, NULL);
+    clr_append_function(info, function, 0, &name, &parameters, &about);
+    m->module = about.module;
     m->name[name.length] = m->parameters[parameters.length] = '\0';
     return true;
 }
@@ -209,8 +244,13 @@ void gone_code_goes(const clr_info *info, FunctionID function)
 
     if (!describe(info, function, &m))
         return;
-    widen(m.start, m.start + m.size);
-    c = &gone.codes[atomic_fetch_add(&gone.code_count, 1) % CODES];
+    for (uintptr_t at = m.start >> BLOCK_BITS; at <= (m.start + m.size - 1) >> BLOCK_BITS; at++) {
+        unsigned block = block_of(at << BLOCK_BITS);
+
+        atomic_fetch_or(&gone.blocks[block / 64], (uint64_t)1 << block % 64);
+    }
+    /* One after the other: the finalizer's thread frees them. */
+    c = &gone.codes[atomic_load(&gone.code_count) % CODES];
     atomic_store(&c->start, 0);
     atomic_store(&c->function, function);
     c->method = m;
@@ -220,6 +260,7 @@ void gone_code_goes(const clr_info *info, FunctionID function)
         atomic_store(&c->heads[i], records != NULL ? atomic_load(&records->head) : 0);
     }
     atomic_store(&c->start, m.start);
+    atomic_fetch_add(&gone.code_count, 1);
     wait_for_answer(function, m.start, m.start + m.size);
 }
 

@@ -21,13 +21,16 @@
 /* Where the addresses that are asked about come from. */
 typedef enum { GONE_FROM_NOW, GONE_FROM_EVENTS, GONE_FROM_SAMPLES, GONE_SOURCES } gone_source;
 
-/* From now on the own thread asks about what is in the ring's oldest record; NULL with FROM_NOW. */
-void gone_from(gone_source source, const ring *records);
+/* Tells the ring of a source, before there is anything in it. */
+void gone_watch(gone_source source, const ring *records);
+/* From now on the own thread asks about what is in the oldest record of that ring. */
+void gone_from(gone_source source);
 
 /* A method that has gone. */
 typedef struct {
     uintptr_t start, size; /* of its code */
     shape shape;
+    ModuleID module;
     char name[64];
     char parameters[64];
 } gone_method;
@@ -40,6 +43,13 @@ bool gone_ask_thread(ThreadID thread);
 void gone_answered(void);
 /* The method that was at the address when it was taken, and has gone since; false = none. */
 bool gone_code_was(uintptr_t inside, gone_method *out);
+bool gone_function_was(FunctionID function, gone_method *out);
+/* Whether code has ever gone from around the address: what is there now may be gone soon. */
+bool gone_is_near(uintptr_t address);
+/* The next function that went, of which nothing must be kept: its id may be another's by now.
+ * 0 = no more; GONE_MANY: too many. */
+#define GONE_MANY ((FunctionID)-1)
+FunctionID gone_next(unsigned *seen);
 /* clr_each_thread, of those that have not gone. */
 HRESULT gone_each_thread(const clr_info *info, clr_visit_id *visit, void *context);
 

@@ -22,7 +22,7 @@ static const struct {
     {"System.Collections.Concurrent.ConcurrentQueueSegment`1", NULL},
 };
 
-static const char *const COLLECTIONS[HEAP_VALUES_COLLECTIONS] = {
+static const char COLLECTIONS[HEAP_VALUES_COLLECTIONS][40] = {
     "System.Collections.Generic.List`1",
     "System.Collections.Generic.Dictionary`2",
     "System.Collections.Generic.HashSet`1",

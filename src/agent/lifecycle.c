@@ -345,7 +345,7 @@ void agent_collect(agent *a, bool last)
 
     atomic_store_explicit(&a->news_told, false, memory_order_relaxed);
     forget_unloaded(a);
-    gone_from(GONE_FROM_EVENTS, &a->events);
+    gone_from(GONE_FROM_EVENTS);
     while (next_record(a, &record, &patience)) {
         unsigned index = record.kind >> 6;
 
@@ -354,7 +354,7 @@ void agent_collect(agent *a, bool last)
             ENGINES[index - 1]->record(a, record.kind & 63, record.payload, record.length);
         ring_release(&a->events);
     }
-    gone_from(GONE_FROM_NOW, NULL);
+    gone_from(GONE_FROM_NOW);
     for (unsigned i = 0; i < ENGINE_COUNT; i++)
         if (a->engines[i].state != NULL && users_of(a, i) != 0)
             ENGINES[i]->drain(a, last);

@@ -249,24 +249,30 @@ uint32_t names_keep_method(names *n, const names_module *module, const names_met
 
 void names_set_made(names *n, uintptr_t inside, const char *name, const char *parameters)
 {
-    names_set_frame(n, inside, name != NULL ? names_frame_made(n, name, parameters) : 0);
+    names_set_frame(n, inside, name != NULL ? names_frame_made(n, name, parameters, 0) : 0);
 }
 
-uint32_t names_frame_made(names *n, const char *name, const char *parameters)
+uint32_t names_of_made(names *n, const char *name, const char *parameters, ModuleID module)
 {
-    names_method made = {.flags = RECORDING_METHOD_DYNAMIC};
+    names_method made = {.flags = RECORDING_METHOD_DYNAMIC, .module = names_of_module(n, module)};
     uint64_t *method;
 
     made.name = names_intern_text(n, name);
     made.parameters = parameters[0] == '\0' ? 0 : names_intern_text(n, parameters);
     /* no FunctionID is as large */
-    method =
-        table_u64_at(&n->method_ids, 1ull << 63 | (uint64_t)made.name << 32 | made.parameters, 0);
+    method = table_u64_at(&n->method_ids, 1ull << 63 | table_hash_bytes(&made, sizeof made), 0);
     if (method == NULL)
         return 0;
     if (*method == 0)
         *method = names_add_method(n, &made);
-    return names_frame_managed(n, (uint32_t)*method, 0);
+    return (uint32_t)*method;
+}
+
+uint32_t names_frame_made(names *n, const char *name, const char *parameters, ModuleID module)
+{
+    uint32_t method = names_of_made(n, name, parameters, module);
+
+    return method != 0 ? names_frame_managed(n, method, 0) : names_frame_synthetic(n, "(unknown)");
 }
 
 uint32_t names_stack_on(names *n, uint32_t parent, uint32_t frame)

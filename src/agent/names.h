@@ -81,6 +81,7 @@ typedef struct {
     atomic_uint overtaken; /* modules that went while what was taken in them had no name yet */
     unsigned caught_up;    /* of them, those of which nothing can be left that has none */
     bool is_own;           /* on the agent's own thread (gone.h) */
+    unsigned gone_seen;    /* functions that went, and were forgotten */
     bool is_lasting;       /* what is asked about now cannot be unloaded */
     uint64_t unasked;      /* names that were not asked for because of that */
 } names;
@@ -96,6 +97,10 @@ void names_forget_lookups(names *n);
 /* Whether the runtime may be asked about ids that were taken earlier: not while they may be those
  * of a module that did not wait for us. A no is counted. */
 bool names_may_ask(names *n);
+
+/* Before the code around an address is asked about (compiled_find), and after: gone.h. */
+bool names_ask_code(names *n, uintptr_t inside);
+void names_answered(const names *n);
 
 uint32_t names_intern(names *n, const char *text, size_t length);
 uint32_t names_intern_text(names *n, const char *text);
@@ -126,8 +131,9 @@ uint32_t names_frame_at(names *n, uintptr_t address, bool caller, uintptr_t call
 uint32_t names_frame_in(names *n, FunctionID function, const compiled_piece *piece,
                         uintptr_t inside);
 uint32_t names_frame_managed(names *n, uint32_t method, uint32_t il_offset_plus_1);
-/* A method made at run time, by its name. */
-uint32_t names_frame_made(names *n, const char *name, const char *parameters);
+/* A method made at run time, by its name; module 0 = not known. */
+uint32_t names_of_made(names *n, const char *name, const char *parameters, ModuleID module);
+uint32_t names_frame_made(names *n, const char *name, const char *parameters, ModuleID module);
 uint32_t names_frame_native(names *n, uint32_t module, uint64_t offset);
 /* An await of an async method, counted from 0; the method is its MoveNext. */
 uint32_t names_frame_await(names *n, uint32_t method, uint32_t number);

@@ -14,6 +14,7 @@
 enum {
     MAXIMUM_ADDRESSES = 1 << 17, /* then the cache of addresses starts anew */
 };
+#define FORGOTTEN (UINT64_C(1) << 32) /* instead of an id */
 
 static uint32_t add_module(names *n, ModuleID module);
 static uint32_t add_method(names *n, FunctionID function);
@@ -27,20 +28,26 @@ bool names_may_ask(names *n)
 }
 
 /* On a thread of the program only code on its own stack is asked about. */
-static bool may_ask_function(names *n, FunctionID function)
+bool names_ask_code(names *n, uintptr_t inside)
 {
-    bool may = !n->is_own || gone_ask_function(function);
+    FunctionID function;
 
-    n->unasked += !may;
-    return may;
+    if (!n->is_own)
+        return true;
+    if (!gone_ask_code(inside))
+        return false;
+    while ((function = gone_next(&n->gone_seen)) != 0) {
+        if (function == GONE_MANY) {
+            names_forget_lookups(n);
+        } else {
+            table_u64_put(&n->method_ids, function, FORGOTTEN);
+            table_u64_put(&n->code.first, function, 0);
+        }
+    }
+    return true;
 }
 
-static bool may_ask_code(const names *n, uintptr_t inside)
-{
-    return !n->is_own || gone_ask_code(inside);
-}
-
-static void end_asking(const names *n)
+void names_answered(const names *n)
 {
     if (n->is_own)
         gone_answered();
@@ -62,20 +69,35 @@ uint32_t names_of_module(names *n, ModuleID module)
     return id;
 }
 
-uint32_t names_of_function(names *n, FunctionID function)
+static uint32_t name_function(names *n, FunctionID function)
 {
     uint64_t known;
     uint32_t id;
 
     if (function == 0)
         return 0;
-    if (table_u64_get(&n->method_ids, function, &known))
+    if (table_u64_get(&n->method_ids, function, &known) && known != FORGOTTEN)
         return (uint32_t)known;
-    if (!names_may_ask(n) || !may_ask_function(n, function))
+    if (!names_may_ask(n))
         return 0;
     id = add_method(n, function);
-    end_asking(n);
     table_u64_put(&n->method_ids, function, id);
+    return id;
+}
+
+uint32_t names_of_function(names *n, FunctionID function)
+{
+    gone_method was;
+    uint32_t id;
+
+    if (!n->is_own || function == 0)
+        return name_function(n, function);
+    if (!gone_ask_function(function))
+        return gone_function_was(function, &was)
+                   ? names_of_made(n, was.name, was.parameters, was.module)
+                   : 0;
+    id = name_function(n, function);
+    gone_answered();
     return id;
 }
 
@@ -128,7 +150,7 @@ uint32_t names_of_class_path(names *n, ClassID class_id)
 
 static uint32_t frame_of(names *n, FunctionID function, uint32_t il_offset_plus_1)
 {
-    uint32_t method = function != 0 ? names_of_function(n, function) : 0;
+    uint32_t method = function != 0 ? name_function(n, function) : 0;
 
     return method == 0 ? names_frame_synthetic(n, "(unknown)")
                        : names_frame_managed(n, method, il_offset_plus_1);
@@ -148,12 +170,12 @@ static uint32_t calling_frame(names *n, uintptr_t inside, uintptr_t callee)
     FunctionID function = compiled_find(&n->code, inside, &piece), called;
     compiled_place place;
 
-    if (piece == NULL || piece->rejit != 0 || callee == 0 || !may_ask_code(n, callee))
+    if (piece == NULL || piece->rejit != 0 || callee == 0 || !names_ask_code(n, callee))
         return names_frame_in(n, function, piece, inside);
     place = compiled_place_at(&n->code, piece, inside);
     called = compiled_find(&n->code, callee, &piece);
     inside = call_site_find(n->info, &n->body, function, called, &place);
-    end_asking(n);
+    names_answered(n);
     return frame_of(n, function, (uint32_t)inside);
 }
 
@@ -168,14 +190,16 @@ uint32_t names_frame_at(names *n, uintptr_t address, bool caller, uintptr_t call
         return (uint32_t)known;
     if (!names_may_ask(n))
         return names_frame_synthetic(n, "(unknown)");
-    if (!may_ask_code(n, inside))
-        return gone_code_was(inside, &was) ? names_frame_made(n, was.name, was.parameters)
-                                           : names_frame_synthetic(n, "(unknown)");
+    if (!names_ask_code(n, inside))
+        return gone_code_was(inside, &was)
+                   ? names_frame_made(n, was.name, was.parameters, was.module)
+                   : names_frame_synthetic(n, "(unknown)");
     if (n->address_ids.count >= MAXIMUM_ADDRESSES)
         table_u64_free(&n->address_ids);
     frame = calling_frame(n, inside, callee);
-    end_asking(n);
-    table_u64_put(&n->address_ids, (uint64_t)inside, frame);
+    names_answered(n);
+    if (!n->is_own || !gone_is_near(inside)) /* else there may be other code soon */
+        table_u64_put(&n->address_ids, (uint64_t)inside, frame);
     return frame;
 }
 

@@ -88,6 +88,7 @@ int sampling_open(agent *a, sampling_kind kind, error *e)
             if (arena_charge(&a->memory, SAMPLING_RING) != 0)
                 return error_set(e, ERROR_LIMIT, "no memory for the ring of samples");
             code = ring_create(&sampling_state.captures, SAMPLING_RING, a->wake, e);
+            gone_watch(GONE_FROM_SAMPLES, &sampling_state.captures);
         } else {
             ring_record late; /* of the time before */
 
@@ -450,7 +451,7 @@ static void walk_all(agent *a)
     uint64_t end = atomic_load(&sampling_state.captures.head);
     ring_record record;
 
-    gone_from(GONE_FROM_SAMPLES, &sampling_state.captures);
+    gone_from(GONE_FROM_SAMPLES);
     while (atomic_load(&sampling_state.captures.tail) < end &&
            ring_next(&sampling_state.captures, &record)) {
         const sampling_capture *c = record.payload;
@@ -467,7 +468,7 @@ static void walk_all(agent *a)
         a->sampling->captures++;
         ring_release(&sampling_state.captures);
     }
-    gone_from(GONE_FROM_NOW, NULL);
+    gone_from(GONE_FROM_NOW);
 }
 
 void sampling_drain(agent *a, bool last)

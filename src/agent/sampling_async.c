@@ -14,12 +14,12 @@ enum { MOST_FIELDS = 64, MOST_ARGUMENTS = 8, LARGEST_TYPE = 64, PATIENCE = 64, S
  * load them, so those wait until one is met. */
 enum { LOADED = 3, LINK_COUNT = 6 };
 static const struct {
-    const char *type, *field;
-    uint32_t next_at; /* where there is no field to ask for */
+    char type[52], field[21]; /* no pointers, which would need relocations */
+    uint8_t next_at;          /* where there is no field to ask for */
 } LINKS[LINK_COUNT] = {
     {"System.Threading.Tasks.Task", "m_continuationObject", 0},
     {"System.Delegate", "_target", 0},
-    {"System.Array", NULL, 16},
+    {"System.Array", "", 16},
     {"System.Collections.Generic.List<object>", "_items", 0},
     {"System.Threading.Tasks.AwaitTaskContinuation", "m_action", 0},
     {"System.Threading.Tasks.ContinueWithTaskContinuation", "m_task", 0},
@@ -75,7 +75,7 @@ static bool add_link(const clr_info *info, IMetaDataImport2 *import, size_t whic
 {
     unsigned count = atomic_load(&chain_state.link_count);
     chain_link made = {class_id,
-                       LINKS[which].field == NULL
+                       LINKS[which].field[0] == '\0'
                            ? LINKS[which].next_at
                            : field_offset(info, import, type, LINKS[which].field, class_id)};
 

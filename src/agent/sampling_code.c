@@ -352,15 +352,15 @@ static bool describe_managed(sampling_code *s, uint64_t address, bool leaf, samp
 
     if (!agent_enter_runtime(s->agent) || !names_may_ask(&s->agent->names))
         return false;
-    if (gone_ask_code(inside)) {
+    if (names_ask_code(&s->agent->names, inside)) {
         found = ask_about(s, address, leaf, out);
-        gone_answered();
+        names_answered(&s->agent->names);
     } else if (gone_code_was(inside, &was)) {
         piece.start = was.start;
         piece.size = was.size;
         piece.shape = was.shape;
         out->place = SAMPLING_MANAGED;
-        out->frame = names_frame_made(&s->agent->names, was.name, was.parameters);
+        out->frame = names_frame_made(&s->agent->names, was.name, was.parameters, was.module);
         out->rule = managed_rule(s, address, leaf, &piece);
         found = true;
     }
@@ -439,8 +439,10 @@ const sampling_address *sampling_code_at(sampling_code *s, uint64_t address, boo
             return place;
     }
     describe(s, address, leaf, &s->nowhere);
-    /* What is unknown is not kept: the map may know it next time. */
-    if (s->nowhere.place == SAMPLING_UNKNOWN || key == 0 || !make_room(s))
+    /* What is unknown is not kept: the map may know it next time. Nor what may be other code then.
+     */
+    if (s->nowhere.place == SAMPLING_UNKNOWN || key == 0 ||
+        (s->nowhere.place == SAMPLING_MANAGED && gone_is_near((uintptr_t)address)) || !make_room(s))
         return &s->nowhere;
     s->nowhere.key = key;
     place = place_of(s->addresses, s->address_capacity, key);

@@ -25,7 +25,9 @@
 #include "base/table.h"
 #include "recording/file.h"
 
-#define MODEL_MAXIMUM_DEPTH 4096u /* frames of one stack; deeper ones lose their leaves */
+/* Frames of one stack; deeper ones lose their leaves. The 4,096 that profilers keep at most, and
+ * what stands above and among them: the start method, (truncated), and marks. */
+#define MODEL_MAXIMUM_DEPTH 4128u
 
 /* An id space of one process: dense ids in an array, wild ones in a table. */
 typedef struct {

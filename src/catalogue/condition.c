@@ -9,8 +9,8 @@
 enum { MOST_DIGITS = 30 }; /* after the point */
 
 static const struct {
-    const char *text;
-    condition_operator operator;
+    char text[3];
+    uint8_t operator;
 } OPERATORS[] = {{"==", CONDITION_EQUAL},         {"!=", CONDITION_NOT_EQUAL},
                  {"<=", CONDITION_LESS_OR_EQUAL}, {">=", CONDITION_GREATER_OR_EQUAL},
                  {"<", CONDITION_LESS},           {">", CONDITION_GREATER},
@@ -174,7 +174,7 @@ static const char *take_term(condition_term *t, const char *text, error *e)
 
         if (!text_starts_with(rest, OPERATORS[n].text))
             continue;
-        t->operator= OPERATORS[n].operator;
+        t->operator=(condition_operator) OPERATORS[n].operator;
         rest = skip_blanks(rest + strlen(OPERATORS[n].text));
         after = take_constant(t, rest);
         if (after == NULL)

@@ -12,9 +12,8 @@ static const char TOO_SHORT[] = "the stack is too short";
 
 const char *cil_kind_name(uint8_t kind)
 {
-    static const char *const names[] = {"anything",          "an int32", "an int64",
-                                        "a native int",      "a float",  "an object",
-                                        "a managed pointer", "a value"};
+    static const char names[][18] = {"anything", "an int32",  "an int64",          "a native int",
+                                     "a float",  "an object", "a managed pointer", "a value"};
 
     return kind < sizeof names / sizeof names[0] ? names[kind] : "nothing";
 }

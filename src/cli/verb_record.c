@@ -170,6 +170,9 @@ static void tell_nothing(const request *q, const session_result *result)
         fputs("  nothing came: the runtime sent no snapshot of the heap through its port in that "
               "time\n",
               stderr);
+    else if (result->total.lost != 0)
+        fputs("  nothing came, but there was something: the report tells why it was lost\n",
+              stderr);
     else
         fputs("  nothing came: what was asked for did not happen in that time\n", stderr);
 }

@@ -58,7 +58,8 @@ static void code_that_went_is_not_asked_about(void **state)
     (void)state;
     atomic_store(&records.head, 100);
     atomic_store(&records.tail, 50);
-    gone_from(GONE_FROM_SAMPLES, &records);
+    gone_watch(GONE_FROM_SAMPLES, &records);
+    gone_from(GONE_FROM_SAMPLES);
     assert_true(gone_ask_code(inside(1)));
     gone_answered();
     gone_code_goes(runtime(), 1);
@@ -71,17 +72,28 @@ static void code_that_went_is_not_asked_about(void **state)
     gone_answered();
     assert_true(gone_ask_function(2));
     gone_answered();
-    /* What was taken later lies in other code; but not while the last one may be on its way. */
+    /* What was taken later lies in other code. */
     atomic_store(&records.tail, 100);
-    assert_false(gone_ask_code(inside(1)));
-    gone_code_goes(runtime(), 2);
     assert_true(gone_ask_code(inside(1)));
     gone_answered();
+    assert_true(gone_is_near(inside(1)));
+    assert_false(gone_is_near(inside(1) + (1u << 30)));
+    /* Of two that were at a place, the first one that went since. */
+    atomic_store(&records.head, 200);
+    gone_code_goes(runtime(), 2);
+    assert_false(gone_ask_code(inside(2)));
+    assert_true(gone_code_was(inside(2), &was));
+    assert_int_equal(was.start, (uintptr_t)CODE[1]);
+    assert_true(gone_function_was(2, &was));
+    assert_false(gone_function_was(1, &was));
+    for (unsigned seen = 0, k = 1; k <= 3; k++)
+        assert_int_equal(gone_next(&seen), k == 3 ? 0 : k);
     /* Never compiled: nothing to remember. */
     gone_code_goes(runtime(), 7);
     assert_true(gone_ask_function(7));
     gone_answered();
-    gone_from(GONE_FROM_NOW, NULL);
+    gone_from(GONE_FROM_NOW);
+    gone_watch(GONE_FROM_SAMPLES, NULL);
     assert_false(gone_ask_code(inside(2)));
     gone_code_goes(runtime(), 3);
     assert_true(gone_ask_code(inside(2)));
