@@ -2,6 +2,7 @@
 #include "cli/counters_show.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
@@ -9,6 +10,19 @@
 #include "base/memory.h"
 #include "base/screen.h"
 #include "report/json.h"
+
+enum { NUMBER = 32 };
+
+/* As Prometheus' format spells what is no number. */
+static const char *write_number(char text[NUMBER], int digits, double value)
+{
+    if (isnan(value))
+        return "NaN";
+    if (isinf(value))
+        return value > 0 ? "+Inf" : "-Inf";
+    snprintf(text, NUMBER, "%.*g", digits, value);
+    return text;
+}
 
 /* ---- CSV ---- */
 
@@ -34,11 +48,13 @@ static void put_csv_text(FILE *out, const char *text)
 
 void counters_show_csv(FILE *out, const counters_series *s, const counters_value *v)
 {
+    char value[NUMBER];
+
     fprintf(out, "%.3f,", (double)v->time_ns / 1e9);
     put_csv_text(out, s->provider);
     fputc(',', out);
     put_csv_text(out, s->name);
-    fprintf(out, ",%s,%.15g,", counters_kind_name(s->kind), v->value);
+    fprintf(out, ",%s,%s,", counters_kind_name(s->kind), write_number(value, 15, v->value));
     put_csv_text(out, s->unit);
     fputc(',', out);
     put_csv_text(out, s->tags);
@@ -60,8 +76,10 @@ static void put_plain(FILE *out, const char *text)
 
 static void put_value(FILE *out, const counters_series *s, const counters_value *v)
 {
+    char value[NUMBER];
+
     put_plain(out, s->title[0] != '\0' ? s->title : s->name);
-    fprintf(out, "  %.10g", v->value);
+    fprintf(out, "  %s", write_number(value, 10, v->value));
     if (s->unit[0] != '\0') {
         fputc(' ', out);
         put_plain(out, s->unit);
@@ -132,12 +150,14 @@ static size_t make_lines(const counters_live *c, screen_line *lines)
         for (size_t k = i; k < c->count; k++) {
             const counters_series *s = &c->series[k];
             screen_line *line = &lines[count];
+            char value[NUMBER];
 
             if (s->count == 0 || strcmp(s->provider, c->series[i].provider) != 0)
                 continue;
             buffer_append_text(&line->label, "  ");
             append_plain(&line->label, s->title[0] != '\0' ? s->title : s->name);
-            buffer_format(&line->value, "%.10g", s->values[s->count - 1].value);
+            buffer_append_text(&line->value,
+                               write_number(value, 10, s->values[s->count - 1].value));
             if (s->unit[0] != '\0') {
                 buffer_append_char(&line->value, ' ');
                 append_plain(&line->value, s->unit);
@@ -306,6 +326,16 @@ static void put_metric_name(buffer *out, const counters_series *s)
         buffer_append_text(out, "_total");
 }
 
+/* Up to the comma before the next name: a piece without = belongs to the value. */
+static size_t value_length(const char *text)
+{
+    size_t length = strcspn(text, ",");
+
+    while (text[length] != '\0' && text[length + 1 + strcspn(text + length + 1, "=,")] != '=')
+        length += 1 + strcspn(text + length + 1, ",");
+    return length;
+}
+
 /* The tags as labels: {route="/orders",quantile="0.5"}. */
 static void put_labels(buffer *out, const char *tags)
 {
@@ -313,7 +343,7 @@ static void put_labels(buffer *out, const char *tags)
 
     while (*at != '\0') {
         size_t name = strcspn(at, "=,");
-        size_t value = at[name] == '=' ? strcspn(at + name + 1, ",") : 0;
+        size_t value = at[name] == '=' ? value_length(at + name + 1) : 0;
 
         buffer_append_char(out, at == tags ? '{' : ',');
         if (isdigit((unsigned char)*at)) /* a label's name begins with a letter or _ */
@@ -360,14 +390,17 @@ void counters_show_prometheus(buffer *out, const counters_live *c)
         buffer_append_text(out, s->kind == COUNTERS_INCREASE ? " counter\n" : " gauge\n");
         for (size_t k = i; k < c->count; k++) {
             const counters_series *one = &c->series[k];
+            char value[NUMBER];
 
             if (!is_same_metric(one, s))
                 continue;
             put_metric_name(out, one);
             put_labels(out, one->tags);
-            buffer_format(out, " %.15g\n",
-                          one->kind == COUNTERS_INCREASE ? one->sum
-                                                         : one->values[one->count - 1].value);
+            buffer_format(out, " %s\n",
+                          write_number(value, 15,
+                                       one->kind == COUNTERS_INCREASE
+                                           ? one->sum
+                                           : one->values[one->count - 1].value));
         }
     }
 }

@@ -22,6 +22,12 @@ static void put_name(const section *s, const requests_group *group)
     memory_free(name);
 }
 
+static void put_more(const section *s, size_t count, size_t shown)
+{
+    if (count > shown)
+        sink_format(s->out, "… %zu more (--top shows them)\n\n", count - shown);
+}
+
 static void put_groups(const section *s, const char *title, const requests_list *list)
 {
     sink_format(s->out,
@@ -43,6 +49,7 @@ static void put_groups(const section *s, const char *title, const requests_list 
         sink_text(s->out, " |\n");
     }
     sink_char(s->out, '\n');
+    put_more(s, list->count, section_top(s, TOP_NAMES));
 }
 
 static void put_side(const section *s, const requests *x, requests_kind kind)
@@ -81,6 +88,7 @@ static void put_open(const section *s, const requests *x)
         sink_text(s->out, " |\n");
     }
     sink_char(s->out, '\n');
+    put_more(s, x->open_count, section_top(s, TOP_OPEN));
 }
 
 int section_requests_markdown(const section *s)

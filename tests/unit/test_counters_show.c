@@ -1,4 +1,5 @@
 /* Unit tests of counters in Prometheus' text format, and of lists of sources. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,6 +48,32 @@ static void labels_are_escaped_as_the_format_says(void **state)
         "dotnet_shop_shop_lookups_total{note=\"a \\\"b\\\" \\\\ c\\nd\",_2nd=\"x\"} 7\n");
 }
 
+static void commas_in_values_stay(void **state)
+{
+    counters_series one = series("Shop", "a", "kind=b\"x\\,\n,y,to=z,", COUNTERS_LEVEL);
+
+    (void)state;
+    assert_prometheus(&one, 1,
+                      "# TYPE dotnet_shop_a gauge\n"
+                      "dotnet_shop_a{kind=\"b\\\"x\\\\,\\n,y\",to=\"z,\"} 3\n");
+}
+
+static void what_is_no_number_is_spelled_as_the_format_says(void **state)
+{
+    counters_value values[] = {{0, 0, -NAN}, {0, 0, INFINITY}, {0, 0, -INFINITY}};
+    counters_series all[] = {series("Shop", "a", "", COUNTERS_LEVEL),
+                             series("Shop", "b", "", COUNTERS_LEVEL),
+                             series("Shop", "c", "", COUNTERS_LEVEL)};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        all[i].values = &values[i];
+    assert_prometheus(all, 3,
+                      "# TYPE dotnet_shop_a gauge\ndotnet_shop_a NaN\n"
+                      "# TYPE dotnet_shop_b gauge\ndotnet_shop_b +Inf\n"
+                      "# TYPE dotnet_shop_c gauge\ndotnet_shop_c -Inf\n");
+}
+
 /* A type stands once before all series of its metric, whatever else came between them. */
 static void series_of_one_metric_stand_together(void **state)
 {
@@ -80,6 +107,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_are_escaped_as_the_format_says),
+        cmocka_unit_test(commas_in_values_stay),
+        cmocka_unit_test(what_is_no_number_is_spelled_as_the_format_says),
         cmocka_unit_test(series_of_one_metric_stand_together),
         cmocka_unit_test(lists_of_sources_are_taken_apart),
     };
