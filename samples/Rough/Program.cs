@@ -5,6 +5,7 @@
 //   libraries a library opened and closed again and again
 //   children short-lived child processes
 //   emitted  methods made at run time, run for a moment, and collected again
+//   pairs    the same with two: First calls Made1, Second calls Made2
 // Options: --parts NAMES (nulls; comma-separated), --burn MS of a churn thread (5), --threads N
 // churn threads in all (0 = until the end), --seconds S. Prints what went wrong, else "all well".
 using System;
@@ -41,6 +42,7 @@ namespace Rough
                     "libraries" => Libraries,
                     "children" => Children,
                     "emitted" => Emitted,
+                    "pairs" => Pairs,
                     _ => throw new ArgumentException("no part " + part),
                 };
 
@@ -158,28 +160,54 @@ namespace Rough
         {
             while (!patient.IsOver)
             {
-                DynamicMethod made = new DynamicMethod("Made" + emitted % 10, typeof(int), new[] { typeof(int) });
-                ILGenerator il = made.GetILGenerator();
-                Label again = il.DefineLabel();
-
-                // Counts its argument down to 0.
-                il.MarkLabel(again);
-                il.Emit(OpCodes.Ldarg_0);
-                il.Emit(OpCodes.Ldc_I4_1);
-                il.Emit(OpCodes.Sub);
-                il.Emit(OpCodes.Starg_S, (byte)0);
-                il.Emit(OpCodes.Ldarg_0);
-                il.Emit(OpCodes.Brtrue, again);
-                il.Emit(OpCodes.Ldarg_0);
-                il.Emit(OpCodes.Ret);
-                if (((Func<int, int>)made.CreateDelegate(typeof(Func<int, int>)))(1000000) != 0)
-                    Interlocked.Increment(ref wrong);
+                Run("Made" + emitted % 10);
                 if (++emitted % 20 == 0)
-                {
-                    GC.Collect();
-                    GC.WaitForPendingFinalizers();
-                }
+                    Collect();
             }
+        }
+
+        private static void Pairs()
+        {
+            while (!patient.IsOver)
+            {
+                First();
+                Second();
+                if (++emitted % 3 == 0)
+                    Collect();
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void First() { Run("Made1"); }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Second() { Run("Made2"); }
+
+        private static void Collect()
+        {
+            GC.Collect();
+            GC.WaitForPendingFinalizers();
+        }
+
+        // Makes a method that counts its argument down to 0, and calls it.
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        private static void Run(string name)
+        {
+            DynamicMethod made = new DynamicMethod(name, typeof(int), new[] { typeof(int) });
+            ILGenerator il = made.GetILGenerator();
+            Label again = il.DefineLabel();
+
+            il.MarkLabel(again);
+            il.Emit(OpCodes.Ldarg_0);
+            il.Emit(OpCodes.Ldc_I4_1);
+            il.Emit(OpCodes.Sub);
+            il.Emit(OpCodes.Starg_S, (byte)0);
+            il.Emit(OpCodes.Ldarg_0);
+            il.Emit(OpCodes.Brtrue, again);
+            il.Emit(OpCodes.Ldarg_0);
+            il.Emit(OpCodes.Ret);
+            if (((Func<int, int>)made.CreateDelegate(typeof(Func<int, int>)))(1000000) != 0)
+                Interlocked.Increment(ref wrong);
         }
 
         private static void Children()
