@@ -83,15 +83,14 @@ static size_t match(const char *path, size_t length, const value *v)
     return at;
 }
 
-/* Takes the first value that is free and is all of the path's beginning up to `part`, or all of the
- * path. */
-static value *take_whole(value_list *list, const char *path, size_t part, size_t length)
+/* Takes the last value that is free and is all of this; one with slashes or without. */
+static value *take_whole(value_list *list, const char *text, size_t length, bool with_slash)
 {
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = list->count; i-- > 0 && length != 0;) {
         value *v = &list->items[i];
 
-        if (!v->is_used && part != 0 &&
-            (match(path, part, v) == part || match(path, length, v) == length)) {
+        if (!v->is_used && (memchr(v->text, '/', v->length) != NULL) == with_slash &&
+            match(text, length, v) == length) {
             v->is_used = true;
             return v;
         }
@@ -166,22 +165,33 @@ static void append_part(buffer *out, value_list *list, const char *part, size_t 
     }
 }
 
+static size_t part_of(const char *path, size_t at)
+{
+    return strcspn(path + at, "/?#");
+}
+
 void http_route_append(buffer *out, const char *path, const char *values)
 {
     size_t length = strcspn(path, "?#");
     const value *whole[MOST_PARTS] = {NULL};
+    size_t starts[MOST_PARTS];
     value_list list;
     size_t count = 0;
 
     read_values(&list, values);
-    for (size_t at = 0; at < length && count < MOST_PARTS; count++) {
-        size_t part = strcspn(path + at, "/?#");
-
-        whole[count] = take_whole(&list, path + at, part, length - at);
-        at += part + 1;
+    for (size_t at = 0; at < length && count < MOST_PARTS; at += part_of(path, at) + 1) {
+        starts[count] = at;
+        whole[count] = take_whole(&list, path + at, length - at, true);
+        if (whole[count++] != NULL)
+            break; /* it is the rest */
+    }
+    /* From the right: what stands in front of values often is their name ("/orders/orders"). */
+    for (size_t i = count; i-- > 0;) {
+        if (whole[i] == NULL)
+            whole[i] = take_whole(&list, path + starts[i], part_of(path, starts[i]), false);
     }
     for (size_t at = 0, i = 0; at < length; i++) {
-        size_t part = strcspn(path + at, "/?#");
+        size_t part = part_of(path, at);
         const value *v = i < count ? whole[i] : NULL;
 
         if (v == NULL)

@@ -44,6 +44,10 @@ static void values_become_their_names(void **state)
     is_route("/v1/def", "[page, 1]", "/v1/def");
     is_route("/shop/orders/x", "[id, x]", "/shop/orders/{id}");
     is_route("/x/x", "[a, x],[b, x]", "/{a}/{b}");
+    is_route("/hello/hello", "[name, hello]", "/hello/{name}");
+    is_route("/opt/opt/opt", "[a, opt],[b, opt]", "/opt/{a}/{b}");
+    is_route("/conv/Home/Detail/Home", "[controller, Home],[action, Detail],[id, Home]",
+             "/conv/Home/Detail/{id}");
 }
 
 static void a_value_may_be_a_piece_or_the_rest(void **state)
@@ -54,6 +58,7 @@ static void a_value_may_be_a_piece_or_the_rest(void **state)
     is_route("/pages/a", "[rest, a]", "/pages/{rest}");
     is_route("/pages/a/b/c", "[rest, a/b/c]", "/pages/{rest}");
     is_route("/pages/a/b/", "[rest, a/b/]", "/pages/{rest}");
+    is_route("/files/b/a/b", "[id, b],[rest, a/b]", "/files/{id}/{rest}");
 }
 
 static void paths_are_escaped_and_values_are_not(void **state)
