@@ -37,6 +37,8 @@ void clr_name_append_type(clr_text *out, const char *path, const char *const *ar
 void clr_name_append_method(clr_text *out, const char *path, const char *const *arguments,
                             size_t argument_count, const char *method,
                             const char *const *method_arguments, size_t method_argument_count);
+/* A field; the one that the compiler makes for a property is called like the property. */
+void clr_name_append_field(clr_text *out, const char *field);
 /* Makes the type at the end of `out`, which began at offset `start`, an array of it. */
 void clr_name_make_array(clr_text *out, size_t start, uint32_t rank);
 

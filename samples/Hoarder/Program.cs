@@ -163,6 +163,23 @@ namespace Hoarder
         public static T? Last;
     }
 
+    public sealed class ShelfItem { }
+
+    /* Static fields of the same names and types in several classes. */
+    public static class Cellar
+    {
+        public static readonly List<ShelfItem> Shelf = new List<ShelfItem> { new ShelfItem() };
+        public static List<ShelfItem>? Spare;
+        public static ShelfItem Latest { get; } = new ShelfItem();
+    }
+
+    public static class Attic
+    {
+        public static readonly List<ShelfItem> Shelf = new List<ShelfItem> { new ShelfItem(), new ShelfItem() };
+        public static List<ShelfItem> Spare = new List<ShelfItem>();
+        public static ShelfItem Latest { get; } = new ShelfItem();
+    }
+
     public static class Store
     {
         public static readonly List<ListItem> List = new List<ListItem>();
@@ -299,6 +316,8 @@ namespace Hoarder
             Pool<string>.Items = Many<PooledItem>(count);
             Pool<DateTime>.Items = Many<PooledItem>(2 * count);
             Pool<Dictionary<int, string>>.Items = Many<PooledItem>(3 * count);
+            Attic.Spare.AddRange(Cellar.Shelf);
+            Attic.Spare.AddRange(Attic.Shelf);
             Store.PerThread = Many<ThreadItem>(count);
             MakeTypes(8);
             KeepInThread(4 * count);

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cil/compressed.h"
+#include "clarinet/names.h"
 #include "profilers/trace_types.h"
 #include "recording/encode.h"
 
@@ -45,16 +46,6 @@ typedef struct {
     uint32_t count;
     ClassID arguments[MOST_ARGUMENTS];
 } description;
-
-void heap_fields_append_name(buffer *out, const char *name)
-{
-    const char *end = strchr(name, '>');
-
-    if (name[0] == '<' && end != NULL && text_equal(end, ">k__BackingField"))
-        buffer_append(out, name + 1, (size_t)(end - name) - 1);
-    else
-        buffer_append_text(out, name);
-}
 
 static bool describe(const clr_info *info, ClassID class_id, description *d)
 {
@@ -168,7 +159,7 @@ static bool append_place(search *s, ClassID class_id, uint32_t offset, unsigned 
         return false;
     buffer_fix(&name, memory, sizeof memory);
     if (CLR_OK(clr_get_field(import, best.ridOfField, &name, NULL, NULL)))
-        heap_fields_append_name(out, buffer_text(&name));
+        clr_name_append_field(out, buffer_text(&name));
     inside = struct_of(s, &owner, import, best.ridOfField);
     clr_release(import);
     if (inside != 0 && depth < DEEPEST) {

@@ -30,7 +30,5 @@ void heap_fields_name_awaits(names *n, const heap_record *r, heap_fields_found *
                              void *context);
 /* RECORDING_TYPE_… of a type that was met. */
 uint32_t heap_fields_flags(const heap_record *r, uint32_t type);
-/* A field's name; what the compiler made of a property is called like it. */
-void heap_fields_append_name(buffer *out, const char *name);
 
 #endif

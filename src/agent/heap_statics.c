@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-#include "agent/heap_fields.h"
 #include "agent/heap_generics.h"
 #include "agent/heap_locals.h"
 #include "agent/loaded.h"
 #include "agent/read_self.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "clarinet/names.h"
 
 enum {
     FIELD_STATIC = 0x10,
@@ -70,7 +70,7 @@ static uint32_t name_of_field(search *s, const buffer *field)
 
     clr_append_class(s->walk->info, s->class_id, &whole);
     buffer_append_text(&whole, ".");
-    heap_fields_append_name(&whole, buffer_text(field));
+    clr_name_append_field(&whole, buffer_text(field));
     if (!buffer_failed(&whole))
         name = names_intern(s->names, buffer_text(&whole), whole.length);
     buffer_free(&whole);

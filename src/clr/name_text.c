@@ -405,6 +405,16 @@ void clr_name_append_method(clr_text *out, const char *path, const char *const *
     }
 }
 
+void clr_name_append_field(clr_text *out, const char *field)
+{
+    const char *end = field[0] == '<' ? strchr(field, '>') : NULL;
+
+    if (end != NULL && text_equal(end, ">k__BackingField"))
+        buffer_append(out, field + 1, (size_t)(end - field) - 1);
+    else
+        buffer_append_text(out, field);
+}
+
 void clr_name_make_array(clr_text *out, size_t start, uint32_t rank)
 {
     uint8_t spec[34];

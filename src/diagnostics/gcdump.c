@@ -369,6 +369,7 @@ static root_kind kind_of(const graph_type *t, root_kind outer)
 static const char *static_name(const graph_type *t, size_t *length)
 {
     static const char PREFIX[] = "[static var ";
+    static const char PROPERTY[] = ">k__BackingField"; /* called like its property */
     size_t end = t->length, begin;
 
     if (t->length <= sizeof PREFIX || memcmp(t->text, PREFIX, sizeof PREFIX - 1) != 0) {
@@ -378,6 +379,11 @@ static const char *static_name(const graph_type *t, size_t *length)
     end -= t->text[end - 1] == ']';
     for (begin = end; begin > sizeof PREFIX - 1 && t->text[begin - 1] != '.'; begin--)
         ;
+    if (t->text[begin] == '<' && end - begin > sizeof PROPERTY &&
+        memcmp(t->text + end - (sizeof PROPERTY - 1), PROPERTY, sizeof PROPERTY - 1) == 0) {
+        begin++;
+        end -= sizeof PROPERTY - 1;
+    }
     *length = end - begin;
     return t->text + begin;
 }

@@ -17,6 +17,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "symbols/static_fields.h"
 
 typedef struct event_import event_import;
 
@@ -29,13 +30,16 @@ int import_file(const char *path, buffer *out, char *cut, size_t cut_size, error
 
 /* The same in steps, for bytes from elsewhere. NULL when there is no memory. */
 event_import *import_create(void);
-/* Who knows what the events of a heap leave out; either answer may be NULL, and lives until the
- * next question. */
+/* Who knows what the events of a heap leave out; an answer may be NULL, and lives until the next
+ * question. */
 typedef struct {
     void *context;
     /* Namespace.Outer+Inner of a nested type; `assembly` without .dll */
     const char *(*nested)(void *context, const char *assembly, uint32_t token);
-    const char *(*class_of_static)(void *context, const char *field);
+    /* Of static fields, in the order in which they were told; NULL where it is not sure. These
+     * answers live as long as the context. */
+    void (*classes_of_statics)(void *context, const static_told *told, const char **classes,
+                               size_t count);
 } import_namer;
 
 /* Before the first bytes; the namer is asked until import_write is over. */

@@ -68,6 +68,7 @@ void import_heap_free(import_heap *h)
     memory_free(h->types);
     memory_free(h->nodes);
     memory_free(h->edges);
+    memory_free(h->statics);
 }
 
 /* ---- types ---- */
@@ -120,7 +121,7 @@ static void take_types(event_import *i, reader *r)
         import_type found = {.module = reader_u64(r)};
         uint32_t parameters, number, flags;
 
-        found.token = reader_u32(r);
+        found.definition = found.token = reader_u32(r);
         flags = reader_u32(r);
         reader_u8(r);
         import_read_text(r, &i->names.text);
@@ -206,6 +207,7 @@ static void begin_walk(import_heap *h)
     if (h->has_nodes || h->writer.root_count != 0)
         heap_writer_begin(&h->writer);
     heap_texts_clear(&h->texts);
+    h->static_count = 0;
     h->has_nodes = false;
     h->is_over = false;
     h->node_next = h->node_count = h->edge_next = h->edge_count = 0;
@@ -298,41 +300,6 @@ static void take_dependents(import_heap *h, reader *r)
     }
 }
 
-/* Namespace.Class.field, where somebody knows the class. */
-static void name_static(const import_namer *namer, const char *field, buffer *name)
-{
-    const char *class =
-        namer->class_of_static == NULL ? NULL : namer->class_of_static(namer->context, field);
-
-    buffer_clear(name);
-    if (class != NULL) {
-        type_text_append(name, class);
-        buffer_append_char(name, '.');
-    }
-    buffer_append_text(name, field);
-}
-
-static void take_statics(event_import *i, reader *r)
-{
-    uint32_t count = reader_u32(r);
-
-    reader_u64(r); /* application domain */
-    reader_u16(r);
-    for (uint32_t k = 0; k < count && !reader_failed(r); k++) {
-        uint64_t slot = reader_u64(r), object = reader_u64(r);
-        buffer *name = &i->names.spelled;
-
-        reader_u64(r); /* type of the object */
-        reader_u32(r); /* flags */
-        import_read_text(r, &i->names.text);
-        if (reader_failed(r) || object == 0)
-            continue;
-        name_static(&i->heap.namer, buffer_text(&i->names.text), name);
-        heap_writer_put_root(&i->heap.writer, RECORDING_ROOT_STATIC, 0, object, slot,
-                             buffer_text(name), name->length);
-    }
-}
-
 /* The runtime tells the ranges of generations before its collection and again behind the walk:
  * these are the ones that fit. */
 static void take_range(import_heap *h, reader *r)
@@ -373,7 +340,7 @@ bool import_take_heap(event_import *i, uint32_t id, uint64_t time, reader r)
     case STATICS:
         if (h->has_nodes)
             begin_walk(h);
-        take_statics(i, &r);
+        import_take_statics(i, &r);
         break;
     case RANGE:
         take_range(h, &r);
@@ -415,9 +382,9 @@ static void write_functions(event_import *i, uint64_t table, buffer *out)
 static void name_nested(event_import *i, heap_writer_type *type, import_type *known)
 {
     const import_namer *namer = &i->heap.namer;
-    const char *assembly = import_string_text(&i->names, type->assembly);
+    const char *home = import_string_text(&i->names, type->assembly);
     const char *text = import_string_text(&i->names, known->text);
-    const char *whole = namer->nested(namer->context, assembly, known->token);
+    const char *whole = namer->nested(namer->context, home, known->token);
     const char *inner = whole == NULL ? NULL : strrchr(whole, '+');
     size_t length = strcspn(text, "["); /* what a generic type is made of comes behind it */
     buffer *name = &i->names.text;
@@ -476,6 +443,7 @@ void import_write_heap(event_import *i, uint64_t table, buffer *out)
     if (!h->has_nodes)
         return;
     write_functions(i, table, out);
+    import_put_statics(i);
     h->writer.with_strings = h->texts.read != NULL;
     h->writer.not_compared = h->texts.not_compared;
     heap_writer_finish(

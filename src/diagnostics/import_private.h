@@ -132,11 +132,19 @@ typedef struct {
 /* What is needed to name a type of the heap dump. */
 typedef struct {
     uint64_t module, element; /* the runtime's ids; element: of an array, else 0 */
-    uint32_t token;           /* of one that may be nested, else 0 */
+    uint32_t definition;      /* token */
+    uint32_t token;           /* the same of one that may be nested, else 0 */
     uint32_t text;            /* string, as the runtime spelled it; only of such a one */
     bool is_whole;            /* its outer classes were put before it */
     heap_texts_kind kind;
 } import_type;
+
+/* A static field that holds an object; see import_statics.c. */
+typedef struct {
+    uint64_t slot, object;
+    uint64_t type; /* the runtime's id, of the object */
+    uint32_t name; /* string: the bare one */
+} import_static;
 
 /* The heap dump; see import_heap.c. */
 typedef struct {
@@ -151,6 +159,8 @@ typedef struct {
     size_t node_next, node_count, node_capacity;
     uint64_t *edges; /* targets */
     size_t edge_next, edge_count, edge_capacity;
+    import_static *statics; /* in the order in which they were told */
+    size_t static_count, static_capacity;
     uint32_t next_nodes, next_edges; /* numbers of the events */
     uint64_t gaps;                   /* in them */
     uint64_t begin, end;             /* times */
@@ -205,7 +215,7 @@ void import_put_row(event_import *i, import_table table, const uint64_t *cells);
 /* Text of an event, UTF-16 up to its zero, as UTF-8 into *out, which is emptied first. */
 void import_read_text(reader *r, buffer *out);
 uint32_t import_string(import_names *n, const char *text, size_t length);
-/* Its text again; slow. "" when there is none. */
+/* Its text again; "" when there is none. */
 const char *import_string_text(const import_names *n, uint32_t string);
 /* Ends the last chunk: what follows begins another. */
 void import_end_chunk(import_chunks *c);
@@ -257,6 +267,9 @@ void import_heap_free(import_heap *h);
 bool import_take_heap(event_import *i, uint32_t id, uint64_t time, reader payload);
 /* Before the strings are written: names of assemblies. */
 void import_name_heap(event_import *i);
+/* Static fields of a walk: kept as they come, put with their classes at its end. */
+void import_take_statics(event_import *i, reader *r);
+void import_put_statics(event_import *i);
 /* The snapshot, if there is one; takes two ids of tables from `table` on. */
 void import_write_heap(event_import *i, uint64_t table, buffer *out);
 /* An event of a managed source: counters become rows, those about requests are kept. */

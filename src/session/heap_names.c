@@ -8,19 +8,22 @@ static void take(void *context, const void *bytes, size_t length)
     type_index_add(context, bytes, length);
 }
 
-static const char *nested(void *context, const char *assembly, uint32_t token)
+static const char *nested(void *context, const char *home, uint32_t token)
 {
-    return type_index_nested(context, assembly, token);
+    return type_index_nested(context, home, token);
 }
 
-static const char *class_of_static(void *context, const char *field)
+static void classes_of_statics(void *context, const static_told *told, const char **classes,
+                               size_t count)
 {
-    return type_index_static(context, field);
+    type_index *index = context;
+
+    static_fields_name(&index->statics, told, classes, count);
 }
 
 import_namer heap_names_read(type_index *index, int process_id)
 {
     type_index_init(index);
     assemblies_each(process_id, NULL, take, index);
-    return (import_namer){index, nested, class_of_static};
+    return (import_namer){index, nested, classes_of_statics};
 }

@@ -5,22 +5,20 @@
 
 #include "metadata/assembly.h"
 
-enum { FIELD_STATIC = 0x10, FIELD_LITERAL = 0x40, MOST_NAMES = 64 << 20 };
-
-#define SEVERAL UINT64_MAX
+enum { MOST_NAMES = 64 << 20 };
 
 void type_index_init(type_index *t)
 {
     memset(t, 0, sizeof *t);
     table_u64_init(&t->nested);
-    table_text_init(&t->statics);
+    static_fields_init(&t->statics);
 }
 
 void type_index_free(type_index *t)
 {
     buffer_free(&t->names);
     table_u64_free(&t->nested);
-    table_text_free(&t->statics);
+    static_fields_free(&t->statics);
 }
 
 static uint64_t key_of(const char *home, uint32_t token)
@@ -51,53 +49,15 @@ static void add_nested(type_index *t, const assembly *a)
     }
 }
 
-/* A class with parameters is several. Returns how many fields it has. */
-static uint32_t add_statics(type_index *t, const assembly *a, uint32_t row)
-{
-    uint32_t first;
-    uint32_t end;
-    size_t at = SIZE_MAX;
-
-    metadata_list(&a->tables, METADATA_TYPE_DEF, row, METADATA_TYPE_DEF_FIELDS, &first, &end);
-    for (uint32_t field = first; field < end; field++) {
-        uint32_t flags = metadata_cell(&a->tables, METADATA_FIELD, field, METADATA_FIELD_FLAGS);
-        const char *name =
-            metadata_cell_string(&a->tables, METADATA_FIELD, field, METADATA_FIELD_NAME);
-        uint64_t *place;
-
-        if ((flags & (FIELD_STATIC | FIELD_LITERAL)) != FIELD_STATIC)
-            continue;
-        if (at == SIZE_MAX)
-            at = add_name(t, a, row);
-        if (t->names.failed)
-            break;
-        place = table_text_at(&t->statics, name, strlen(name), at);
-        if (place != NULL &&
-            (*place != at || strchr((const char *)t->names.data + at, '`') != NULL))
-            *place = SEVERAL;
-    }
-    return end - first;
-}
-
 void type_index_add(type_index *t, const void *bytes, size_t length)
 {
-    uint64_t left;
     error e = {0};
     assembly a;
 
     if (assembly_open(&a, bytes, length, &e) != 0)
         return;
     add_nested(t, &a);
-    left = metadata_rows(&a.tables, METADATA_FIELD); /* each belongs to one type */
-    for (uint32_t row = 1;
-         row <= metadata_rows(&a.tables, METADATA_TYPE_DEF) && t->names.length < MOST_NAMES;
-         row++) {
-        uint32_t fields = add_statics(t, &a, row);
-
-        if (fields > left)
-            return;
-        left -= fields;
-    }
+    static_fields_add(&t->statics, &a);
 }
 
 static const char *name_at(const type_index *t, uint64_t at)
@@ -110,11 +70,4 @@ const char *type_index_nested(const type_index *t, const char *home, uint32_t to
     uint64_t at;
 
     return table_u64_get(&t->nested, key_of(home, token), &at) ? name_at(t, at) : NULL;
-}
-
-const char *type_index_static(const type_index *t, const char *field)
-{
-    uint64_t at;
-
-    return table_text_get(&t->statics, field, strlen(field), &at) ? name_at(t, at) : NULL;
 }

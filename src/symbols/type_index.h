@@ -1,8 +1,7 @@
 /*
  * type_index: what events about a heap leave out, from the metadata of the process's assemblies:
- * the outer classes of nested types, and the class of a static field. A field is known where only
- * one class of all assemblies has a static field of that name. Every byte of an assembly is treated
- * as hostile. Thread rules: one thread at a time.
+ * the outer classes of nested types, and the classes of static fields (static_fields.h). Every byte
+ * of an assembly is treated as hostile. Thread rules: one thread at a time.
  */
 #ifndef CLARINET_SYMBOLS_TYPE_INDEX_H
 #define CLARINET_SYMBOLS_TYPE_INDEX_H
@@ -13,11 +12,12 @@
 
 #include "base/buffer.h"
 #include "base/table.h"
+#include "symbols/static_fields.h"
 
 typedef struct {
-    buffer names;       /* each closed by a zero */
-    table_u64 nested;   /* of assembly and token: where its name begins */
-    table_text statics; /* field: where its class's name begins */
+    buffer names;     /* each closed by a zero */
+    table_u64 nested; /* of assembly and token: where its name begins */
+    static_fields statics;
 } type_index;
 
 void type_index_init(type_index *t);
@@ -28,7 +28,5 @@ void type_index_add(type_index *t, const void *bytes, size_t length);
 /* Of the assembly with that name: Namespace.Outer+Inner, until the next is added; NULL for what is
  * not nested, or not known. */
 const char *type_index_nested(const type_index *t, const char *home, uint32_t token);
-/* The class; NULL when there is none, or more than one. */
-const char *type_index_static(const type_index *t, const char *field);
 
 #endif

@@ -416,11 +416,13 @@ def test_ways_have_field_names(sample, clarinet, runtime, tmp_path):
 def test_through_the_port(sample, clarinet, runtime, tmp_path):
     """Without the agent: the same objects and what they retain, ways without names of fields."""
     files = {way: tmp_path / f"{way}.clarinet" for way in ("port", "agent")}
-    found = {}
+    found, statics = {}, {}
     with sample("Hoarder", "--items", ITEMS) as patient:
         for way, file in files.items():
             done = clarinet("heap", "--json", "-o", file, patient.pid, env={"CLARINET_WAY": way})
             found[way] = types(done)
+            statics[way] = {(row["root"], row["type"], row["count"], row["retained"])
+                            for row in done.json["holders"] if row["root"].startswith("static field ")}
             assert ("through the diagnostics port" in done.err) == (way == "port"), done
             names = {row["value"]: row for row in done.json["duplicates"]}["the same name in every order"]
             # of the port the holder's field is not known
@@ -440,6 +442,17 @@ def test_through_the_port(sample, clarinet, runtime, tmp_path):
     assert len(ours) > 15 and any("Program.<>c" in name for name in ours), ours
     for name, row in ours.items():
         assert [found["port"][name][key] for key in ("count", "bytes", "retained", "largest")] == row, name
+    # the classes of static fields are not in the events; several have fields of the same names
+    held = {row for row in statics["agent"] if row[0].startswith("static field Hoarder.") and "<" not in row[0]}
+    assert {root.rpartition(" ")[2] for root, *_ in held} > {
+        f"Hoarder.{name}" for name in ("Attic.Shelf", "Cellar.Shelf", "Attic.Latest", "Cellar.Latest")}, held
+    assert held <= statics["port"], held - statics["port"]
+    known = {row[0] for row in statics["agent"]}
+    bare = [root for root, *_ in statics["port"] if "." not in root]
+    assert len(bare) * 20 < len(statics["port"]), bare
+    wrong = [row for row in statics["port"] if "." in row[0] and row[0] not in known
+             and not row[1].startswith("System.")]
+    assert wrong == [], wrong
     for name, count, root, fields in WAYS:
         done = clarinet("heap", files["port"], "--json", "--type", f"Hoarder.{name}", "--paths")
         way = max(done.json["paths"], key=lambda one: one["objects"])

@@ -81,6 +81,12 @@ static void examine_code(const pe *p)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static const static_told FIELDS[] = {{"Empty", "", 0, false},
+                                         {"Default", "System.Runtime", 0x02000002, false},
+                                         {"Instance", "", 0, true},
+                                         {"Empty", "System.Runtime", 0x02000003, false},
+                                         {"s_cache", "", 0, false}};
+    const char *classes[sizeof FIELDS / sizeof *FIELDS];
     assembly *a = malloc(sizeof *a);
     pe_debug_entry entry;
     buffer names = BUFFER_EMPTY;
@@ -91,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     type_index_init(&index);
     type_index_add(&index, data, size);
     type_index_nested(&index, "System.Runtime", 0x02000002);
-    type_index_static(&index, "Empty");
+    static_fields_name(&index.statics, FIELDS, classes, sizeof FIELDS / sizeof *FIELDS);
     type_index_free(&index);
     event_sources_append(&names, data, size);
     buffer_free(&names);

@@ -199,6 +199,26 @@ static const struct {
      NULL},
 };
 
+static void is_field(const char *field, const char *expected)
+{
+    buffer out = BUFFER_EMPTY;
+
+    clr_name_append_field(&out, field);
+    assert_string_equal(buffer_text(&out), expected);
+    buffer_free(&out);
+}
+
+static void test_fields(void **state)
+{
+    (void)state;
+    is_field("items", "items");
+    is_field("<Log>k__BackingField", "Log");
+    is_field("<>9__1_0", "<>9__1_0");
+    is_field("<Log>k__BackingFields", "<Log>k__BackingFields");
+    is_field("<Log", "<Log");
+    is_field("", "");
+}
+
 static void test_parameters(void **state)
 {
     static const char *const TYPE_ARGUMENTS[] = {"TKey"};
@@ -322,9 +342,13 @@ static void test_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_methods),        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_parameters),     cmocka_unit_test(test_marks),
-        cmocka_unit_test(test_cut_signatures), cmocka_unit_test(test_results_and_guids),
+        cmocka_unit_test(test_methods),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_cut_signatures),
+        cmocka_unit_test(test_results_and_guids),
         cmocka_unit_test(test_text),
     };
 
