@@ -59,7 +59,8 @@ static const uint8_t *bytes_of(heap_texts *t, uint64_t address, uint64_t size)
 {
     if (size > PIECE || (t->piece == NULL && (t->piece = memory_allocate(PIECE)) == NULL))
         return NULL;
-    if (address < t->start || address + size > t->start + t->length) {
+    if (address < t->start || address - t->start > t->length ||
+        size > t->length - (address - t->start)) {
         t->start = address;
         t->length = t->read(t->context, address, t->piece, PIECE);
         if (t->length < size)

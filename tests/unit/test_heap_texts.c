@@ -129,12 +129,32 @@ static void what_is_another_object_by_now_is_not_compared(void **state)
     heap_texts_free(&t);
 }
 
+/* Where a sum of address and size begins anew at 0. */
+static void addresses_at_the_end_of_memory_are_not_read(void **state)
+{
+    const uint16_t *text = NULL;
+    uint32_t length = 0;
+    heap_texts t;
+    memory m;
+
+    (void)state;
+    open_both(&m, &t);
+    assert_int_equal(heap_texts_code(&t, HEAP_TEXTS_STRING, TYPE, FIRST,
+                                     put_string(&m, FIRST, "one"), &text, &length),
+                     0);
+    for (uint64_t size = 16; size <= 4096; size += 8)
+        assert_int_equal(
+            heap_texts_code(&t, HEAP_TEXTS_STRING, TYPE, UINT64_MAX - 7, size, &text, &length), 1);
+    heap_texts_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_are_told_by_the_class),
         cmocka_unit_test(equal_strings_have_one_number),
         cmocka_unit_test(what_is_another_object_by_now_is_not_compared),
+        cmocka_unit_test(addresses_at_the_end_of_memory_are_not_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
