@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analysis/array.h"
 #include "base/memory.h"
 
 /* As the agent writes them. */
@@ -74,18 +75,6 @@ static requests_kind kind_of(const columns *c, size_t row)
     return groups_cell(c->kind, row, 0) == REQUESTS_MADE ? REQUESTS_MADE : REQUESTS_SERVED;
 }
 
-static bool add_row(const model *m, const columns *c, size_t row, requests *x)
-{
-    requests_kind kind = kind_of(c, row);
-    requests_side *side = &x->sides[kind];
-    uint32_t string = (uint32_t)groups_cell(c->name, row, 0);
-    const char *name = kind == REQUESTS_SERVED && has_failed(c, row) ? requests_route(x, m, string)
-                                                                     : model_text(m, string);
-
-    return add(&side->all, c, row) && add(group_of(&side->names, name, strlen(name)), c, row) &&
-           (kind != REQUESTS_MADE || add(group_of(&side->hosts, name, host_length(name)), c, row));
-}
-
 static bool same_letters(const char *a, const char *b, size_t length)
 {
     return strncasecmp(a, b, length) == 0;
@@ -141,29 +130,65 @@ static uint64_t rank(const char *route, const char *name)
     return 0;
 }
 
+/* The place of the best one, + 1; 0 = there is none. */
+static uint64_t find_route(const requests *x, const char *name)
+{
+    uint64_t best = 0;
+    uint64_t place = 0;
+
+    for (size_t i = 0; i < x->route_count; i++) {
+        uint64_t fits = rank(x->routes[i], name);
+
+        if (fits > best) {
+            best = fits;
+            place = i + 1;
+        }
+    }
+    return place;
+}
+
 const char *requests_route(requests *x, const model *m, uint32_t name)
 {
-    const requests_list *known = &x->sides[REQUESTS_SERVED].names;
     const char *text = model_text(m, name);
-    uint64_t best = 0;
     uint64_t place;
 
-    if (!table_u64_get(&x->routes, name, &place)) {
-        place = 0;
-        for (size_t i = 0; i < known->count && best != UINT64_MAX; i++) {
-            const char *route = known->items[i].name;
-            uint64_t fits = strcmp(route, text) == 0     ? UINT64_MAX
-                            : strchr(route, '{') != NULL ? rank(route, text)
-                                                         : 0;
+    if (!table_u64_get(&x->known, name, &place)) {
+        bool is_name =
+            table_text_get(&x->sides[REQUESTS_SERVED].names.index, text, strlen(text), &place);
 
-            if (fits > best) {
-                best = fits;
-                place = i + 1;
-            }
-        }
-        table_u64_put(&x->routes, name, place);
+        place = is_name ? 0 : find_route(x, text);
+        table_u64_put(&x->known, name, place);
     }
-    return place == 0 ? text : known->items[place - 1].name;
+    return place == 0 ? text : x->routes[place - 1];
+}
+
+/* The first ones: a program has not more of them, and each is held against each path. */
+static bool note_route(requests *x, const char *name)
+{
+    enum { MOST_ROUTES = 2000 };
+
+    if (x->route_count == MOST_ROUTES || strchr(name, '{') == NULL)
+        return true;
+    if (!array_reserve(&x->routes, &x->route_capacity, x->route_count + 1, sizeof *x->routes))
+        return false;
+    x->routes[x->route_count++] = name;
+    return true;
+}
+
+static bool add_row(const model *m, const columns *c, size_t row, requests *x)
+{
+    requests_kind kind = kind_of(c, row);
+    requests_side *side = &x->sides[kind];
+    size_t before = side->names.count;
+    uint32_t string = (uint32_t)groups_cell(c->name, row, 0);
+    const char *name = kind == REQUESTS_SERVED && has_failed(c, row) ? requests_route(x, m, string)
+                                                                     : model_text(m, string);
+
+    if (!add(&side->all, c, row) || !add(group_of(&side->names, name, strlen(name)), c, row))
+        return false;
+    if (kind == REQUESTS_MADE)
+        return add(group_of(&side->hosts, name, host_length(name)), c, row);
+    return side->names.count == before || note_route(x, name);
 }
 
 static int by_age(const void *left, const void *right)
@@ -272,8 +297,8 @@ int requests_summarise(const model *m, const model_process *process, const model
     memset(result, 0, sizeof *result);
     result->watched_ns = groups_time_watched(m, process, "http");
     done = add_rows(m, table, &c, result);
-    table_u64_free(&result->routes); /* groups get other places now */
-    table_u64_init(&result->routes);
+    table_u64_free(&result->known); /* all routes are known only now */
+    table_u64_init(&result->known);
     for (size_t i = 0; i < REQUESTS_KINDS; i++) {
         groups_spread_sort(&result->sides[i].all.lengths);
         sort(&result->sides[i].names);
@@ -301,7 +326,8 @@ void requests_free(requests *result)
         free_list(&result->sides[i].names);
         free_list(&result->sides[i].hosts);
     }
-    table_u64_free(&result->routes);
+    table_u64_free(&result->known);
+    memory_free(result->routes);
     memory_free(result->open);
     memset(result, 0, sizeof *result);
 }

@@ -45,7 +45,9 @@ typedef struct {
     requests_side sides[REQUESTS_KINDS];
     requests_open *open; /* oldest first */
     size_t open_count;
-    table_u64 routes; /* string of a name to its group, + 1; 0 = it has none */
+    const char **routes; /* names of served ones with values in them */
+    size_t route_count, route_capacity;
+    table_u64 known; /* string of a name to the place of its route, + 1; 0 = it has none */
 } requests;
 
 int requests_summarise(const model *m, const model_process *process, const model_table *table,

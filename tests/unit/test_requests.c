@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -11,7 +12,7 @@
 #include "recording/file.h"
 #include "recording/tables.h"
 
-enum { DONE = 0, RUNNING = 2 };
+enum { DONE = 0, RUNNING = 2, MANY = 5000 };
 enum { TABLES_REQUESTS(TABLES_CELL) COLUMNS };
 
 static const recording_column REQUEST_COLUMNS[] = {TABLES_REQUESTS(TABLES_COLUMN)};
@@ -104,9 +105,61 @@ static void routes_are_found_by_path(void **state)
     model_free(&m);
 }
 
+/* More routes than are held against paths, and failed requests of as many paths: each is counted,
+ * those of the first routes with them. */
+static void many_paths_have_each_their_own_name(void **state)
+{
+    recording_file *file = NULL;
+    recording_rows rows;
+    buffer b = BUFFER_EMPTY;
+    char name[64];
+    size_t chunk;
+    requests x;
+    model m;
+
+    (void)state;
+    recording_put_file_header(&b);
+    chunk = recording_begin_chunk(&b, RECORDING_STRING, 0);
+    for (uint64_t i = 1; i <= 2 * MANY; i++) {
+        snprintf(name, sizeof name, i <= MANY ? "GET /r%llu/{name}" : "GET /r%llu/bob",
+                 (unsigned long long)(i <= MANY ? i : i - MANY));
+        recording_put_string(&b, i, name, strlen(name));
+    }
+    recording_end_chunk(&b, chunk);
+    chunk = recording_begin_chunk(&b, RECORDING_TABLE, 0);
+    recording_put_table(&b, 1, &TABLE);
+    recording_end_chunk(&b, chunk);
+    recording_rows_begin(&rows, &b, 0, 1, &TABLE);
+    for (uint64_t i = 1; i <= 2 * MANY; i++) {
+        uint64_t cells[COLUMNS] = {[NAME] = i, [STATUS] = i <= MANY ? 200 : 500, [ID] = i};
+
+        recording_rows_put_row(&rows, cells);
+    }
+    assert_true(recording_rows_end(&rows));
+    assert_int_equal(recording_file_open_bytes(b.data, b.length, &file, NULL), 0);
+    assert_int_equal(model_load(file, 0, &m, NULL), 0);
+    recording_file_close(file);
+    buffer_free(&b);
+    assert_int_equal(requests_summarise(&m, &m.processes[0],
+                                        model_find_table(&m, &m.processes[0], "requests", "http"),
+                                        &x, NULL),
+                     0);
+    assert_int_equal(x.sides[REQUESTS_SERVED].all.lengths.count, 2 * MANY);
+    assert_int_equal(x.sides[REQUESTS_SERVED].all.failures, MANY);
+    assert_int_equal(group_of(&x, "GET /r1/{name}")->failures, 1);
+    assert_int_equal(group_of(&x, "GET /r2000/{name}")->failures, 1);
+    assert_null(group_of(&x, "GET /r2000/bob"));
+    assert_int_equal(group_of(&x, "GET /r5000/bob")->failures, 1);
+    requests_free(&x);
+    model_free(&m);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(routes_are_found_by_path)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(routes_are_found_by_path),
+        cmocka_unit_test(many_paths_have_each_their_own_name),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
