@@ -61,15 +61,6 @@ void heap_owners_append_root(const heap *h, uint32_t root, buffer *out)
     buffer_free(&text);
 }
 
-/* The field of `from` that leads to a node. */
-static heap_field field_to(const heap *h, uint32_t from, uint32_t node)
-{
-    for (uint64_t k = h->first[from]; k < h->first[from + 1]; k++)
-        if (h->targets[k] == node)
-            return heap_field_at(h, from, h->places[k]);
-    return 0;
-}
-
 /* The number of an owner's text; 0 without memory. */
 static uint32_t number_of(heap_owners *o, const buffer *text)
 {
@@ -89,17 +80,21 @@ static uint32_t number_of(heap_owners *o, const buffer *text)
     return (uint32_t)o->count++;
 }
 
-/* Of a container that a root or an object of another kind holds. */
-static bool name_owner(heap_owners *o, uint32_t node, uint32_t before, uint32_t *owner)
+static bool is_open(const heap_owners *o, uint32_t node)
+{
+    return o->is_container[o->h->type[node]] && o->of_node[node] == 0;
+}
+
+/* Of a container that an object of another kind holds, by this field, or that a root holds
+ * (`before` 0). */
+static bool name_owner(heap_owners *o, uint32_t node, uint32_t before, heap_field field)
 {
     const heap *h = o->h;
     buffer text = BUFFER_EMPTY;
     uint64_t root;
-    bool good;
+    uint32_t owner;
 
     if (before != 0) {
-        heap_field field = field_to(h, before, node);
-
         buffer_append_text(&text, heap_type_name(h, h->type[before]));
         if (field != 0)
             buffer_append_char(&text, '.');
@@ -107,15 +102,26 @@ static bool name_owner(heap_owners *o, uint32_t node, uint32_t before, uint32_t 
     } else if (table_u64_get(&h->root_of, node, &root)) {
         heap_owners_append_root(h, (uint32_t)root, &text);
     }
-    *owner = text.length == 0 ? 0 : number_of(o, &text);
-    good = text.length == 0 || *owner != 0;
+    owner = text.length == 0 ? 0 : number_of(o, &text);
+    if (owner != 0 || text.length == 0)
+        o->of_node[node] = owner + 1;
     buffer_free(&text);
-    return good;
+    return o->of_node[node] != 0;
 }
 
-static bool is_open(const heap_owners *o, uint32_t node)
+/* Of all containers that an object holds: it may hold many. */
+static bool name_held(heap_owners *o, uint32_t holder)
 {
-    return o->is_container[o->h->type[node]] && o->of_node[node] == 0;
+    const heap *h = o->h;
+    bool good = true;
+
+    for (uint64_t k = h->first[holder]; good && k < h->first[holder + 1]; k++) {
+        uint32_t node = h->targets[k];
+
+        if (is_open(o, node) && h->towards_root[node] == holder)
+            good = name_owner(o, node, holder, heap_field_at(h, holder, h->places[k]));
+    }
+    return good;
 }
 
 bool heap_owners_find(heap_owners *o, uint32_t node, uint32_t *owner)
@@ -130,11 +136,12 @@ bool heap_owners_find(heap_owners *o, uint32_t node, uint32_t *owner)
            o->is_container[h->type[h->towards_root[top]]])
         top = h->towards_root[top];
     before = h->towards_root[top];
-    if (o->of_node[top] != 0)
-        *owner = o->of_node[top] - 1;
-    else if (!name_owner(o, top, before, owner))
+    if (is_open(o, top) && before != 0 && !name_held(o, before))
         return false;
-    for (o->of_node[top] = *owner + 1; node != top; node = h->towards_root[node])
+    if (is_open(o, top) && !name_owner(o, top, before, 0)) /* no field leads to it */
+        return false;
+    *owner = o->of_node[top] - 1;
+    for (; node != top; node = h->towards_root[node])
         o->of_node[node] = *owner + 1;
     return true;
 }

@@ -593,16 +593,22 @@ static void growth_is_on_the_way_that_grew(void **state)
 
 /* ---- owners ---- */
 
-/* A static list of lists, an array that a holder keeps, and one that nobody does. */
+/* A static list of lists, two arrays that a holder keeps, and one that nobody does. */
 static const object OWNED[] = {
-    {0x10000, HOLDER, 0, {0x10058}}, {0x10018, LIST, 0, {0x10038}},  {0x10038, LIST, 0, {0x10080}},
-    {0x10058, ARRAY, 0, {0x100a8}},  {0x10080, ARRAY, 0, {0x100a8}}, {0x100a8, LEAF, 0, {0}},
+    {0x10000, HOLDER, 0, {0x10058, 0x100f8}},
+    {0x10018, LIST, 0, {0x10038}},
+    {0x10038, LIST, 0, {0x10080}},
+    {0x10058, ARRAY, 0, {0x100a8}},
+    {0x10080, ARRAY, 0, {0x100a8}},
+    {0x100a8, LEAF, 0, {0}},
     {0x100d0, ARRAY, 0, {0x100a8}},
+    {0x100f8, ARRAY, 0, {0x100a8}},
 };
 
 static void containers_have_owners(void **state)
 {
-    static const char *const OWNERS[] = {"", "orders", "orders", "Shop.Holder", "orders", "", ""};
+    static const char *const OWNERS[] = {"",       "orders", "orders", "Shop.Holder",
+                                         "orders", "",       "",       "Shop.Holder"};
     heap_owners owners;
     model m;
     heap h;
