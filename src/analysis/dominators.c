@@ -239,22 +239,13 @@ void dominators_retained(const dominators *d, const uint64_t *own, uint64_t *ret
     }
 }
 
-int dominators_shortest(const dominators_graph *graph, const uint8_t *allowed,
-                        uint32_t *towards_root, error *e)
+/* The nodes in the queue from `head` on are known; goes on from them until nothing is left. */
+static uint32_t spread(const dominators_graph *graph, uint32_t *towards_root, uint32_t *queue,
+                       uint32_t head, uint32_t tail)
 {
-    uint32_t *queue = take(graph->nodes, sizeof *queue, e);
-    uint32_t head = 0;
-    uint32_t tail = 0;
-
-    if (queue == NULL)
-        return ERROR_MEMORY;
-    memset(towards_root, 0xff, graph->nodes * sizeof *towards_root);
-    queue[tail++] = 0;
     while (head < tail) {
         uint32_t node = queue[head++];
 
-        if (node != 0 && allowed != NULL && allowed[node] == 0)
-            continue;
         for (uint64_t k = graph->first[node]; k < graph->first[node + 1]; k++) {
             uint32_t target = graph->targets[k];
 
@@ -263,6 +254,33 @@ int dominators_shortest(const dominators_graph *graph, const uint8_t *allowed,
             towards_root[target] = node;
             queue[tail++] = target;
         }
+    }
+    return tail;
+}
+
+int dominators_shortest(const dominators_graph *graph, uint64_t preferred, uint32_t *towards_root,
+                        error *e)
+{
+    uint32_t *queue = take(graph->nodes, sizeof *queue, e);
+    uint64_t ends[2] = {preferred, graph->first[1]};
+    uint64_t k = 0;
+    uint32_t done = 0;
+
+    if (queue == NULL)
+        return ERROR_MEMORY;
+    memset(towards_root, 0xff, graph->nodes * sizeof *towards_root);
+    for (size_t wave = 0; wave < 2; wave++) {
+        uint32_t tail = done;
+
+        for (; k < ends[wave]; k++) {
+            uint32_t target = graph->targets[k];
+
+            if (target == 0 || target >= graph->nodes || towards_root[target] != DOMINATORS_NONE)
+                continue;
+            towards_root[target] = 0;
+            queue[tail++] = target;
+        }
+        done = spread(graph, towards_root, queue, done, tail);
     }
     memory_free(queue);
     return 0;

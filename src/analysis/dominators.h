@@ -41,8 +41,9 @@ void dominators_free(dominators *d);
 void dominators_retained(const dominators *d, const uint64_t *own, uint64_t *retained);
 
 /* towards_root[n] = the node before n on a shortest way from node 0 (DOMINATORS_NONE when there is
- * none); allowed[n] == 0 keeps the way from passing through n (NULL: every node may be passed). */
-int dominators_shortest(const dominators_graph *graph, const uint8_t *allowed,
-                        uint32_t *towards_root, error *e);
+ * none). Only the first `preferred` edges of node 0 are taken for what they lead to at all; the
+ * others for the rest. */
+int dominators_shortest(const dominators_graph *graph, uint64_t preferred, uint32_t *towards_root,
+                        error *e);
 
 #endif

@@ -11,6 +11,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 
+enum { LONGEST_WAY = 1 << 16 }; /* that is followed to its root for the name of it */
+
 static int no_memory(error *e)
 {
     return error_set(e, ERROR_MEMORY, "no memory to analyse the snapshot");
@@ -290,10 +292,25 @@ static uint64_t meaning_of(const heap *h, uint32_t root)
 
     if (root == HEAP_SEVERAL_ROOTS)
         return 0;
-    r = &h->roots[root];
+    r = &h->roots[root & ~HEAP_AND_STACKS];
     if (r->kind == RECORDING_ROOT_STATIC || r->kind == RECORDING_ROOT_STACK)
-        return table_hash_u64(r->id) ^ r->kind;
-    return 1 + (r->kind * 16 + (r->flags & 15)) * 2 + r->is_statics;
+        return table_hash_u64(r->id) ^ r->kind ^ (root & HEAP_AND_STACKS);
+    return (1 + (r->kind * 16 + (r->flags & 15)) * 2 + r->is_statics) ^ (root & HEAP_AND_STACKS);
+}
+
+uint32_t heap_holding_root(const heap *h, uint32_t node)
+{
+    uint64_t root = HEAP_SEVERAL_ROOTS;
+    uint32_t first = node;
+
+    if (!table_u64_get(&h->root_of, node, &root) || h->towards_root[node] == 0)
+        return (uint32_t)root;
+    for (size_t i = 0; i < LONGEST_WAY && h->towards_root[first] != 0; i++)
+        first = h->towards_root[first];
+    root = HEAP_SEVERAL_ROOTS;
+    if (h->towards_root[first] != 0 || !table_u64_get(&h->root_of, first, &root))
+        return HEAP_SEVERAL_ROOTS;
+    return (uint32_t)root | HEAP_AND_STACKS;
 }
 
 static bool find_holders(heap *h)
@@ -303,22 +320,22 @@ static bool find_holders(heap *h)
 
     table_u64_init(&known);
     for (uint32_t node = 1; good && node < h->nodes; node++) {
-        uint64_t root = HEAP_SEVERAL_ROOTS;
+        uint32_t root;
         uint64_t *at;
 
         if (h->tree.dominator[node] != 0)
             continue;
-        table_u64_get(&h->root_of, node, &root);
-        at = table_u64_at(
-            &known, table_hash_u64(meaning_of(h, (uint32_t)root)) ^ (uint64_t)h->type[node] << 17,
-            h->holder_count);
+        root = heap_holding_root(h, node);
+        at = table_u64_at(&known,
+                          table_hash_u64(meaning_of(h, root)) ^ (uint64_t)h->type[node] << 17,
+                          h->holder_count);
         good = at != NULL &&
                (*at < h->holder_count || array_reserve(&h->holders, &h->holder_capacity,
                                                        h->holder_count + 1, sizeof *h->holders));
         if (!good)
             break;
         if (*at == h->holder_count)
-            h->holders[h->holder_count++] = (heap_holder){(uint32_t)root, h->type[node], 0, 0};
+            h->holders[h->holder_count++] = (heap_holder){root, h->type[node], 0, 0};
         h->holders[*at].count++;
         h->holders[*at].retained += h->retained[node];
     }
@@ -345,7 +362,7 @@ static int analyse(heap *h, error *e)
         return no_memory(e);
     fill_objects(h);
     dominators_retained(&h->tree, h->own, h->retained);
-    code = dominators_shortest(&graph, NULL, h->towards_root, e);
+    code = dominators_shortest(&graph, h->lasting, h->towards_root, e);
     if (code != 0)
         return code;
     for (uint32_t node = 1; node < h->nodes; node++) {
@@ -465,7 +482,7 @@ void heap_root_text(const heap *h, uint32_t root, buffer *out)
         buffer_append_text(out, "several roots together");
         return;
     }
-    r = &h->roots[root];
+    r = &h->roots[root & ~HEAP_AND_STACKS];
     if (r->kind == RECORDING_ROOT_STATIC && (r->flags & RECORDING_ROOT_THREAD) != 0)
         buffer_format(out, "thread static %s", model_text(h->m, r->name));
     else if (r->kind == RECORDING_ROOT_STATIC && table_u64_get(&h->statics, r->id, &name))
@@ -484,6 +501,8 @@ void heap_root_text(const heap *h, uint32_t root, buffer *out)
                                                                            : "strong handle");
     else
         buffer_append_text(out, heap_root_kind(r->kind));
+    if ((root & HEAP_AND_STACKS) != 0)
+        buffer_append_text(out, " and stacks");
 }
 
 typedef struct {

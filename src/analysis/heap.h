@@ -51,6 +51,8 @@ typedef struct {
 } heap_holder;
 
 #define HEAP_SEVERAL_ROOTS UINT32_MAX
+/* With the number of a root: a stack leads there too. */
+#define HEAP_AND_STACKS UINT32_C(0x80000000)
 
 typedef struct heap {
     const model *m;
@@ -63,7 +65,8 @@ typedef struct heap {
     uint32_t *type;   /* by node; index into types */
     uint64_t *own;
     uint64_t *retained;
-    uint32_t *towards_root;
+    uint32_t *towards_root; /* before roots on stacks, which go, those that stay */
+    uint64_t lasting;       /* so many of node 0's references lead to what such a root holds */
     dominators tree;
     model_heap_root *roots; /* the snapshot's, and statics found by their slots */
     size_t root_count, root_capacity;
@@ -102,6 +105,9 @@ int heap_shared(const model *m, const model_process *p, const heap **h, error *e
 int heap_open(const model *m, const model_process *p, heap *h, error *e);
 void heap_free(heap *h);
 
+/* What keeps an object alive that no other one does: a root, with HEAP_AND_STACKS where one that
+ * stays leads to what a stack holds, or HEAP_SEVERAL_ROOTS. */
+uint32_t heap_holding_root(const heap *h, uint32_t node);
 /* "static field Shop.Cache.items", "stack of Shop.Program.Main", "pinned handle", … */
 void heap_root_text(const heap *h, uint32_t root, buffer *out);
 const char *heap_root_kind(uint32_t kind);

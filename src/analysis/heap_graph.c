@@ -11,6 +11,7 @@ enum { PINNED = 4 };
 
 typedef struct {
     uint32_t from, to;
+    bool is_late; /* from a stack only: taken for a way when nothing that stays leads there */
 } edge;
 
 static int no_memory(error *e)
@@ -18,7 +19,14 @@ static int no_memory(error *e)
     return error_set(e, ERROR_MEMORY, "no memory to analyse the snapshot");
 }
 
-/* How telling a root is: a name is worth more than a kind. */
+/* Not the array of a thread's statics, which is told as one of a stack. */
+static bool is_stack(const model_heap_root *root)
+{
+    return root->kind == RECORDING_ROOT_STACK && root->id != 0;
+}
+
+/* How telling a root is: a name is worth more than a kind, and what stays more than a stack, which
+ * goes. */
 static int worth(const heap *h, const model_heap_root *root)
 {
     uint64_t known;
@@ -26,14 +34,14 @@ static int worth(const heap *h, const model_heap_root *root)
     switch (root->kind) {
     case RECORDING_ROOT_STATIC:
         return table_u64_get(&h->statics, root->id, &known) ? 6 : 5;
-    case RECORDING_ROOT_STACK:
-        return root->id != 0 ? 4 : 1;
     case RECORDING_ROOT_HANDLE:
-        return 3;
+        return 4;
     case RECORDING_ROOT_FINALIZER:
-        return 2;
+        return 3;
+    case RECORDING_ROOT_STACK:
+        return is_stack(root) ? 0 : 2;
     default:
-        return 0;
+        return 1;
     }
 }
 
@@ -77,14 +85,20 @@ static int collect_edges(heap *h, heap_places *p, edge *edges, size_t *count, er
             value = heap_places_at(p, root->id);
             if (value == 0)
                 continue;
-            edges[(*count)++] = (edge){node, value};
+            edges[(*count)++] = (edge){node, value, false};
             if (!table_u64_put(&h->dependents, (uint64_t)node << 32 | value, 1))
                 return no_memory(e);
         } else {
             if (!note_root(h, node, (uint32_t)i))
                 return no_memory(e);
-            edges[(*count)++] = (edge){0, node};
+            edges[(*count)++] = (edge){0, node, false};
         }
+    }
+    for (size_t i = 0; i < *count; i++) {
+        uint64_t root;
+
+        if (edges[i].from == 0 && table_u64_get(&h->root_of, edges[i].to, &root))
+            edges[i].is_late = is_stack(&h->roots[root]);
     }
     return 0;
 }
@@ -95,6 +109,8 @@ static int compare_edges(const void *a, const void *b)
 
     if (x->from != y->from)
         return x->from < y->from ? -1 : 1;
+    if (x->is_late != y->is_late)
+        return x->is_late ? 1 : -1;
     return x->to < y->to ? -1 : x->to > y->to;
 }
 
@@ -107,8 +123,10 @@ static void fill_edges(heap *h, heap_places *p, const edge *edges, size_t count)
     for (uint32_t node = 0; node < h->nodes; node++) {
         h->first[node] = at;
         for (; next < count && edges[next].from == node; next++)
-            if (next == 0 || compare_edges(&edges[next], &edges[next - 1]) != 0)
+            if (next == 0 || compare_edges(&edges[next], &edges[next - 1]) != 0) {
                 h->targets[at++] = edges[next].to;
+                h->lasting += node == 0 && !edges[next].is_late;
+            }
         if (node == 0)
             continue;
         for (uint64_t k = s->first[node - 1];

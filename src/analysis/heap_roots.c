@@ -346,6 +346,26 @@ static void keep_thread_arrays(thread_search *t, uint64_t unused, const table_u6
     t->threads.count = kept;
 }
 
+/* The runtime tells of a thread's array as on a stack, for some threads in the method that it
+ * looked at last: it is of none. */
+static bool clear_methods(thread_search *t)
+{
+    heap *h = t->h;
+    table_u64 arrays;
+    uint64_t ignored;
+    bool good = true;
+
+    table_u64_init(&arrays);
+    for (size_t i = 0; good && i < t->threads.count; i++)
+        good = table_u64_put(&arrays, h->snapshot->addresses[t->threads.nodes[i] - 1], 1);
+    for (size_t i = 0; good && i < h->root_count; i++)
+        if (h->roots[i].kind == RECORDING_ROOT_STACK &&
+            table_u64_get(&arrays, h->roots[i].object, &ignored))
+            h->roots[i].id = 0;
+    table_u64_free(&arrays);
+    return good;
+}
+
 static bool add_by_number(thread_search *t, size_t row, uint64_t unused)
 {
     const model_heap *s = t->h->snapshot;
@@ -376,8 +396,10 @@ static bool add_by_numbers(thread_search *t)
 
     table_u64_init(&lengths);
     good = good && find_lengths(t, &lengths);
-    if (good && unused != UNUSED_MOST)
+    if (good && unused != UNUSED_MOST) {
         keep_thread_arrays(t, unused, &lengths);
+        good = clear_methods(t);
+    }
     table_u64_free(&lengths);
     table_u64_init(&known);
     for (size_t row = 0; good && unused != UNUSED_MOST && row < t->rows->rows; row++) {

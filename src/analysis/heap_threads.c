@@ -55,7 +55,8 @@ size_t heap_root_threads(const heap *h, uint32_t root, const model_thread **thre
     uint64_t name, value;
 
     *thread = NULL;
-    if (root == HEAP_SEVERAL_ROOTS || h->roots[root].kind != RECORDING_ROOT_STACK ||
+    if (root == HEAP_SEVERAL_ROOTS || (root & HEAP_AND_STACKS) != 0 ||
+        h->roots[root].kind != RECORDING_ROOT_STACK ||
         !table_u64_get(&h->functions, h->roots[root].id, &name) ||
         !table_u64_get(&h->threads, name, &value))
         return 0;

@@ -22,15 +22,14 @@ typedef struct {
 /* Roots that read the same are one. */
 static uint32_t root_of(work *w, uint32_t node)
 {
-    uint64_t root = HEAP_SEVERAL_ROOTS;
+    uint32_t root = heap_holding_root(w->h, node);
     buffer text = BUFFER_EMPTY;
     uint64_t *at;
 
-    table_u64_get(&w->h->root_of, node, &root);
-    heap_root_text(w->h, (uint32_t)root, &text);
+    heap_root_text(w->h, root, &text);
     at = table_text_at(&w->texts, buffer_text(&text), text.length, root);
     buffer_free(&text);
-    return at == NULL ? (uint32_t)root : (uint32_t)*at;
+    return at == NULL ? root : (uint32_t)*at;
 }
 
 /* The branch below `parent`; UINT32_MAX without memory. */

@@ -1,6 +1,7 @@
 /* Dominators, retained sizes and shortest ways, on random graphs against slow simple algorithms. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -107,6 +108,46 @@ static void random_graphs_agree_with_the_definition(void **state)
     }
 }
 
+static void reach(const small_graph *g, uint32_t from, bool *reached)
+{
+    if (reached[from])
+        return;
+    reached[from] = true;
+    for (uint64_t k = g->first[from]; k < g->first[from + 1]; k++)
+        reach(g, g->targets[k], reached);
+}
+
+/* A way begins with one of the first references of node 0 where any of them leads there. */
+static void preferred_roots_come_first(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 5000; round++) {
+        small_graph g;
+        uint32_t towards[MOST_NODES];
+        bool early[MOST_NODES] = {true};
+        uint64_t preferred;
+
+        make_random(&g);
+        dominators_graph view = {g.nodes, g.first, g.targets};
+        preferred = g.first[1] / 2;
+        for (uint64_t k = 0; k < preferred; k++)
+            reach(&g, g.targets[k], early);
+        assert_int_equal(dominators_shortest(&view, preferred, towards, NULL), 0);
+        for (uint32_t i = 1; i < g.nodes; i++) {
+            bool is_preferred = false;
+            uint32_t at = i;
+
+            if (towards[i] == DOMINATORS_NONE)
+                continue;
+            while (towards[at] != 0)
+                at = towards[at];
+            for (uint64_t k = 0; k < preferred; k++)
+                is_preferred = is_preferred || g.targets[k] == at;
+            assert_int_equal(is_preferred, early[i]);
+        }
+    }
+}
+
 static void shortest_ways_have_the_right_length(void **state)
 {
     (void)state;
@@ -117,7 +158,7 @@ static void shortest_ways_have_the_right_length(void **state)
 
         make_random(&g);
         dominators_graph view = {g.nodes, g.first, g.targets};
-        assert_int_equal(dominators_shortest(&view, NULL, towards, NULL), 0);
+        assert_int_equal(dominators_shortest(&view, g.first[1], towards, NULL), 0);
         for (uint32_t i = 0; i < g.nodes; i++)
             distance[i] = i == 0 ? 0 : 1000;
         for (uint32_t sweep = 0; sweep < g.nodes; sweep++) {
@@ -182,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_graphs_agree_with_the_definition),
         cmocka_unit_test(shortest_ways_have_the_right_length),
+        cmocka_unit_test(preferred_roots_come_first),
         cmocka_unit_test(a_chain_of_a_million_needs_no_deep_stack),
         cmocka_unit_test(a_reference_outside_is_refused),
     };

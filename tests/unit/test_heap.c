@@ -241,6 +241,53 @@ static void the_answers_are_right(void **state)
     buffer_free(&b);
 }
 
+/* What a stack holds is named by the root that stays, where one leads there. */
+static void a_root_that_stays_is_told_before_a_stack(void **state)
+{
+    buffer b = BUFFER_EMPTY, text = BUFFER_EMPTY;
+    error e = {0};
+    uint64_t references;
+    size_t chunk;
+    model m;
+    heap h;
+
+    (void)state;
+    recording_put_file_header(&b);
+    references = put_objects(&b, 1, OBJECTS, COUNT);
+    chunk = begin(&b, RECORDING_HEAP_ROOTS, 1);
+    put_root(&b, RECORDING_ROOT_STACK, 0, 0x10038, 0x700);
+    put_root(&b, RECORDING_ROOT_STACK, 0, 0x10080, 0x700);
+    put_root(&b, RECORDING_ROOT_STATIC, 0, 0x10000, 0x500);
+    buffer_append_blob(&b, "keep", 4);
+    put_root(&b, RECORDING_ROOT_STACK, 0, 0x10000, 0x700);
+    recording_end_chunk(&b, chunk);
+    put_end(&b, 1, COUNT, references, 4);
+    assert_int_equal(load(&b, b.length, &m, &e), 0);
+    if (heap_build(&m, heap_find(&m), &h, &e) != 0)
+        fail_msg("%s", e.message);
+    assert_int_equal(h.lasting, 1);
+    for (uint32_t node = 1; node < h.nodes; node++) {
+        uint64_t address = h.snapshot->addresses[node - 1];
+
+        buffer_clear(&text);
+        if (address == 0x10038) {
+            assert_int_equal(h.tree.dominator[node], 0);
+            assert_true(h.towards_root[node] != 0);
+            heap_root_text(&h, heap_holding_root(&h, node), &text);
+            assert_string_equal(buffer_text(&text), "static field keep and stacks");
+        } else if (address == 0x10000 || address == 0x10080) {
+            heap_root_text(&h, heap_holding_root(&h, node), &text);
+            assert_string_equal(buffer_text(&text),
+                                address == 0x10000 ? "static field keep" : "stack");
+            assert_int_equal(h.towards_root[node], 0);
+        }
+    }
+    buffer_free(&text);
+    heap_free(&h);
+    model_free(&m);
+    buffer_free(&b);
+}
+
 static void paths_are_merged(void **state)
 {
     buffer b = BUFFER_EMPTY;
@@ -632,6 +679,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_answers_are_right),
+        cmocka_unit_test(a_root_that_stays_is_told_before_a_stack),
         cmocka_unit_test(paths_are_merged),
         cmocka_unit_test(growth_is_on_the_way_that_grew),
         cmocka_unit_test(containers_have_owners),
