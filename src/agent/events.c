@@ -11,7 +11,8 @@
 
 extern const engine ENGINE_heap;
 
-static const char *const NAMES[EVENTS_PROVIDER_COUNT] = {
+/* No pointers, which would need relocations. */
+static const char NAMES[EVENTS_PROVIDER_COUNT][49] = {
 #define X(identifier, name) [identifier] = name,
     EVENTS_PROVIDER_LIST(X)
 #undef X

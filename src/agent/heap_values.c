@@ -7,20 +7,17 @@
 
 enum { MOST_PARENTS = 12, MOST_ARGUMENTS = 8, TASK = 0, POOLED_BOX = 1 };
 
-/* Of the core library; a nested type is named after its outer one. */
-static const struct {
-    const char *name, *nested;
-} TYPES[HEAP_VALUES_TYPES] = {
-    [TASK] = {"System.Threading.Tasks.Task", NULL},
-    [POOLED_BOX] = {"System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder`1",
-                    "StateMachineBox"},
-    {"System.Threading.TimerQueueTimer", NULL},
-    {"System.Threading.SemaphoreSlim", NULL},
-    {"System.Threading.Thread", NULL},
-    {"System.Threading.PortableThreadPool", NULL},
-    {"System.Threading.ThreadPoolWorkQueue", "WorkStealingQueue"},
-    {"System.Collections.Concurrent.ConcurrentQueueSegment`1", NULL},
-};
+/* Of the core library, each with the type nested in it that is meant: one text behind the other, as
+ * pointers would need relocations. The first two are TASK and POOLED_BOX. */
+static const char TYPES[] = "System.Threading.Tasks.Task\0\0"
+                            "System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder`1\0"
+                            "StateMachineBox\0"
+                            "System.Threading.TimerQueueTimer\0\0"
+                            "System.Threading.SemaphoreSlim\0\0"
+                            "System.Threading.Thread\0\0"
+                            "System.Threading.PortableThreadPool\0\0"
+                            "System.Threading.ThreadPoolWorkQueue\0WorkStealingQueue\0"
+                            "System.Collections.Concurrent.ConcurrentQueueSegment`1\0\0";
 
 static const char COLLECTIONS[HEAP_VALUES_COLLECTIONS][40] = {
     "System.Collections.Generic.List`1",
@@ -85,6 +82,22 @@ bool heap_values_names(const heap_values *v, ClassID class_id)
     return false;
 }
 
+static void find_types(heap_values *v, IMetaDataImport2 *import)
+{
+    const char *name = TYPES;
+
+    for (size_t i = 0; i < HEAP_VALUES_TYPES; i++) {
+        const char *nested = name + strlen(name) + 1;
+        mdTypeDef outer = 0;
+
+        if (clr_find_type(import, name, 0, &outer) == S_OK && nested[0] == '\0')
+            v->tokens[i] = outer;
+        else if (outer != 0)
+            clr_find_type(import, nested, outer, &v->tokens[i]);
+        name = nested + strlen(nested) + 1;
+    }
+}
+
 static int take_module(void *context, uintptr_t module)
 {
     heap_values *v = context;
@@ -97,16 +110,8 @@ static int take_module(void *context, uintptr_t module)
         v->core = module;
         for (size_t i = 0; i < HEAP_VALUES_COLLECTIONS && v->counts; i++)
             clr_find_type(import, COLLECTIONS[i], 0, &v->collections[i]);
-        for (size_t i = 0; i < HEAP_VALUES_TYPES && v->tasks; i++) {
-            mdTypeDef outer = 0;
-
-            if (clr_find_type(import, TYPES[i].name, 0, &outer) != S_OK)
-                continue;
-            if (TYPES[i].nested == NULL)
-                v->tokens[i] = outer;
-            else
-                clr_find_type(import, TYPES[i].nested, outer, &v->tokens[i]);
-        }
+        if (v->tasks)
+            find_types(v, import);
         clr_release(import);
     }
     clr_text_free(path);

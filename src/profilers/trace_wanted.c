@@ -12,7 +12,7 @@
 static bool is_about_the_call(const char *word, size_t length, bool *at_exit)
 {
     static const struct {
-        const char *word;
+        char word[10]; /* no pointer, which would need a relocation */
         bool at_exit;
     } words[] = {{"thread", false}, {"method", false}, {"duration", true}, {"exception", true}};
 
@@ -54,7 +54,7 @@ static void take_paths(trace_wanted *w, const char *list)
 static void take_moments(trace_wanted *w, const char *list)
 {
     static const struct {
-        const char *word;
+        char word[10];
         unsigned moment;
     } words[] = {{"entry", TRACE_WISH_ENTRY},
                  {"exit", TRACE_WISH_EXIT},
