@@ -21,6 +21,7 @@ enum {
     MOST_THREAD_SLOTS = 8192,
     SUSPEND_TRIES = 200,
     ARRAY_WORDS = 512, /* before a slot, looked through for its array */
+    LONGEST_SUSPENSION_NS = 400000000,
 };
 
 /* A field that every thread has for itself. */
@@ -60,6 +61,9 @@ typedef struct {
     size_t thread_slot_count;
     ClassID array; /* object[] */
     heap_locals locals;
+    bool has_locals;    /* fields that are looked for there */
+    uint64_t end_ns;    /* of the suspension */
+    size_t missed;      /* threads that were not asked before that */
     unsigned overtaken; /* of names, when the modules were listed: those that are going are not */
 } search;
 
@@ -183,12 +187,14 @@ static void take_generic(void *context, const heap_generic *found)
                                             .name = name_of_field(s, &name),
                                             .index = found->place,
                                             .thread_index = found->thread_index});
-    else if (s->thread_fields != NULL && s->thread_field_count < MOST_THREAD_FIELDS)
+    else if (s->thread_fields != NULL && s->thread_field_count < MOST_THREAD_FIELDS) {
         s->thread_fields[s->thread_field_count++] = (thread_field){.name = name_of_field(s, &name),
                                                                    .module = found->module,
                                                                    .number = found->number,
                                                                    .length = found->length,
                                                                    .index = found->place};
+        s->has_locals = true;
+    }
 out:
     clr_release(s->import);
 }
@@ -222,10 +228,20 @@ static bool find_array(const search *s, uint64_t slot, thread_slot *found)
     return false;
 }
 
+static bool is_late(search *s)
+{
+    bool is_late = os_monotonic_ns() > s->end_ns;
+
+    s->missed += is_late;
+    return is_late;
+}
+
 static int visit_thread(void *context, uintptr_t thread)
 {
     search *s = context;
 
+    if (is_late(s))
+        return 1;
     for (size_t i = 0; i < s->thread_field_count; i++) {
         const thread_field *f = &s->thread_fields[i];
         thread_slot *slot = &s->thread_slots[s->thread_slot_count];
@@ -241,7 +257,8 @@ static int visit_thread(void *context, uintptr_t thread)
         slot->name = f->name;
         slot->thread_index = f->thread_index;
         s->thread_slot_count++;
-        heap_locals_learn(&s->locals, thread, f->module, slot->array);
+        if (s->has_locals)
+            heap_locals_learn(&s->locals, thread, f->module, slot->array);
     }
     return 1;
 }
@@ -250,6 +267,8 @@ static int visit_thread_again(void *context, uintptr_t thread)
 {
     search *s = context;
 
+    if (is_late(s))
+        return 1;
     for (size_t i = 0; i < s->thread_field_count; i++) {
         const thread_field *f = &s->thread_fields[i];
         thread_slot found = {.name = f->name, .length = f->length, .index = f->index};
@@ -303,9 +322,12 @@ static void search_threads(search *s)
             return;
         os_sleep_ms(1);
     }
+    s->end_ns = os_monotonic_ns() + LONGEST_SUSPENSION_NS;
     clr_each_thread(info, visit_thread, s);
-    if (heap_locals_is_clear(&s->locals))
+    if (s->has_locals && heap_locals_is_clear(&s->locals)) {
+        s->missed = 0; /* late once, late for all that follow */
         clr_each_thread(info, visit_thread_again, s);
+    }
     clr_info_resume_runtime(info);
     for (size_t i = 0; i < s->thread_slot_count; i++) {
         const thread_slot *slot = &s->thread_slots[i];
@@ -321,7 +343,7 @@ static void search_threads(search *s)
     }
 }
 
-void heap_statics_name(names *n, const heap_walk *w, heap_statics_found *found, void *context)
+size_t heap_statics_name(names *n, const heap_walk *w, heap_statics_found *found, void *context)
 {
     search s = {.names = n, .walk = w, .found = found, .context = context};
 
@@ -332,4 +354,5 @@ void heap_statics_name(names *n, const heap_walk *w, heap_statics_found *found, 
     search_threads(&s);
     memory_free(s.thread_fields);
     memory_free(s.thread_slots);
+    return s.missed;
 }

@@ -30,6 +30,7 @@ typedef struct {
 
 /* Called for each field found. */
 typedef void heap_statics_found(void *context, const heap_static *found);
-void heap_statics_name(names *n, const heap_walk *w, heap_statics_found *found, void *context);
+/* How many threads were not asked for their statics: the program stood still for long enough. */
+size_t heap_statics_name(names *n, const heap_walk *w, heap_statics_found *found, void *context);
 
 #endif

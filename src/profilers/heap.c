@@ -35,6 +35,7 @@ enum {
     LOSS_RING = 0, /* every engine's; this one puts nothing there */
     LOSS_REFERENCES,
     LOSS_ABANDONED,
+    LOSS_STATICS,
     TABLE_TYPES = 0,
     TABLE_FUNCTIONS,
     TABLE_STATICS,
@@ -96,7 +97,9 @@ static const recording_table TABLES[] = {
 static const events_wish WISHES[] = {HEAP_QUICK_WISH};
 static const char LOSSES[] = "ring full\0"
                              "references that are none\0"
-                             "snapshot abandoned\0";
+                             "snapshot abandoned\0"
+                             "thread not asked for its statics: the suspension would have been too "
+                             "long\0";
 
 /* ---- the thread of the event session ---- */
 
@@ -351,7 +354,7 @@ static void name_all(agent *a, heap *h)
     a->names.is_lasting = true;
     heap_fields_name(&a->names, &h->walk.record, put_field, a);
     if (!h->quick)
-        heap_statics_name(&a->names, &h->walk, put_static, a);
+        agent_lose(a, SELF, LOSS_STATICS, heap_statics_name(&a->names, &h->walk, put_static, a));
     heap_fields_name_values(&a->names, &h->walk.record, put_value, a);
     if (h->wishes.values)
         heap_fields_name_awaits(&a->names, &h->walk.record, put_await, a);
