@@ -19,6 +19,7 @@
 #include <ucontext.h>
 
 #include "agent/agent.h"
+#include "agent/gone.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
@@ -215,15 +216,20 @@ void pauses_on_thread_suspended(agent *a, ThreadID thread)
 
 /* ---- on the own thread ---- */
 
-/* 0 = it is no managed code. */
-static FunctionID function_at(agent *a, uintptr_t address)
+/* What the code around the address is known by; 0 = it is no managed code. */
+static uintptr_t function_at(agent *a, uintptr_t address)
 {
     FunctionID function = 0;
+    gone_method was;
+    HRESULT hr;
 
-    return address != 0 && clr_info_get_function_from_ip(&a->info, (const uint8_t *)address,
-                                                         &function) == S_OK
-               ? function
-               : 0;
+    if (address == 0)
+        return 0;
+    if (!names_ask_code(&a->names, address))
+        return gone_code_was(address, &was) ? was.start : 0;
+    hr = clr_info_get_function_from_ip(&a->info, (const uint8_t *)address, &function);
+    names_answered(&a->names);
+    return hr == S_OK ? function : 0;
 }
 
 /* Looks at a copy: code can go away. */
@@ -254,13 +260,13 @@ static size_t keep_managed(agent *a, const late_record *record, uintptr_t *kept)
 {
     const uintptr_t *addresses = (const uintptr_t *)(record + 1);
     uintptr_t saved = record->signal != 0 ? 0 : find_saved(a, record);
-    FunctionID leaf = function_at(a, saved);
+    uintptr_t leaf = function_at(a, saved);
     size_t length = 0;
 
     if (saved != 0)
         kept[length++] = saved;
     for (size_t i = 0; i < record->frames; i++) {
-        FunctionID function = function_at(a, addresses[i]);
+        uintptr_t function = function_at(a, addresses[i]);
 
         if (function == 0 || (length == 1 && function == leaf))
             continue;
