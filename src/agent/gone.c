@@ -27,12 +27,14 @@ static struct {
     atomic_uint code_count;
     /* A bit for each block of memory that code ever went from, by its hash. */
     atomic_uint_fast64_t blocks[BLOCKS / 64];
+    atomic_uint block_count;
     atomic_uintptr_t threads[THREADS];
     atomic_uint thread_count;
     atomic_uintptr_t asked[QUESTIONS];
     /* Of the own thread. */
     unsigned depth;
     gone_source source;
+    unsigned since; /* of GONE_FROM_NOW: how many had gone before */
 } gone;
 
 void gone_watch(gone_source source, const ring *records)
@@ -45,6 +47,13 @@ void gone_watch(gone_source source, const ring *records)
 void gone_from(gone_source source)
 {
     gone.source = source;
+    gone.since = atomic_load(&gone.code_count);
+}
+
+void gone_listen(void)
+{
+    for (unsigned i = 0; i < THREADS; i++)
+        atomic_store(&gone.threads[i], 0);
 }
 
 /* ---- the own thread ---- */
@@ -69,6 +78,11 @@ bool gone_is_near(uintptr_t address)
     return (atomic_load(&gone.blocks[block / 64]) >> block % 64 & 1) != 0;
 }
 
+unsigned gone_blocks(void)
+{
+    return atomic_load(&gone.block_count);
+}
+
 /* What was there when the address was taken, and has gone since; NULL = nothing. The same place may
  * have been another's before that, and has been yet another's since. */
 static const code *find_gone(uintptr_t what, bool is_function)
@@ -83,9 +97,9 @@ static const code *find_gone(uintptr_t what, bool is_function)
     for (unsigned i = 0; i < CODES && i < count; i++) {
         const code *c = &gone.codes[(count - 1 - i) % CODES];
 
-        /* What was seen just now is there; but the newest one may still be on its way. */
-        if (records != NULL ? taken >= atomic_load(&c->heads[gone.source]) : i != 0)
-            break;
+        if (records != NULL ? taken >= atomic_load(&c->heads[gone.source])
+                            : count - gone.since == i)
+            break; /* it went before */
         if (is_of(c, what, is_function))
             found = c;
     }
@@ -239,15 +253,17 @@ static bool describe(const clr_info *info, FunctionID function, gone_method *m)
 
 void gone_code_goes(const clr_info *info, FunctionID function)
 {
-    gone_method m;
+    gone_method m = {.size = 0};
     code *c;
 
     if (!describe(info, function, &m))
         return;
     for (uintptr_t at = m.start >> BLOCK_BITS; at <= (m.start + m.size - 1) >> BLOCK_BITS; at++) {
         unsigned block = block_of(at << BLOCK_BITS);
+        uint64_t bit = (uint64_t)1 << block % 64;
 
-        atomic_fetch_or(&gone.blocks[block / 64], (uint64_t)1 << block % 64);
+        if ((atomic_fetch_or(&gone.blocks[block / 64], bit) & bit) == 0)
+            atomic_fetch_add(&gone.block_count, 1);
     }
     /* One after the other: the finalizer's thread frees them. */
     c = &gone.codes[atomic_load(&gone.code_count) % CODES];
@@ -273,8 +289,9 @@ void gone_thread_goes(ThreadID thread)
 void gone_thread_comes(ThreadID thread)
 {
     for (unsigned i = 0; i < THREADS; i++) {
-        uintptr_t there = thread;
+        uintptr_t there = atomic_load_explicit(&gone.threads[i], memory_order_relaxed);
 
-        atomic_compare_exchange_strong(&gone.threads[i], &there, 0);
+        if (there == thread)
+            atomic_compare_exchange_strong(&gone.threads[i], &there, 0);
     }
 }

@@ -8,8 +8,8 @@
  * only if that asks about just this. What has gone is not asked about; an address where new code
  * lies by now is, if it was taken after the old code went.
  *
- * Thread rules: gone_ask… and gone_answered on the agent's own thread, gone_from too; the rest in
- * callbacks, on any thread.
+ * Thread rules: gone_ask…, gone_answered, gone_from and gone_listen on the agent's own thread; the
+ * rest in callbacks, on any thread.
  */
 #ifndef CLARINET_AGENT_GONE_H
 #define CLARINET_AGENT_GONE_H
@@ -23,8 +23,11 @@ typedef enum { GONE_FROM_NOW, GONE_FROM_EVENTS, GONE_FROM_SAMPLES, GONE_SOURCES 
 
 /* Tells the ring of a source, before there is anything in it. */
 void gone_watch(gone_source source, const ring *records);
-/* From now on the own thread asks about what is in the oldest record of that ring. */
+/* From now on the own thread asks about what is in the oldest record of that ring, or
+ * (GONE_FROM_NOW) about what it finds from this call on. */
 void gone_from(gone_source source);
+/* Threads will be told of from now on. Those that went before may have come again untold. */
+void gone_listen(void);
 
 /* A method that has gone. */
 typedef struct {
@@ -46,6 +49,9 @@ bool gone_code_was(uintptr_t inside, gone_method *out);
 bool gone_function_was(FunctionID function, gone_method *out);
 /* Whether code has ever gone from around the address: what is there now may be gone soon. */
 bool gone_is_near(uintptr_t address);
+/* How many such places there are: when there is a further one, what was found out there before
+ * counts no longer. */
+unsigned gone_blocks(void);
 /* The next function that went, of which nothing must be kept: its id may be another's by now.
  * 0 = no more; GONE_MANY: too many. */
 #define GONE_MANY ((FunctionID)-1)

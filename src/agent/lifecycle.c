@@ -160,6 +160,8 @@ int agent_apply_mask(agent *a, error *e)
         return 0;
     events_prepare(a);
     if (low != a->mask_low || high != a->mask_high) {
+        if ((a->mask_low & COR_PRF_MONITOR_THREADS) == 0)
+            gone_listen();
         hr = clr_info_set_event_mask2(&a->info, low, high);
         if (hr != S_OK)
             return error_set(e, ERROR_RUNTIME, "the runtime refused the event mask %x:%x (%s)",

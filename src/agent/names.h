@@ -82,6 +82,7 @@ typedef struct {
     unsigned caught_up;    /* of them, those of which nothing can be left that has none */
     bool is_own;           /* on the agent's own thread (gone.h) */
     unsigned gone_seen;    /* functions that went, and were forgotten */
+    unsigned gone_blocks;  /* of memory that code went from, as far as addresses were forgotten */
     bool is_lasting;       /* what is asked about now cannot be unloaded */
     uint64_t unasked;      /* names that were not asked for because of that */
 } names;

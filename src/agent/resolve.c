@@ -27,15 +27,11 @@ bool names_may_ask(names *n)
     return may;
 }
 
-/* On a thread of the program only code on its own stack is asked about. */
-bool names_ask_code(names *n, uintptr_t inside)
+/* Nothing that was found out before must be in use: it may be forgotten. */
+static void forget_gone(names *n)
 {
     FunctionID function;
 
-    if (!n->is_own)
-        return true;
-    if (!gone_ask_code(inside))
-        return false;
     while ((function = gone_next(&n->gone_seen)) != 0) {
         if (function == GONE_MANY) {
             names_forget_lookups(n);
@@ -44,6 +40,16 @@ bool names_ask_code(names *n, uintptr_t inside)
             table_u64_put(&n->code.first, function, 0);
         }
     }
+}
+
+/* On a thread of the program only code on its own stack is asked about. */
+bool names_ask_code(names *n, uintptr_t inside)
+{
+    if (!n->is_own)
+        return true;
+    if (!gone_ask_code(inside))
+        return false;
+    forget_gone(n);
     return true;
 }
 
@@ -96,6 +102,7 @@ uint32_t names_of_function(names *n, FunctionID function)
         return gone_function_was(function, &was)
                    ? names_of_made(n, was.name, was.parameters, was.module)
                    : 0;
+    forget_gone(n);
     id = name_function(n, function);
     gone_answered();
     return id;
@@ -170,7 +177,7 @@ static uint32_t calling_frame(names *n, uintptr_t inside, uintptr_t callee)
     FunctionID function = compiled_find(&n->code, inside, &piece), called;
     compiled_place place;
 
-    if (piece == NULL || piece->rejit != 0 || callee == 0 || !names_ask_code(n, callee))
+    if (piece == NULL || piece->rejit != 0 || callee == 0 || (n->is_own && !gone_ask_code(callee)))
         return names_frame_in(n, function, piece, inside);
     place = compiled_place_at(&n->code, piece, inside);
     called = compiled_find(&n->code, callee, &piece);
@@ -186,6 +193,10 @@ uint32_t names_frame_at(names *n, uintptr_t address, bool caller, uintptr_t call
     uint64_t known;
     uint32_t frame;
 
+    if (n->is_own && n->gone_blocks != gone_blocks()) {
+        n->gone_blocks = gone_blocks();
+        table_u64_free(&n->address_ids);
+    }
     if (table_u64_get(&n->address_ids, (uint64_t)inside, &known) && known != 0)
         return (uint32_t)known;
     if (!names_may_ask(n))

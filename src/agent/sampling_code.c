@@ -428,9 +428,10 @@ const sampling_address *sampling_code_at(sampling_code *s, uint64_t address, boo
     uint64_t key = address * 2 + leaf;
     sampling_address *place;
 
-    if (s->unloads != s->agent->unloads_met) {
-        /* a module has gone, and other code may have its addresses */
+    if (s->unloads != s->agent->unloads_met || s->gone_blocks != gone_blocks()) {
+        /* a module or a method has gone, and other code may have its addresses */
         s->unloads = s->agent->unloads_met;
+        s->gone_blocks = gone_blocks();
         forget_addresses(s);
     }
     if (s->address_capacity != 0) {

@@ -56,7 +56,8 @@ typedef struct sampling_code {
     size_t library_count, library_capacity;
     sampling_address *addresses; /* by hash of their key, probed linearly, at most 2/3 full */
     size_t address_count, address_capacity;
-    unsigned unloads; /* of the agent's unloads_met, when they were kept */
+    unsigned unloads;     /* of the agent's unloads_met, when they were kept */
+    unsigned gone_blocks; /* of gone_blocks, then */
     sampling_address nowhere;
     unsigned users;
 } sampling_code;

@@ -92,12 +92,31 @@ static void code_that_went_is_not_asked_about(void **state)
     gone_code_goes(runtime(), 7);
     assert_true(gone_ask_function(7));
     gone_answered();
+    /* What is found now lies in other code at the place of what went before, the newest too. */
     gone_from(GONE_FROM_NOW);
     gone_watch(GONE_FROM_SAMPLES, NULL);
-    assert_false(gone_ask_code(inside(2)));
-    gone_code_goes(runtime(), 3);
     assert_true(gone_ask_code(inside(2)));
     gone_answered();
+    assert_true(gone_ask_function(2));
+    gone_answered();
+    gone_code_goes(runtime(), 2);
+    gone_code_goes(runtime(), 3);
+    assert_false(gone_ask_code(inside(2)));
+    assert_false(gone_ask_function(3));
+    assert_true(gone_ask_code(inside(1)));
+    gone_answered();
+}
+
+static void places_where_code_went_are_counted(void **state)
+{
+    unsigned before;
+
+    (void)state;
+    gone_code_goes(runtime(), 1);
+    before = gone_blocks();
+    assert_int_not_equal(before, 0);
+    gone_code_goes(runtime(), 2); /* beside it */
+    assert_int_equal(gone_blocks(), before);
 }
 
 static void threads_that_went_are_not_asked_about(void **state)
@@ -108,6 +127,11 @@ static void threads_that_went_are_not_asked_about(void **state)
     gone_thread_goes(0x1000);
     assert_false(gone_ask_thread(0x1000));
     gone_thread_comes(0x1000);
+    assert_true(gone_ask_thread(0x1000));
+    gone_answered();
+    /* It came again while nobody told of threads. */
+    gone_thread_goes(0x1000);
+    gone_listen();
     assert_true(gone_ask_thread(0x1000));
     gone_answered();
 }
@@ -140,7 +164,7 @@ static void nothing_goes_while_it_is_asked_about(void **state)
     (void)state;
     runtime();
     for (uintptr_t method = 1; method <= 2; method++) {
-        gone_code_goes(runtime(), 3); /* so that it is not the last one any more */
+        gone_from(GONE_FROM_NOW);
         assert_true(gone_ask_code(inside(1)));
         atomic_store(&has_gone, false);
         assert_int_equal(pthread_create(&other, NULL, go, (void *)method), 0);
@@ -161,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(code_that_went_is_not_asked_about),
+        cmocka_unit_test(places_where_code_went_are_counted),
         cmocka_unit_test(threads_that_went_are_not_asked_about),
         cmocka_unit_test(questions_have_an_end),
         cmocka_unit_test(nothing_goes_while_it_is_asked_about),
