@@ -136,18 +136,29 @@ def test_another_signal_is_found_when_the_program_takes_ours(newest_runtime, sam
     assert times and max(times) - min(times) > 1_500_000_000, times
 
 
+def stacks_of(recording, thread):
+    return [[f.name for f in s.stack] for s in recording.samples("cpu")
+            if recording.thread_name(s.thread) == thread]
+
+
+OWN = {"Rough.Program.First": "Made1", "Rough.Program.Second": "Made2"}
+
+
+def made_pairs(recording):
+    """(caller, what it called) of each sample in a method that was made at run time."""
+    return [(caller, stack[stack.index(caller) + 1]) for stack in stacks_of(recording, "pairs")
+            for caller in OWN
+            if caller in stack[:-1] and stack[stack.index(caller) + 1].startswith("Made")]
+
+
 def test_methods_made_at_run_time_have_their_own_names(runtime, sample, clarinet, tmp_path):
     # Each is gone when its samples are walked, and the next one lies where it was.
     with sample("Rough", "--parts", "pairs") as patient:
         recording = record(clarinet, tmp_path, patient.pid, "-p", "cpu", seconds=2,
-                           enough=lambda r: has_samples(r, "cpu", 50, "pairs"))
-        names = [[f.name for f in s.stack] for s in recording.samples("cpu")
-                 if recording.thread_name(s.thread) == "pairs"]
-    own = {"Rough.Program.First": "Made1", "Rough.Program.Second": "Made2"}
-    pairs = [(caller, stack[stack.index(caller) + 1]) for stack in names for caller in own
-             if caller in stack[:-1] and stack[stack.index(caller) + 1].startswith("Made")]
+                           enough=lambda r: len(made_pairs(r)) > 20)
+    names, pairs = stacks_of(recording, "pairs"), made_pairs(recording)
     assert len(pairs) > 20, names
-    assert all(made == own[caller] for caller, made in pairs), pairs
+    assert all(made == OWN[caller] for caller, made in pairs), pairs
     assert not any("(unknown)" in stack for stack in names), names
 
 
