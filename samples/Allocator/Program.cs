@@ -4,7 +4,8 @@
 // Options: --rate R rounds a second (50; 0 = as fast as it can), --rounds N (0 = until the end),
 // --seconds S, --work N steps of computing after every round, --tell 1 also says ten times a second how many so far (for measuring),
 // --thrifty 1 does the same work with objects it made once (healthy), --keep N a round also makes N
-// arrays of 1,048 bytes and never lets them go (a leak).
+// arrays of 1,048 bytes and never lets them go (a leak), --pinned N a round also makes N arrays of
+// 200,024 bytes and 200 N of 1,024 on the heap of pinned objects.
 using System;
 using System.Collections.Generic;
 using System.Runtime.CompilerServices;
@@ -25,6 +26,7 @@ namespace Allocator
             bool tells = patient.Number("tell", 0) != 0;
             long told = start;
             int keep = patient.Number("keep", 0);
+            int pinned = patient.Number("pinned", 0);
             long rounds = 0;
 
             patient.Ready();
@@ -37,6 +39,8 @@ namespace Allocator
                     Maker.MakeLarge(4);
                 }
                 Maker.KeepRows(keep);
+                Maker.MakePinned(pinned, 200000);
+                Maker.MakePinned(200 * pinned, 1000);
                 rounds++;
                 Maker.Compute(work);
                 if (tells && Environment.TickCount64 - told >= 100)
@@ -102,6 +106,13 @@ namespace Allocator
         {
             for (int i = 0; i < count; i++)
                 last = new byte[200000];
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void MakePinned(int count, int bytes)
+        {
+            for (int i = 0; i < count; i++)
+                last = GC.AllocateUninitializedArray<byte>(bytes, pinned: true);
         }
 
         private static uint state = 1;

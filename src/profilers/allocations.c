@@ -34,6 +34,7 @@ enum {
     EVENT_TICK = 10,
     EVENT_SAMPLED = 303,
     HEAP_LARGE = 1,
+    HEAP_PINNED = 2,
     KIND_SAMPLED = 0,
     KIND_TICK = 1,
     KIND_LARGE = 2,
@@ -82,6 +83,8 @@ typedef struct {
     atomic_uint depth;
     atomic_uint shift;
     atomic_uint_fast64_t seen; /* samples so far; also what the random part is drawn from */
+    /* of ticks at large pinned objects: what small ones were before them, for the next tick */
+    atomic_uint_fast64_t pinned_left;
     /* own thread */
     uint64_t rate;
     uint64_t seen_before;
@@ -130,6 +133,21 @@ static uint64_t draw_next(state *s)
     return table_hash_u64(atomic_fetch_add_explicit(&s->seen, 1, memory_order_relaxed) + 1) >> 8;
 }
 
+/* Large objects are told one by one, those that the program pins when it makes them too: their
+ * samples do not count. */
+static bool is_told_apart(state *s, uint32_t heap, allocation *what)
+{
+    if (heap != HEAP_PINNED)
+        return heap == HEAP_LARGE;
+    if (what->size < LARGE) {
+        what->amount += atomic_exchange_explicit(&s->pinned_left, 0, memory_order_relaxed);
+        return false;
+    }
+    if (what->amount > what->size)
+        atomic_fetch_add_explicit(&s->pinned_left, what->amount - what->size, memory_order_relaxed);
+    return true;
+}
+
 static void on_event(agent *a, const events_event *event)
 {
     state *s = state_of(a);
@@ -146,13 +164,6 @@ static void on_event(agent *a, const events_event *event)
     if (event->id == EVENT_TICK)
         reader_u32(&r);
     heap = reader_u32(&r);
-    what.shift = (uint8_t)atomic_load_explicit(&s->shift, memory_order_relaxed);
-    if (heap == HEAP_LARGE)
-        return;
-    draw = draw_next(s);
-    if ((draw & ((UINT64_C(1) << what.shift) - 1)) != 0)
-        return;
-    what.draw = draw >> MOST_SHIFT;
     reader_u16(&r);
     if (event->id == EVENT_TICK)
         what.amount = reader_u64(&r);
@@ -162,22 +173,32 @@ static void on_event(agent *a, const events_event *event)
         reader_u32(&r);
     object = (ObjectID)reader_u64(&r);
     what.size = reader_u64(&r);
-    if (!reader_failed(&r))
-        put(a, s, event->id == EVENT_TICK ? KIND_TICK : KIND_SAMPLED, &what,
-            allocations_live_hold(a, &s->live, object, what.draw));
+    if (reader_failed(&r) || is_told_apart(s, heap, &what))
+        return;
+    what.shift = (uint8_t)atomic_load_explicit(&s->shift, memory_order_relaxed);
+    draw = draw_next(s);
+    if ((draw & ((UINT64_C(1) << what.shift) - 1)) != 0)
+        return;
+    what.draw = draw >> MOST_SHIFT;
+    put(a, s, event->id == EVENT_TICK ? KIND_TICK : KIND_SAMPLED, &what,
+        allocations_live_hold(a, &s->live, object, what.draw));
 }
 
 static void on_object_allocated(agent *a, ObjectID object, ClassID class_id)
 {
     state *s = state_of(a);
-    allocation what = {.type = class_id, .draw = draw_next(s) >> MOST_SHIFT};
+    allocation what = {.type = class_id};
     ObjectHandleID handle;
     size_t size = 0;
 
     if (CLR_OK(clr_info_get_object_size2(&a->info, object, &size)))
         what.size = size;
+    /* Where another profiler asks for every object, the runtime tells them all to this one too. */
+    if (what.size < LARGE && !atomic_load_explicit(&s->exact.wanted, memory_order_relaxed))
+        return;
+    what.draw = draw_next(s) >> MOST_SHIFT;
     handle = allocations_live_hold(a, &s->live, object, what.draw);
-    if (what.size >= LARGE || !atomic_load_explicit(&s->exact.wanted, memory_order_relaxed)) {
+    if (what.size >= LARGE) {
         put(a, s, KIND_LARGE, &what, handle);
         return;
     }
@@ -347,8 +368,6 @@ static size_t count_wishes(agent *a)
 
 static const char *note(agent *a)
 {
-    if (state_of(a)->no_handles)
-        return "which objects stay alive is told by .NET 7 and later only, and needs 2 MB";
     if (state_of(a)->no_handles)
         return "which objects stay alive is not told: no memory for it, or a runtime before .NET 7";
     return state_of(a)->ticks && !is_exact(a)

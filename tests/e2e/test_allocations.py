@@ -135,6 +135,39 @@ def test_every_object_is_counted_on_request(runtime, sample_command, clarinet):
     assert "Every object was counted" in words, words
 
 
+def test_large_pinned_objects_are_counted_once(runtime, sample_command, clarinet):
+    rounds, pinned = 20, 20
+    command = sample_command("Allocator", "--rounds", rounds, "--rate", 0, "--pinned", pinned)
+    done = clarinet("record", "-p", "allocations", "--set", "allocations.rate=100000", "-o",
+                    "out.clarinet", "--", *command)
+    assert done.code == 0, done
+    table = allocations(clarinet)
+    assert table["large"]["rows"] == rounds * (LARGE[1] + pinned), table["large"]
+    found = sum(row["bytes"] for row in table["places"]
+                if any(f["name"] == "Allocator.Maker.MakePinned" for f in row["stack"]))
+    truth = rounds * pinned * (200024 + 200 * 1024)
+    allowed = 0.12 if table["sampling"] == "random" else 0.3
+    assert abs(found / truth - 1) < allowed, (found, truth)
+
+
+def test_beside_a_profiler_that_asks_for_every_object(runtime, sample_command, clarinet,
+                                                      clarinet_program):
+    """The runtime then tells all of them to us too."""
+    env = {
+        "CORECLR_ENABLE_PROFILING": "1",
+        "CORECLR_PROFILER": "{C1A21E70-0003-4C4C-8A11-6E6574434C52}",
+        "CORECLR_PROFILER_PATH": clarinet_program.parent / "examples/libclarinet_allocations.so",
+    }
+    command = sample_command("Allocator", "--rounds", ROUNDS, "--rate", 0)
+    done = clarinet("record", "-p", "allocations,gc", "-o", "out.clarinet", "--", *command, env=env)
+    assert done.code == 0 and " Allocator.Ticket" in done.err, done
+    table = allocations(clarinet)
+    for method, truth in (("MakeTickets", TICKETS), ("MakeBuffers", BUFFERS)):
+        check_estimate(table, method, truth, ROUNDS)
+    assert at_place(table, "MakeLarge") == (LARGE[0] * ROUNDS, LARGE[1] * ROUNDS, 0)
+    assert table["all"]["rows"] < 20000, table["all"]
+
+
 def test_ten_thousand_samples_are_within_five_percent(newest_runtime, sample_command, clarinet):
     rounds = 1100  # 1 GB of tickets
     command = sample_command("Allocator", "--rounds", rounds, "--rate", 0)
