@@ -4,7 +4,7 @@
 // --seconds S, --holes N leaves N holes of 1000 bytes between objects that cannot move,
 // --background N instead has N threads churn small objects while collections run in the background,
 // one after the other, and says at the end whether every object was whole. --regions 1 has each round
-// begin and end a no-GC region as well. --count 1 also prints the runtime's own count of collections
+// begin and end a no-GC region as well, --aggressive 1 ask for an aggressive collection. --count 1 also prints the runtime's own count of collections
 // and sum of pauses since its start (for comparing).
 using System;
 using System.Globalization;
@@ -23,6 +23,7 @@ namespace GcPressure
             int rate = patient.Number("rate", 20);
             int limit = patient.Number("rounds", 0);
             bool regions = patient.Number("regions", 0) != 0;
+            bool aggressive = patient.Number("aggressive", 0) != 0;
             long start = Environment.TickCount64;
             long rounds = 0;
 
@@ -37,6 +38,8 @@ namespace GcPressure
                 Forcer.CollectAll();
                 if (regions)
                     Forcer.BeginRegion();
+                if (aggressive)
+                    Forcer.CollectAggressively();
                 rounds++;
                 if (rate > 0)
                 {
@@ -155,6 +158,12 @@ namespace GcPressure
         public static void CollectAll()
         {
             GC.Collect();
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void CollectAggressively()
+        {
+            GC.Collect(2, GCCollectionMode.Aggressive, true, true);
         }
 
         // The room is there: nothing is collected, the runtime counts a collection all the same.

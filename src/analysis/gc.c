@@ -49,11 +49,15 @@ const char *gc_reason_name(uint64_t reason)
         "out of space, large objects",
         "induced, not forced",
         "internal",
-        "induced by low memory",
+        "low memory, blocking",
         "induced, compacting",
         "low memory of the host",
-        "full collection for tests",
+        "full collection of the provisional mode",
         "low memory of the host, blocking",
+        "tuning, small objects",
+        "tuning, large objects",
+        "step of a background collection",
+        "induced, aggressive",
     };
 
     return reason < sizeof REASONS / sizeof *REASONS ? REASONS[reason] : "other";
@@ -61,7 +65,7 @@ const char *gc_reason_name(uint64_t reason)
 
 bool gc_is_induced(uint64_t reason)
 {
-    return reason == 1 || reason == 7 || reason == 10;
+    return reason == 1 || reason == 7 || reason == 10 || reason == 17;
 }
 
 static void find_columns(const model *m, const model_table *table, columns *c)

@@ -48,10 +48,10 @@ uint64_t gc_spaces_add(gc_spaces *spaces, reader *r);
  * objects have grown; `known` is brought up to date. */
 uint64_t gc_spaces_allocated(gc_known_sizes *known, const gc_spaces *spaces);
 
-/* The program asked for it: GC.Collect in its three forms. */
+/* The program asked for it: GC.Collect in its four forms. */
 static inline bool gc_reason_is_induced(uint64_t reason)
 {
-    return reason == 1 || reason == 7 || reason == 10;
+    return reason == 1 || reason == 7 || reason == 10 || reason == 17;
 }
 
 #endif

@@ -49,6 +49,17 @@ def test_induced_collections_are_counted_with_their_callers(runtime, sample_comm
     assert all(line > 0 for name, line in lines if name.startswith("GcPressure.")), lines
 
 
+def test_aggressive_collections_are_asked_for_too(runtime, sample_command, clarinet):
+    command = sample_command("GcPressure", "--rounds", 4, "--rate", 0, "--aggressive", 1)
+    done = clarinet("record", "-p", "gc", "-o", "out.clarinet", "--", *command)
+    assert done.code == 0, done
+    table = collections(clarinet)
+    assert table["induced"] == 12, table
+    assert by_caller(table)["GcPressure.Forcer.CollectAggressively"] == 4
+    reasons = {row["reason"]: row["count"] for row in table["reasons"]}
+    assert reasons["induced, aggressive"] == 4 and "other" not in reasons, reasons
+
+
 def test_count_and_pauses_agree_with_the_runtime(runtime, sample_command, clarinet):
     command = sample_command("GcPressure", "--rounds", 100, "--rate", 0, "--count", 1)
     shares = []
