@@ -25,6 +25,13 @@ static const struct {
     /* the letter by which the program knows --by is no option */
     {{"heap", "-b"}, "heap does not know the option -b"},
     {{"heap", "-+"}, "heap does not know the option -+"},
+    /* of letters in one word: the word before is right */
+    {{"heap", "-xy"}, "heap does not know the option -x"},
+    {{"heap", "--json", "-xy"}, "heap does not know the option -x"},
+    {{"heap", "--json", "-jy"}, "heap does not know the option -j"},
+    {{"heap", "--by=3", "-by"}, "heap does not know the option -b"},
+    {{"heap", "--by", "3", "-by"}, "heap does not know the option -b"},
+    {{"heap", "--js=3"}, "--json takes no value"},
 };
 
 static void says_what_is_wrong(void **state)
@@ -42,7 +49,7 @@ static void says_what_is_wrong(void **state)
         optind = 0; /* begins anew */
         do
             option = getopt_long(argc, argv, LETTERS, OPTIONS, NULL);
-        while (option == 'j');
+        while (option == 'j' || option == 'b');
         assert_int_equal(option, '?');
         assert_int_equal(bad_option("heap", LETTERS, OPTIONS, argv, &e), ERROR_USAGE);
         assert_string_equal(e.message, CASES[i].said);
