@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/heap.h"
+#include "analysis/heap_growth.h"
 #include "report/diff.h"
 #include "report/report.h"
 
@@ -67,6 +69,24 @@ static void compare_with_itself(const model *m, int nowhere)
     difference_free(&d);
 }
 
+/* A snapshot that is the earlier and the later one. */
+static void find_growth(const model *m)
+{
+    heap_growth growth = {0};
+    buffer way = BUFFER_EMPTY;
+    error e = {0};
+    heap h;
+
+    if (heap_find(m) == NULL || heap_build(m, heap_find(m), &h, &e) != 0)
+        return;
+    if (heap_growth_keep(&growth, &h, &e) == 0)
+        for (uint32_t i = 0; i < h.type_count && i < 8; i++)
+            heap_growth_way(&growth, &h, heap_type_name(&h, i), &way, &e);
+    heap_growth_free(&growth);
+    buffer_free(&way);
+    heap_free(&h);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
     static int nowhere = -1;
@@ -84,6 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         model_load(file, 16 << 20, &m, &e) == 0) {
         report_all(&m, nowhere);
         compare_with_itself(&m, nowhere);
+        find_growth(&m);
         model_free(&m);
     }
     recording_file_close(file);
