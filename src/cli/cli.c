@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "cli/plain.h"
 #include "diagnostics/secrets.h"
 
 const cli_verb CLI_VERBS[] = {
@@ -334,9 +335,13 @@ bool cli_has_descriptors(const cli_verb *verb)
 
 int cli_fail(const error *e)
 {
-    fprintf(stderr, "clarinet: %s\n", e->message);
-    if (e->advice[0] != '\0')
-        fprintf(stderr, "  %s\n", e->advice);
+    error shown = *e;
+
+    plain_clean(shown.message, false);
+    plain_clean(shown.advice, false);
+    fprintf(stderr, "clarinet: %s\n", shown.message);
+    if (shown.advice[0] != '\0')
+        fprintf(stderr, "  %s\n", shown.advice);
     return e->code == ERROR_USAGE ? CLI_USAGE : CLI_FAILED;
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
-#include "base/screen.h"
+#include "cli/plain.h"
 #include "report/json.h"
 
 enum { NUMBER = 32 };
@@ -63,26 +63,15 @@ void counters_show_csv(FILE *out, const counters_series *s, const counters_value
 
 /* ---- words ---- */
 
-/* Names come from the program: what a terminal would obey is not shown. */
-static void put_plain(FILE *out, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        size_t control = screen_control_length(text);
-
-        fputc(control != 0 ? '?' : *text, out);
-        text += control == 0 ? 0 : control - 1;
-    }
-}
-
 static void put_value(FILE *out, const counters_series *s, const counters_value *v)
 {
     char value[NUMBER];
 
-    put_plain(out, s->title[0] != '\0' ? s->title : s->name);
+    plain_put(out, s->title[0] != '\0' ? s->title : s->name);
     fprintf(out, "  %s", write_number(value, 10, v->value));
     if (s->unit[0] != '\0') {
         fputc(' ', out);
-        put_plain(out, s->unit);
+        plain_put(out, s->unit);
     }
     if (s->kind == COUNTERS_INCREASE)
         fprintf(out, " in %.3g s", (double)v->interval_ns / 1e9);
@@ -92,7 +81,7 @@ static void put_value(FILE *out, const counters_series *s, const counters_value 
 void counters_show_line(FILE *out, const counters_series *s, const counters_value *v)
 {
     fprintf(out, "%.1f s  ", (double)v->time_ns / 1e9);
-    put_plain(out, s->provider);
+    plain_put(out, s->provider);
     fputs("  ", out);
     put_value(out, s, v);
 }
@@ -105,16 +94,6 @@ typedef struct {
     buffer label; /* a provider, or a counter behind two blanks */
     buffer value;
 } screen_line;
-
-static void append_plain(buffer *out, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        size_t control = screen_control_length(text);
-
-        buffer_append_char(out, control != 0 ? '?' : *text);
-        text += control == 0 ? 0 : control - 1;
-    }
-}
 
 static bool is_inside(char c)
 {
@@ -146,7 +125,7 @@ static size_t make_lines(const counters_live *c, screen_line *lines)
                        strcmp(c->series[k].provider, c->series[i].provider) != 0;
         if (!is_first)
             continue;
-        append_plain(&lines[count++].label, c->series[i].provider);
+        plain_append(&lines[count++].label, c->series[i].provider);
         for (size_t k = i; k < c->count; k++) {
             const counters_series *s = &c->series[k];
             screen_line *line = &lines[count];
@@ -155,12 +134,12 @@ static size_t make_lines(const counters_live *c, screen_line *lines)
             if (s->count == 0 || strcmp(s->provider, c->series[i].provider) != 0)
                 continue;
             buffer_append_text(&line->label, "  ");
-            append_plain(&line->label, s->title[0] != '\0' ? s->title : s->name);
+            plain_append(&line->label, s->title[0] != '\0' ? s->title : s->name);
             buffer_append_text(&line->value,
                                write_number(value, 10, s->values[s->count - 1].value));
             if (s->unit[0] != '\0') {
                 buffer_append_char(&line->value, ' ');
-                append_plain(&line->value, s->unit);
+                plain_append(&line->value, s->unit);
             }
             if (s->kind == COUNTERS_INCREASE)
                 buffer_format(&line->value, " in %.3g s",

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/threads_show.h"
+#include "report/heap_report.h"
 #include "report/json.h"
 #include "report/sink.h"
 #include "report/tasks_json.h"
@@ -20,11 +21,17 @@ typedef struct {
     sink *out;
 } showing;
 
-static const char *plain_file(const char *file)
+/* "  Orders.cs:17", where the line is known. */
+static void put_line_of(const showing *s, const model_frame *frame)
 {
+    const char *file = model_text(s->v->h->m, frame->file);
     const char *slash = strrchr(file, '/');
 
-    return slash == NULL ? file : slash + 1;
+    if (frame->line == 0)
+        return;
+    sink_text(s->out, "  ");
+    heap_report_clean(s->out, slash == NULL ? file : slash + 1);
+    sink_format(s->out, ":%u", (unsigned)frame->line);
 }
 
 static const char *step_text(const showing *s, const tasks_step *step, buffer *out)
@@ -64,10 +71,10 @@ static void put_step(const showing *s, const tasks_step *step)
     const model_frame *frame = &s->v->h->p->frames[step->frame];
     buffer name = BUFFER_EMPTY;
 
-    sink_format(s->out, "    %s", step_text(s, step, &name));
-    if (step->has_line && frame->line != 0)
-        sink_format(s->out, "  %s:%u", plain_file(model_text(s->v->h->m, frame->file)),
-                    (unsigned)frame->line);
+    sink_text(s->out, "    ");
+    heap_report_clean(s->out, step_text(s, step, &name));
+    if (step->has_line)
+        put_line_of(s, frame);
     if (step->times > 1)
         sink_format(s->out, "  (%u times in a row)", (unsigned)step->times);
     sink_text(s->out, "\n");
@@ -80,10 +87,13 @@ static void put_ring_end(const showing *s, const tasks_group *g)
     const tasks_step *first = &s->v->steps[g->first];
     buffer name = BUFFER_EMPTY;
 
-    if (g->ring == 1 && first->times == 1)
+    if (g->ring == 1 && first->times == 1) {
         sink_text(s->out, "    (which awaits itself)\n");
-    else
-        sink_format(s->out, "    (which %s above awaits: a ring)\n", step_text(s, first, &name));
+    } else {
+        sink_text(s->out, "    (which ");
+        heap_report_clean(s->out, step_text(s, first, &name));
+        sink_text(s->out, " above awaits: a ring)\n");
+    }
     buffer_free(&name);
 }
 
@@ -100,8 +110,11 @@ static void put_group(const showing *s, const tasks_group *g)
         put_time(s->out, " to ", g->due_ms);
     if (g->age_ms >= 1000)
         put_time(s->out, g->chains == 1 ? ", for " : ", the oldest for ", g->age_ms);
-    if (g->wait == TASKS_SOURCE || g->wait == TASKS_TASK || g->wait == TASKS_CHANNEL)
-        sink_format(s->out, " (%s)", model_text(m, g->type));
+    if (g->wait == TASKS_SOURCE || g->wait == TASKS_TASK || g->wait == TASKS_CHANNEL) {
+        sink_text(s->out, " (");
+        heap_report_clean(s->out, model_text(m, g->type));
+        sink_char(s->out, ')');
+    }
     if (g->lost != 0)
         sink_format(s->out, "; %llu of them that nothing can complete any more",
                     (unsigned long long)g->lost);
@@ -126,18 +139,15 @@ static void put_group(const showing *s, const tasks_group *g)
 
 static void put_sites(const showing *s)
 {
-    const model *m = s->v->h->m;
     char text[256];
 
     for (size_t i = 0; i < s->pool.site_count; i++) {
         const threads_site *site = &s->pool.sites[i];
         const model_frame *frame = &s->v->h->p->frames[site->frame];
 
-        sink_format(s->out, "    %zu x %s in %s", site->count, threads_state_name(site->state),
-                    threads_show_site(s->threads, site, text, sizeof text));
-        if (frame->line != 0)
-            sink_format(s->out, "  %s:%u", plain_file(model_text(m, frame->file)),
-                        (unsigned)frame->line);
+        sink_format(s->out, "    %zu x %s in ", site->count, threads_state_name(site->state));
+        heap_report_clean(s->out, threads_show_site(s->threads, site, text, sizeof text));
+        put_line_of(s, frame);
         sink_text(s->out, "\n");
     }
 }
@@ -214,10 +224,11 @@ static void put_words(const showing *s)
     const tasks_view *v = s->v;
     size_t shown = 0, left = 0;
 
-    sink_format(s->out, "%s (%llu): %llu %s not done, in %zu kind%s of chains",
-                model_text(v->h->m, v->h->p->name), (unsigned long long)v->h->p->pid,
-                (unsigned long long)v->incomplete, v->incomplete == 1 ? "task is" : "tasks are",
-                v->group_count, v->group_count == 1 ? "" : "s");
+    heap_report_clean(s->out, model_text(v->h->m, v->h->p->name));
+    sink_format(s->out, " (%llu): %llu %s not done, in %zu kind%s of chains",
+                (unsigned long long)v->h->p->pid, (unsigned long long)v->incomplete,
+                v->incomplete == 1 ? "task is" : "tasks are", v->group_count,
+                v->group_count == 1 ? "" : "s");
     sink_format(s->out, "; the program stood still for %.1f ms\n\n",
                 (double)v->h->snapshot->walk_ns / 1e6);
     put_pool(s);

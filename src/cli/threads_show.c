@@ -9,6 +9,7 @@
 #include "analysis/async_name.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "cli/plain.h"
 #include "report/json.h"
 
 /* ---- words ---- */
@@ -518,12 +519,32 @@ static void put_escaped(const char *text)
     }
 }
 
+/* Between fences that are longer than what could end them. */
+static void put_fenced(const char *text)
+{
+    int fence = 3;
+
+    for (const char *at = text; *at != '\0'; at += at[0] != '\0') {
+        int run = (int)strspn(at, "`");
+
+        fence = run >= fence ? run + 1 : fence;
+        at += run;
+    }
+    for (int i = 0; i < fence; i++)
+        putchar('`');
+    printf("\n%s", text);
+    for (int i = 0; i < fence; i++)
+        putchar('`');
+    printf("\n\n");
+}
+
 static void put_section(threads_show_format format, const char *title, const char *text)
 {
     if (format == THREADS_SHOW_WORDS) {
         printf("%s", text);
     } else if (text[0] != '\0' && format == THREADS_SHOW_MARKDOWN) {
-        printf("## %s\n\n```\n%s```\n\n", title, text);
+        printf("## %s\n\n", title);
+        put_fenced(text);
     } else if (text[0] != '\0') {
         printf("<h2>%s</h2>\n<pre>", title);
         put_escaped(text);
@@ -655,20 +676,22 @@ static void show_part(const threads_view *view, const threads_show_options *o, i
     else
         print_summary(out, view);
     fclose(out);
+    plain_clean(text, true);
     put_section(o->format, TITLES[part], text);
     free(text);
 }
 
 void threads_show(const threads_view *view, const threads_show_options *options)
 {
-    char name[200];
+    char plain[160], name[200];
 
     if (options->format == THREADS_SHOW_JSON) {
         print_json(view, options);
         return;
     }
-    snprintf(name, sizeof name, "Threads of %s (%llu)",
-             model_text(view->model, view->process->name), (unsigned long long)view->process->pid);
+    model_plain(model_text(view->model, view->process->name), plain, sizeof plain);
+    snprintf(name, sizeof name, "Threads of %s (%llu)", plain,
+             (unsigned long long)view->process->pid);
     if (options->format == THREADS_SHOW_MARKDOWN) {
         printf("# %s\n\n", name);
     } else if (options->format == THREADS_SHOW_HTML) {

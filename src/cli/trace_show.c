@@ -10,6 +10,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/plain.h"
 #include "cli/trace_hint.h"
 
 enum { ROWS = 40, REFRESH_NS = 1000000000 };
@@ -161,7 +162,7 @@ static bool has_duration(const single_call *c)
 
 static void append_clean(buffer *out, const model *m, uint32_t text)
 {
-    text_append_cleaned(out, model_text(m, text), strlen(model_text(m, text)));
+    plain_append(out, model_text(m, text));
 }
 
 typedef struct {
@@ -317,8 +318,8 @@ static void print_name(FILE *out, const model *m, const trace_result *r)
 {
     buffer name = BUFFER_EMPTY;
 
-    text_append_cleaned(&name, model_text(m, r->name), strlen(model_text(m, r->name)));
-    text_append_cleaned(&name, model_text(m, r->parameters), strlen(model_text(m, r->parameters)));
+    append_clean(&name, m, r->name);
+    append_clean(&name, m, r->parameters);
     if (r->kind == TRACE_KIND_STEPS)
         buffer_append_text(&name, " (steps)");
     if (r->kind == TRACE_KIND_ASYNC)
@@ -366,8 +367,7 @@ static void print_rows(const trace_show *q, const model *m, const trace_results 
         for (size_t k = 0; k < r->by_type_count; k++) {
             buffer name = BUFFER_EMPTY;
 
-            text_append_cleaned(&name, type_name(m, r->by_type[k].type),
-                                strlen(type_name(m, r->by_type[k].type)));
+            plain_append(&name, type_name(m, r->by_type[k].type));
             fprintf(q->out, "%17llu %*s%s\n", (unsigned long long)r->by_type[k].count, 68, "",
                     buffer_text(&name));
             buffer_free(&name);
@@ -387,7 +387,8 @@ static void print_left_alone(const trace_show *q, const model *m, const trace_re
 
         if (!text_starts_with(state, "left alone"))
             continue;
-        fprintf(q->out, "%s: ", state);
+        plain_put(q->out, state);
+        fputs(": ", q->out);
         print_name(q->out, m, r);
     }
 }
@@ -458,8 +459,10 @@ static void print_losses(const model *m)
             if (p->losses[n].total == 0 ||
                 strcmp(model_text(m, p->losses[n].profiler), "trace") != 0)
                 continue;
-            fprintf(stderr, "clarinet: %s: %llu%s\n", reason,
-                    (unsigned long long)p->losses[n].total, advice_for(reason));
+            fputs("clarinet: ", stderr);
+            plain_put(stderr, reason);
+            fprintf(stderr, ": %llu%s\n", (unsigned long long)p->losses[n].total,
+                    advice_for(reason));
         }
     }
 }

@@ -386,9 +386,8 @@ static bool take_whole_heap(request *q, const model *m, findings *found)
     file_name_of_snapshot(q->recording, q->snapshot, sizeof q->snapshot);
     if (take_snapshot(q, CHECKUP_HEAP_WHOLE, m, found, &e) == 0)
         return true;
-    fprintf(stderr, "%sclarinet: %s\n", is_terminal ? "\r\033[K" : "", e.message);
-    if (e.advice[0] != '\0')
-        fprintf(stderr, "  %s\n", e.advice);
+    fputs(is_terminal ? "\r\033[K" : "", stderr);
+    cli_fail(&e);
     return q->snapshot[0] != '\0';
 }
 
@@ -504,11 +503,8 @@ static void tell_trouble(const session_result *result)
     if (is_terminal)
         fputs("\r\033[K", stderr);
     way_tell(result);
-    if (result->trouble.code == 0)
-        return;
-    fprintf(stderr, "clarinet: %s\n", result->trouble.message);
-    if (result->trouble.advice[0] != '\0')
-        fprintf(stderr, "  %s\n", result->trouble.advice);
+    if (result->trouble.code != 0)
+        cli_fail(&result->trouble);
 }
 
 /* A recording that was made before: judged again; a page only when it is asked for. */

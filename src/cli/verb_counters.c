@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/counters_listen.h"
 #include "cli/counters_show.h"
+#include "cli/plain.h"
 #include "cli/take.h"
 #include "cli/way.h"
 #include "clr/counter_events.h"
@@ -79,8 +80,10 @@ static void on_progress(void *context, const session_progress *now)
     if (now->port_reason != NULL && !q->has_told_way) {
         q->has_told_way = true;
         fprintf(stderr,
-                "clarinet: through the diagnostics port, without the agent in the process%s%s\n",
-                now->port_reason->code == 0 ? "" : ": ", now->port_reason->message);
+                "clarinet: through the diagnostics port, without the agent in the process%s",
+                now->port_reason->code == 0 ? "" : ": ");
+        plain_put(stderr, now->port_reason->message);
+        fputc('\n', stderr);
     }
     if (q->listens) {
         serve(q);

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/file_name.h"
 #include "cli/input.h"
+#include "cli/plain.h"
 #include "report/report.h"
 
 typedef struct {
@@ -186,6 +187,15 @@ static void print_warnings(const model *m)
                 (unsigned long long)m->damaged_chunks);
 }
 
+static void print_loss(const model *m, const model_loss *loss)
+{
+    fputs("clarinet: ", stderr);
+    plain_put(stderr, model_text(m, loss->profiler));
+    fprintf(stderr, " lost %llu: ", (unsigned long long)loss->total);
+    plain_put(stderr, model_text(m, loss->reason));
+    fputc('\n', stderr);
+}
+
 static void print_losses(const model *m)
 {
     for (size_t i = 0; i < m->process_count; i++) {
@@ -193,9 +203,7 @@ static void print_losses(const model *m)
 
         for (size_t k = 0; k < p->loss_count; k++)
             if (p->losses[k].total != 0)
-                fprintf(stderr, "clarinet: %s lost %llu: %s\n",
-                        model_text(m, p->losses[k].profiler),
-                        (unsigned long long)p->losses[k].total, model_text(m, p->losses[k].reason));
+                print_loss(m, &p->losses[k]);
         if (report_has_own_cost_percent(p))
             fprintf(stderr, "clarinet: own cost %.3f %% of one processor\n",
                     report_own_cost_percent(p));

@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "base/text.h"
 #include "cli/file_name.h"
+#include "cli/plain.h"
 
 int way_choose(session_way *way, bool starts_command, error *e)
 {
@@ -37,8 +38,10 @@ void way_tell(const session_result *result)
 
     if (!result->through_port)
         return;
-    fprintf(stderr, "recorded through the diagnostics port, without the agent in the process%s%s\n",
-            result->way_reason.code == 0 ? "" : ": ", result->way_reason.message);
+    fprintf(stderr, "recorded through the diagnostics port, without the agent in the process%s",
+            result->way_reason.code == 0 ? "" : ": ");
+    plain_put(stderr, result->way_reason.message);
+    fputc('\n', stderr);
     if (result->missing[0] != '\0')
         fprintf(stderr, "  missing, because they need the agent: %s\n", result->missing);
     fputs("  what else this way does not tell: docs/port.md\n", stderr);
