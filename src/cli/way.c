@@ -34,8 +34,6 @@ int way_choose(session_way *way, bool starts_command, error *e)
 
 void way_tell(const session_result *result)
 {
-    buffer name = BUFFER_EMPTY;
-
     if (!result->through_port)
         return;
     fprintf(stderr, "recorded through the diagnostics port, without the agent in the process%s",
@@ -45,7 +43,14 @@ void way_tell(const session_result *result)
     if (result->missing[0] != '\0')
         fprintf(stderr, "  missing, because they need the agent: %s\n", result->missing);
     fputs("  what else this way does not tell: docs/port.md\n", stderr);
-    if (result->stream[0] == '\0')
+    way_tell_stream(result);
+}
+
+void way_tell_stream(const session_result *result)
+{
+    buffer name = BUFFER_EMPTY;
+
+    if (!result->through_port || result->stream[0] == '\0')
         return;
     file_name_append_quoted(&name, result->stream);
     fprintf(stderr, "all events that came are in %s\n  next: clarinet report %s -f md\n",

@@ -10,5 +10,8 @@
 int way_choose(session_way *way, bool starts_command, error *e);
 /* Says on stderr that a recording went through the port, why, and what it lacks for that. */
 void way_tell(const session_result *result);
+/* Its last part, for who has told the rest while recording: the file could not take all, and what
+ * came lies beside it. */
+void way_tell_stream(const session_result *result);
 
 #endif
