@@ -96,7 +96,11 @@ static void take_row(counters_live *c, const uint64_t *cells)
     counters_series *s = find_series(c, cells);
     counters_value *v;
 
-    if (s == NULL || !array_reserve(&s->values, &s->capacity, s->count + 1, sizeof *s->values))
+    if (s == NULL)
+        return;
+    if (c->last_only)
+        s->count = 0;
+    if (!array_reserve(&s->values, &s->capacity, s->count + 1, sizeof *s->values))
         return;
     v = &s->values[s->count++];
     v->time_ns = cells[TIME];

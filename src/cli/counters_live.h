@@ -48,6 +48,7 @@ typedef struct {
     uint64_t meters;  /* the same */
     uint8_t types[16];
     size_t columns;
+    bool last_only; /* of each series only the last value is kept: it may go on for weeks */
     /* Called for every value; may be NULL. */
     void (*on_value)(void *context, const counters_series *series, const counters_value *value);
     void *context;

@@ -275,6 +275,7 @@ int verb_counters(int argc, char **argv)
     error_clear(&e);
     code = parse(argc, argv, &q, &e);
     q.on_terminal = isatty(STDOUT_FILENO) && q.format == FORMAT_TEXT && !q.listens;
+    q.live.last_only = q.format != FORMAT_JSON || q.listens;
     q.live.on_value = on_value;
     q.live.context = &q;
     if (code == 0 && q.file == NULL)

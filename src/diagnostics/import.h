@@ -76,8 +76,9 @@ int import_write(event_import *i, const import_wishes *wishes, buffer *out, erro
 bool import_has_begun(const event_import *i);
 void import_count(const event_import *i, uint64_t *rows, uint64_t *lost);
 /* For who looks on: appends what has come of counters and meters since the last call as chunks of a
- * recording, their tables first. import_write has them all the same. */
-void import_append_new_counters(event_import *i, buffer *out);
+ * recording, their tables first. import_write has them all the same, unless they are forgotten:
+ * who looks on for weeks has no room for all. */
+void import_append_new_counters(event_import *i, bool forget, buffer *out);
 void import_free(event_import *i);
 
 #endif

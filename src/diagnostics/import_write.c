@@ -148,7 +148,7 @@ static void end_rows(import_rows *t)
     t->is_open = false;
 }
 
-void import_append_new_counters(event_import *i, buffer *out)
+void import_append_new_counters(event_import *i, bool forget, buffer *out)
 {
     static const import_table SHOWN[] = {IMPORT_COUNTERS, IMPORT_METERS};
     const buffer *strings = &i->names.strings.out;
@@ -170,6 +170,8 @@ void import_append_new_counters(event_import *i, buffer *out)
 
         end_rows(t);
         buffer_append(out, t->out.data + *shown, t->out.length - *shown);
+        if (forget)
+            buffer_clear(&t->out);
         *shown = t->out.length;
     }
 }

@@ -178,7 +178,7 @@ static void show_new(port *p)
     buffer chunks = BUFFER_EMPTY;
     recording_chunk chunk;
 
-    import_append_new_counters(p->events, &chunks);
+    import_append_new_counters(p->events, p->options->short_lived, &chunks);
     for (size_t at = 0; recording_take_chunk(chunks.data + at, chunks.length - at, &chunk) ==
                         RECORDING_CHUNK_WHOLE;
          at += chunk.whole)

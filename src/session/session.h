@@ -56,7 +56,8 @@ typedef struct {
     /* Called a few times a second; may be NULL. */
     void (*progress)(void *context, const session_progress *progress);
     /* Called for every chunk of an agent; through the port only for counters and their strings, as
-     * they come. True: nothing more is wanted, stop. May be NULL. */
+     * they come, which a short-lived recording then has no more. True: nothing more is wanted,
+     * stop. May be NULL. */
     bool (*enough)(void *context, const recording_chunk *chunk);
     void *context;
 } session_options;

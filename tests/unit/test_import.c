@@ -14,7 +14,9 @@
 #include "analysis/heap_growth.h"
 #include "base/reader.h"
 #include "diagnostics/import.h"
+#include "diagnostics/import_private.h"
 #include "diagnostics/nettrace.h"
+#include "recording/tables.h"
 
 typedef struct {
     size_t collections;
@@ -252,10 +254,58 @@ static void refuses_what_is_no_event_file(void **state)
     assert_false(import_is_event_file("/proc/nonexistent"));
 }
 
+/* The kinds of the chunks, a letter each. */
+static const char *kinds_of(const buffer *chunks, char text[8])
+{
+    recording_chunk chunk;
+    size_t count = 0;
+
+    for (size_t at = 0; count < 7 && recording_take_chunk(chunks->data + at, chunks->length - at,
+                                                          &chunk) == RECORDING_CHUNK_WHOLE;
+         at += chunk.whole)
+        text[count++] = chunk.kind == RECORDING_TABLE    ? 'T'
+                        : chunk.kind == RECORDING_STRING ? 'S'
+                        : chunk.kind == RECORDING_ROWS   ? 'R'
+                                                         : '?';
+    text[count] = '\0';
+    return text;
+}
+
+static void counters_are_shown_as_they_come(void **state)
+{
+    enum { TABLES_COUNTERS(TABLES_CELL) COLUMNS };
+
+    (void)state;
+    for (int forget = 0; forget <= 1; forget++) {
+        event_import *i = import_create();
+        const buffer *kept = &i->tables[IMPORT_COUNTERS].out;
+        buffer out = BUFFER_EMPTY;
+        char kinds[8];
+
+        import_append_new_counters(i, forget != 0, &out);
+        assert_string_equal(kinds_of(&out, kinds), "T");
+        for (uint64_t time = 1; time <= 3; time++) {
+            uint64_t cells[COLUMNS] = {[TIME] = time, [NAME] = import_string(&i->names, "a", 1)};
+
+            import_put_row(i, IMPORT_COUNTERS, cells);
+            buffer_clear(&out);
+            import_append_new_counters(i, forget != 0, &out);
+            assert_string_equal(kinds_of(&out, kinds), time == 1 ? "SR" : "R");
+        }
+        buffer_clear(&out);
+        import_append_new_counters(i, forget != 0, &out);
+        assert_int_equal(out.length, 0);
+        assert_int_equal(kept->length == 0, forget != 0);
+        buffer_free(&out);
+        import_free(i);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_file_of_8),
+        cmocka_unit_test(counters_are_shown_as_they_come),
         cmocka_unit_test(reads_a_file_of_10),
         cmocka_unit_test(reads_a_heap_dump_of_8),
         cmocka_unit_test(reads_a_heap_dump_of_10),
