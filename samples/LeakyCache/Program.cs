@@ -8,6 +8,7 @@ using System;
 using System.Collections.Generic;
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 using Clarinet.Samples;
 
 namespace LeakyCache
@@ -42,7 +43,18 @@ namespace LeakyCache
         public double? Half = 0.5;
         public TimeSpan Span = TimeSpan.FromTicks(42);
         public KeyValuePair<short, long> Pair = new KeyValuePair<short, long>(3, 4);
+        public Packed Packed = new Packed { First = 1, Long = -2, Real = 0.25, Short = 3 };
         public bool Last = true;
+    }
+
+    /* Its fields are not where a machine would put them. */
+    [StructLayout(LayoutKind.Sequential, Pack = 1)]
+    public struct Packed
+    {
+        public byte First;
+        public long Long;
+        public double Real;
+        public short Short;
     }
 
     /* Types that nothing has loaded but the fields that have them. */

@@ -126,10 +126,14 @@ static bool append_value(uint64_t kind, uint64_t bits, bool *quoted, buffer *out
 
 static uint64_t bits_at(const heap *h, const model_heap_valued *valued, uint32_t place)
 {
+    unsigned beyond = 8 * (place & 3); /* of packed structs */
     uint64_t bits = model_heap_value(h->snapshot, valued, place & ~3u) |
                     (uint64_t)model_heap_value(h->snapshot, valued, (place & ~3u) + 4) << 32;
 
-    return bits >> 8 * (place & 3);
+    if (beyond == 0)
+        return bits;
+    return bits >> beyond | (uint64_t)model_heap_value(h->snapshot, valued, (place & ~3u) + 8)
+                                << (64 - beyond);
 }
 
 /* A struct that only wraps a value, by the name of what is in it, is told as that value. */

@@ -562,7 +562,8 @@ def test_values_of_structs_from_elsewhere(sample, clarinet, runtime):
     assert done.code == 0, done
     assert done.json["instances"][0]["values"] == {
         "Nothing": None, "Seven": 7, "Day": 5, "Other": 1, "Half": 0.5, "Span._ticks": 42,
-        "Pair.key": 3, "Pair.value": 4, "Last": True}, done.json["instances"]
+        "Pair.key": 3, "Pair.value": 4, "Last": True,
+        "Packed.First": 1, "Packed.Long": -2, "Packed.Real": 0.25, "Packed.Short": 3}, done.json["instances"]
 
 
 def test_types_of_fields_are_not_loaded(sample, clarinet, runtime):
