@@ -207,8 +207,23 @@ namespace Hoarder
         public static HashSet<int> Seen = new HashSet<int>(10000);
         public static Queue<double> Waiting = new Queue<double>(10000);
 
+        /* Room for references, which no object of its kind has had. */
+        public static readonly HashSet<SparseItem> Unused = new HashSet<SparseItem>(10000);
+        public static readonly SparseItem?[,] Board = new SparseItem?[100, 100];
+
+        /* Full, with few references in it. */
+        public static readonly List<Reading> Readings = new List<Reading>();
+        public static readonly Dictionary<int, string?> Missing = new Dictionary<int, string?>();
+        public static Reading[] Measured = Array.Empty<Reading>();
+
         [ThreadStatic]
         public static List<ThreadItem>? PerThread;
+    }
+
+    public struct Reading
+    {
+        public string? Note;
+        public double Value;
     }
 
     public sealed class MadeItem { }
@@ -357,6 +372,18 @@ namespace Hoarder
                 Store.Large.Add(new byte[100000]);
                 _ = new byte[200000];
             }
+            FillReadings();
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void FillReadings()
+        {
+            for (int i = 0; i < 5000; i++)
+            {
+                Store.Readings.Add(new Reading { Value = i, Note = i == 7 ? "high" : null });
+                Store.Missing[i] = i == 7 ? "high" : null;
+            }
+            Store.Measured = Store.Readings.ToArray();
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]

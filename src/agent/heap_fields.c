@@ -324,8 +324,9 @@ uint32_t heap_fields_flags(const heap_record *r, uint32_t number)
 
     if (type->is_string)
         return flags | RECORDING_TYPE_STRING;
-    if (type->element != 0)
-        return flags | RECORDING_TYPE_ARRAY;
+    if (type->element != 0) /* where arrays keep references is not read, only that there are none */
+        return flags | RECORDING_TYPE_ARRAY |
+               (type->is_laid_out || type->is_collectible ? 0 : RECORDING_TYPE_REFERENCES);
     if (is_value_type(r->info, type->class_id))
         return flags | RECORDING_TYPE_BOXED;
     buffer_fix(&name, memory, sizeof memory);

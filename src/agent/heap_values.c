@@ -147,10 +147,8 @@ bool heap_values_counts(const heap_values *v, ClassID class_id)
         return false;
     for (size_t i = 0; i < HEAP_VALUES_COLLECTIONS; i++)
         found = found || v->collections[i] == token;
-    for (uint32_t i = 0; i < count; i++)
-        found = found && arguments[i] != 0 &&
-                clr_info_get_box_class_layout(v->info, arguments[i], &offset) == S_OK;
-    return found;
+    return found && arguments[0] != 0 &&
+           clr_info_get_box_class_layout(v->info, arguments[0], &offset) == S_OK;
 }
 
 bool heap_values_wants(const heap_values *v, ClassID class_id, ClassID *machine, bool *is_apart)

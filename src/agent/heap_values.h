@@ -47,7 +47,7 @@ typedef struct {
  * names of types, by commas; "" = none. */
 void heap_values_open(heap_values *v, const clr_info *info, bool tasks, bool counts,
                       const char *fields);
-/* Whether it is a collection of values: by references nobody sees how full it is. */
+/* Whether it is a collection of values, or by values: by references nobody sees how full it is. */
 bool heap_values_counts(const heap_values *v, ClassID class_id);
 /* Whether a person named the class. */
 bool heap_values_names(const heap_values *v, ClassID class_id);

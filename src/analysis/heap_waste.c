@@ -21,6 +21,8 @@ enum {
 };
 #define LARGEST_HOLE (UINT64_C(32) << 20)
 
+static const char COLLECTIONS[] = "System.Collections.";
+
 /* What a class is to the rules. */
 typedef enum {
     NOTHING,
@@ -36,7 +38,8 @@ typedef enum {
 typedef struct {
     const heap *h;
     heap_waste *out;
-    uint8_t *roles; /* by class */
+    uint8_t *roles;   /* by class */
+    uint64_t *places; /* by class of arrays: words of an element that were seen with a reference */
     heap_counts_place *counts;
     uint8_t *seen; /* by node, bits */
     table_text known;
@@ -157,22 +160,39 @@ static void add_empty(heap_waste_row *row, uint64_t used, uint64_t room, uint32_
     row->room += room;
 }
 
+/* Whether an element without a reference is not used: it has room for nothing else, or it is a
+ * collection's own. Other structs may well be used without any. */
+static bool is_told_by_references(const work *w, uint32_t node)
+{
+    static const uint64_t WORD = sizeof(uint64_t);
+    const heap *h = w->h;
+    uint32_t number = h->snapshot->shapes[h->snapshot->shape_of[node - 1]].type;
+    uint32_t element = h->classes[number].element;
+
+    return element == WORD || strncmp(heap_type_name(h, h->type[node]), COLLECTIONS, 19) == 0 ||
+           (element % WORD == 0 && element <= 63 * WORD &&
+            w->places[number] == (UINT64_C(1) << element / WORD) - 1);
+}
+
 static void look_at_array(work *w, uint32_t from, uint32_t place, uint32_t node)
 {
     const heap *h = w->h;
     const heap_class *class = heap_class_of(h, node);
     uint64_t room = heap_counts_room(h, node);
     uint64_t used;
+    uint32_t counted;
     bool is_collection;
     heap_waste_row *row;
 
     /* arrays of the runtime's own lie on the heap of pinned objects */
-    if (room < LEAST_ROOM || from == 0 || h->snapshot->generations[node - 1] > LARGE)
+    if (room < LEAST_ROOM || from == 0 || h->snapshot->generations[node - 1] > LARGE ||
+        !is_told_by_references(w, node) ||
+        (heap_counts_of(h, w->counts, from, &used, &counted) && counted == node))
         return;
     used = heap_counts_used(h, node);
     if (used * 4 > room)
         return;
-    is_collection = strncmp(heap_type_name(h, h->type[from]), "System.Collections.", 19) == 0;
+    is_collection = strncmp(heap_type_name(h, h->type[from]), COLLECTIONS, 19) == 0;
     if (is_collection)
         row = row_of(w, HEAP_WASTE_COLLECTIONS, h->type[from], UINT32_MAX, 0);
     else
@@ -181,15 +201,14 @@ static void look_at_array(work *w, uint32_t from, uint32_t place, uint32_t node)
     add_empty(row, used, room, class->element);
 }
 
-/* Of plain values: those with references are judged by their arrays. */
+/* One that tells its count: what it keeps may have no references. */
 static void look_at_collection(work *w, uint32_t node)
 {
     const heap *h = w->h;
     uint64_t used, room;
     uint32_t array;
 
-    if (!heap_counts_of(h, w->counts, node, &used, &array) ||
-        w->roles[h->snapshot->shapes[h->snapshot->shape_of[array - 1]].type] == ARRAY)
+    if (!heap_counts_of(h, w->counts, node, &used, &array))
         return;
     room = heap_counts_room(h, array);
     if (room >= LEAST_ROOM && used * 4 <= room)
@@ -329,7 +348,18 @@ static role role_of(const heap *h, const heap_class *class)
     return (class->flags & RECORDING_TYPE_FINALIZABLE) != 0 ? FINALIZABLE : NOTHING;
 }
 
-/* An array's elements may hold references when one of its class does. */
+static void note_places(work *w, uint32_t node, uint32_t number)
+{
+    const heap *h = w->h;
+    const heap_class *class = &h->classes[number];
+
+    for (uint64_t k = h->first[node]; k < h->first[node + 1]; k++)
+        if (h->places[k] >= class->data)
+            w->places[number] |= UINT64_C(1)
+                                 << (h->places[k] - class->data) % class->element / 8 % 64;
+}
+
+/* An array's elements may hold references when its class says so, or one of its class does. */
 static void find_roles(work *w)
 {
     const heap *h = w->h;
@@ -340,9 +370,14 @@ static void find_roles(work *w)
     for (uint32_t node = 1; node < h->nodes; node++) {
         uint32_t number = h->snapshot->shapes[h->snapshot->shape_of[node - 1]].type;
 
-        if ((h->classes[number].flags & RECORDING_TYPE_ARRAY) != 0 &&
-            h->classes[number].element != 0 && h->first[node] != h->first[node + 1])
+        if ((h->classes[number].flags & RECORDING_TYPE_ARRAY) == 0 ||
+            h->classes[number].element == 0)
+            continue;
+        if ((h->classes[number].flags & RECORDING_TYPE_REFERENCES) != 0 ||
+            h->first[node] != h->first[node + 1])
             w->roles[number] = ARRAY;
+        if (h->classes[number].element > 8)
+            note_places(w, node, number);
     }
 }
 
@@ -431,10 +466,11 @@ int heap_find_waste(const heap *h, heap_waste *out, error *e)
     memset(out, 0, sizeof *out);
     table_text_init(&w.known);
     w.roles = memory_allocate_array(h->class_count + 1, 1);
+    w.places = memory_allocate_array(h->class_count + 1, sizeof *w.places);
     w.seen = memory_allocate_array(h->nodes / 8 + 1, 1);
     w.counts = heap_counts_find(h);
-    w.failed =
-        w.roles == NULL || w.seen == NULL || w.counts == NULL || !heap_owners_init(&out->owners, h);
+    w.failed = w.roles == NULL || w.places == NULL || w.seen == NULL || w.counts == NULL ||
+               !heap_owners_init(&out->owners, h);
     if (!w.failed) {
         find_roles(&w);
         for (uint32_t node = 1; node < h->nodes; node++)
@@ -446,6 +482,7 @@ int heap_find_waste(const heap *h, heap_waste *out, error *e)
         find_holes(&w);
     }
     memory_free(w.roles);
+    memory_free(w.places);
     memory_free(w.counts);
     memory_free(w.seen);
     table_text_free(&w.known);

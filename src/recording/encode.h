@@ -74,6 +74,7 @@ enum {
     RECORDING_TYPE_FINALIZABLE = 4,
     RECORDING_TYPE_DELEGATE = 8,
     RECORDING_TYPE_STRING = 16,
+    RECORDING_TYPE_REFERENCES = 32, /* an array whose elements may hold references */
 };
 /* What a snapshot is, in its END. */
 enum {

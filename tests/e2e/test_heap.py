@@ -336,6 +336,13 @@ def check_waste(rows):
                               ("HashSet<int>", 20, 10000), ("Queue<double>", 20, 10000)):
         numbers = found["empty_collections", f"System.Collections.Generic.{name}"]
         assert numbers["used"] == used and numbers["room"] >= least, numbers
+    # no array of these kinds has ever had a reference
+    unused = found["empty_collections", "System.Collections.Generic.HashSet<Hoarder.SparseItem>"]
+    assert unused["used"] == 0 and unused["room"] >= 10000, unused
+    board = found["sparse_arrays", "Hoarder.SparseItem[,]"]
+    assert (board["used"], board["room"], board["holder"]) == (0, 10000, "Hoarder.Store.Board"), board
+    # these are full of values
+    assert not [name for _, name in found if "Reading" in name or "Dictionary<int, string>" in name], found
     array = found["sparse_arrays", "Hoarder.SparseItem[]"]
     assert (array["count"], array["used"], array["room"]) == (1, 20, 10000), array
     assert array["holder"] == "Hoarder.Store.SparseArray", array
