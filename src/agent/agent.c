@@ -61,9 +61,14 @@ HRESULT CLR_ENTRY DllGetClassObject(const GUID *clsid, const GUID *iid, void **o
     HRESULT hr = CLASS_E_CLASSNOTAVAILABLE;
 
     prepare(&root);
+    /* One agent at a time. While it leaves, the runtime lets the next one come up to the calls of
+     * an object of ours, and stops it there: the memory of that object goes with the one that
+     * leaves. */
+    if (atomic_load(&root.phase) != AGENT_IDLE)
+        return E_FAIL;
     for (int i = 0; i < 2 && hr == CLASS_E_CLASSNOTAVAILABLE; i++) {
         hr = clr_profiler_get_class_object(&root.profilers[i], clsid, iid, out);
-        if (hr == S_OK && atomic_load(&root.phase) == AGENT_IDLE)
+        if (hr == S_OK)
             root.in_main_place = i == 1;
     }
     return hr;

@@ -98,9 +98,11 @@ uint32_t CLR_CALL clr_profiler_object_release(ICorProfilerCallback11 *self)
     int32_t left = count_down(&object->references);
 
     if (left == 0) {
+        clr_profiler *profiler = object->profiler;
+
         clr_release(object->info.com);
-        count_down(&object->profiler->live);
         memory_free(object);
+        count_down(&profiler->live); /* last: who sees none may take the memory back */
     }
     return (uint32_t)left;
 }
@@ -152,8 +154,10 @@ static uint32_t CLR_CALL factory_release(ClrClassFactory *self)
     int32_t left = count_down(&factory->references);
 
     if (left == 0) {
-        count_down(&factory->profiler->live);
+        clr_profiler *profiler = factory->profiler;
+
         memory_free(factory);
+        count_down(&profiler->live);
     }
     return (uint32_t)left;
 }
