@@ -27,7 +27,7 @@ MAY_USE = {
     "control": {"base", "catalogue", "recording"},
     "rules": {"base", "cil", "clarinet", "metadata"},
     # inside the target
-    "agent": SHARED | {"profilers"},
+    "agent": SHARED,
     "profilers": SHARED | {"agent"},
     "instrumentation": SHARED | {"rules"},
     "gate": {"base", "clarinet"},

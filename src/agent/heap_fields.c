@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "agent/loaded.h"
+#include "agent/loaded_type.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "cil/compressed.h"
 #include "clarinet/names.h"
-#include "profilers/trace_types.h"
 #include "recording/encode.h"
 
 enum {
@@ -67,12 +67,8 @@ static bool is_value_type(const clr_info *info, ClassID class_id)
 static ClassID far_struct_of(search *s, const description *d, IMetaDataImport2 *import,
                              mdFieldDef field, const uint8_t *bytes, uint32_t size)
 {
-    const trace_types types = {.info = s->info,
-                               .module = d->module,
-                               .import = import,
-                               .arguments = d->arguments,
-                               .argument_count =
-                                   d->count < MOST_ARGUMENTS ? d->count : MOST_ARGUMENTS};
+    const loaded_type_scope scope = {s->info, d->module, import, d->arguments,
+                                     d->count < MOST_ARGUMENTS ? d->count : MOST_ARGUMENTS};
     uint64_t key = table_hash_u64(d->class_id) ^ field;
     cil_signature signature;
     uint64_t found = 0;
@@ -81,8 +77,7 @@ static ClassID far_struct_of(search *s, const description *d, IMetaDataImport2 *
         return (ClassID)found;
     cil_signature_init(&signature);
     if (cil_signature_read(&signature, bytes, size, NULL) == 0)
-        found = trace_type_of(&types, &signature.types[cil_type_skip_modifiers(&signature, 0)])
-                    .class_id;
+        found = loaded_type_class(&scope, &signature.types[cil_type_skip_modifiers(&signature, 0)]);
     cil_signature_free(&signature);
     table_u64_put(&s->far, key, found);
     return (ClassID)found;

@@ -451,7 +451,7 @@ bool trace_shape_this(const trace_types *types, mdTypeDef type, const char *path
     buffer_free(&name);
     if (*by_ref)
         t.element = CIL_TYPE_VALUETYPE;
-    t.class_id = trace_class_of_token(types, type, NULL, 0);
+    t.class_id = trace_class_of_token(types, type);
     return rest < UINT8_MAX && (t.class_id != 0 || !*by_ref) && follow(&m, t, false, path, rest);
 }
 

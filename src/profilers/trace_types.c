@@ -3,15 +3,12 @@
 
 #include <string.h>
 
-#include "agent/loaded.h"
+#include "agent/loaded_type.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "clarinet/lookup.h"
 #include "clarinet/names.h"
 #include "profilers/trace_counters.h"
-
-static const char CORE_LIBRARY[] = "System.Private.CoreLib";
-enum { NAME = 64 };
 
 /* ---- classes ---- */
 
@@ -44,89 +41,17 @@ void trace_class_append_name(const clr_info *info, ClassID class_id, buffer *out
     trace_class_release(&at);
 }
 
-/* A type that another module defines, looked for by name in all of them: several assemblies may
- * have one of that name, each of another layout. */
-typedef struct {
-    const clr_info *info;
-    const char *name;     /* Outer+Inner */
-    const char *assembly; /* where the reference says it is; it may only know where it has gone */
-    ModuleID module;
-    mdTypeDef type;
-    bool is_doubtful; /* found twice, and neither where it should be */
-} search;
-
-/* Assemblies of the framework that have no types but send everybody on to the core library. */
-static bool leads_to_core(const char *assembly)
+static loaded_type_scope scope_of(const trace_types *types)
 {
-    return text_starts_with(assembly, "System.") || strcmp(assembly, "netstandard") == 0 ||
-           strcmp(assembly, "mscorlib") == 0;
+    return (loaded_type_scope){types->info, types->module, types->import, types->arguments,
+                               types->argument_count};
 }
 
-static bool is_meant(const search *s, ModuleID module)
+ClassID trace_class_of_token(const trace_types *types, mdToken token)
 {
-    buffer own = BUFFER_EMPTY;
-    AssemblyID assembly = 0;
-    bool is_meant_one = false;
+    loaded_type_scope scope = scope_of(types);
 
-    if (CLR_OK(clr_get_module_path(s->info, module, &own, &assembly))) {
-        buffer_clear(&own);
-        clr_get_assembly_name(s->info, assembly, &own);
-        is_meant_one = strcmp(buffer_text(&own), s->assembly) == 0 ||
-                       (strcmp(buffer_text(&own), CORE_LIBRARY) == 0 && leads_to_core(s->assembly));
-    }
-    buffer_free(&own);
-    return is_meant_one;
-}
-
-static int look_at_module(void *context, uintptr_t module)
-{
-    search *s = context;
-    IMetaDataImport2 *import = NULL;
-    mdTypeDef type = 0;
-    bool is_certain;
-
-    if (!CLR_OK(clr_open_import(s->info, module, &import)))
-        return 1;
-    clr_find_type_path(import, s->name, &type);
-    clr_release(import);
-    if (type == 0)
-        return 1;
-    is_certain = is_meant(s, module);
-    s->is_doubtful = !is_certain && s->type != 0;
-    s->module = module;
-    s->type = type;
-    return !is_certain;
-}
-
-static ClassID class_named(const clr_info *info, const char *assembly, const char *name,
-                           const ClassID *arguments, uint32_t count)
-{
-    search s = {.info = info, .name = name, .assembly = assembly};
-
-    clr_each_module(info, look_at_module, &s);
-    return s.type == 0 || s.is_doubtful
-               ? 0
-               : loaded_class_with(info, s.module, s.type, arguments, count);
-}
-
-ClassID trace_class_of_token(const trace_types *types, mdToken token, const ClassID *arguments,
-                             uint32_t count)
-{
-    buffer name = BUFFER_EMPTY;
-    buffer assembly = BUFFER_EMPTY;
-    ClassID class_id = 0;
-
-    if (CLR_TOKEN_TYPE(token) == mdtTypeDef) {
-        class_id = loaded_class_with(types->info, types->module, token, arguments, count);
-    } else if (CLR_TOKEN_TYPE(token) == mdtTypeRef) {
-        clr_append_type_path(types->import, token, &name);
-        clr_get_type_ref_assembly(types->info, types->module, types->import, token, &assembly);
-        class_id =
-            class_named(types->info, buffer_text(&assembly), buffer_text(&name), arguments, count);
-    }
-    buffer_free(&name);
-    buffer_free(&assembly);
-    return class_id;
+    return loaded_type_of_token(&scope, token, NULL, 0);
 }
 
 /* ---- kinds ---- */
@@ -135,27 +60,9 @@ static const struct {
     char name[9]; /* no pointer, which would need a relocation */
     uint8_t kind;
 } KNOWN[] = {
-    {"Boolean", CIL_TYPE_BOOLEAN},
-    {"Char", CIL_TYPE_CHAR},
-    {"SByte", CIL_TYPE_I1},
-    {"Byte", CIL_TYPE_U1},
-    {"Int16", CIL_TYPE_I2},
-    {"UInt16", CIL_TYPE_U2},
-    {"Int32", CIL_TYPE_I4},
-    {"UInt32", CIL_TYPE_U4},
-    {"Int64", CIL_TYPE_I8},
-    {"UInt64", CIL_TYPE_U8},
-    {"Single", CIL_TYPE_R4},
-    {"Double", CIL_TYPE_R8},
-    {"IntPtr", CIL_TYPE_INT_PTR},
-    {"UIntPtr", CIL_TYPE_UINT_PTR},
-    {"Guid", TRACE_KIND_GUID},
-    {"DateTime", TRACE_KIND_DATE_TIME},
-    {"Decimal", TRACE_KIND_DECIMAL},
-    {"TimeSpan", TRACE_KIND_TIME_SPAN},
-    {"String", CIL_TYPE_STRING},
-    {"DateOnly", TRACE_KIND_DATE_ONLY},
-    {"TimeOnly", TRACE_KIND_TIME_ONLY},
+    {"Guid", TRACE_KIND_GUID},          {"DateTime", TRACE_KIND_DATE_TIME},
+    {"Decimal", TRACE_KIND_DECIMAL},    {"TimeSpan", TRACE_KIND_TIME_SPAN},
+    {"DateOnly", TRACE_KIND_DATE_ONLY}, {"TimeOnly", TRACE_KIND_TIME_ONLY},
 };
 
 /* A type of the system that is shown in a way of its own; 0 = it is none. */
@@ -166,6 +73,9 @@ uint8_t trace_type_kind_of_name(const char *name)
     for (size_t n = 0; n < sizeof KNOWN / sizeof KNOWN[0]; n++)
         if (strcmp(name + 7, KNOWN[n].name) == 0)
             return KNOWN[n].kind;
+    for (size_t n = 0; n < LOADED_TYPE_SIMPLE; n++)
+        if (strcmp(name + 7, LOADED_TYPES_SIMPLE[n].name) == 0)
+            return LOADED_TYPES_SIMPLE[n].element;
     return 0;
 }
 
@@ -238,31 +148,15 @@ trace_type trace_type_of_class(const clr_info *info, ClassID class_id)
     return t;
 }
 
-static ClassID class_of(const clr_info *info, const trace_type *t)
-{
-    char name[NAME] = "System.";
-
-    if (t->class_id != 0)
-        return t->class_id;
-    if (t->element == CIL_TYPE_OBJECT)
-        return class_named(info, CORE_LIBRARY, "System.Object", NULL, 0);
-    for (size_t n = 0; n < sizeof KNOWN / sizeof KNOWN[0]; n++)
-        if (KNOWN[n].kind == t->element) {
-            memcpy(name + 7, KNOWN[n].name, strlen(KNOWN[n].name) + 1);
-            return class_named(info, CORE_LIBRARY, name, NULL, 0);
-        }
-    return 0;
-}
-
 /* A type of a signature. Element 0 = one that cannot be shown. */
 trace_type trace_type_of(const trace_types *types, const cil_type *t)
 {
     trace_type known = {.element = t->element};
-    ClassID arguments[TRACE_TYPE_ARGUMENTS];
+    loaded_type_scope scope = scope_of(types);
 
     switch (t->element) {
     case CIL_TYPE_CLASS:
-        known.class_id = trace_class_of_token(types, t->token, NULL, 0);
+        known.class_id = trace_class_of_token(types, t->token);
         known.element = CIL_TYPE_OBJECT;
         return known;
     case CIL_TYPE_OBJECT:
@@ -278,20 +172,13 @@ trace_type trace_type_of(const trace_types *types, const cil_type *t)
         known.element = CIL_TYPE_OBJECT;
         return known;
     case CIL_TYPE_VALUETYPE:
-        known.class_id = trace_class_of_token(types, t->token, NULL, 0);
+        known.class_id = trace_class_of_token(types, t->token);
         break;
     case CIL_TYPE_GENERIC:
         known.element = t[1].element == CIL_TYPE_CLASS ? CIL_TYPE_OBJECT : CIL_TYPE_VALUETYPE;
-        if (known.element == CIL_TYPE_OBJECT || t->number > TRACE_TYPE_ARGUMENTS)
+        if (known.element == CIL_TYPE_OBJECT)
             return known;
-        for (uint32_t n = 0, at = 1 + t[1].nodes; n < t->number; n++, at += t[at].nodes) {
-            trace_type argument = trace_type_of(types, &t[at]);
-
-            arguments[n] = class_of(types->info, &argument);
-            if (arguments[n] == 0 || argument.element == CIL_TYPE_METHOD_VARIABLE)
-                return (trace_type){0};
-        }
-        known.class_id = trace_class_of_token(types, t[1].token, arguments, t->number);
+        known.class_id = loaded_type_class(&scope, t);
         break;
     case CIL_TYPE_VARIABLE:
         if (t->number < types->argument_count)

@@ -49,9 +49,8 @@ void trace_class_append_name(const clr_info *info, ClassID class_id, buffer *out
 bool trace_class_is_value(const clr_info *info, ClassID class_id, bool *is_enum);
 /* Of an enum: the element of its values. */
 uint8_t trace_class_enum_element(const trace_class_place *at);
-/* 0 when the runtime does not know it, or it needs other arguments. */
-ClassID trace_class_of_token(const trace_types *types, mdToken token, const ClassID *arguments,
-                             uint32_t count);
+/* 0 when the runtime does not know it, or it needs arguments. */
+ClassID trace_class_of_token(const trace_types *types, mdToken token);
 
 /* A type of the system that is shown in a way of its own; 0 = it is none. */
 uint8_t trace_type_kind_of_name(const char *name);
