@@ -123,7 +123,7 @@ static void on_class_load_started(void *context, ClassID class_id)
 static void on_class_load_finished(void *context, ClassID class_id, HRESULT status)
 {
     if (status == S_OK)
-        FORWARD(on_class_loaded, class_id);
+        TO(trace, on_class_loaded, context, class_id);
 }
 
 static void on_collection_started(void *context, int32_t generation_count, const BOOL *collected,
@@ -184,7 +184,7 @@ static void on_thread_suspended(void *context, ThreadID thread)
 
 static void on_object_allocated(void *context, ObjectID object, ClassID class_id)
 {
-    FORWARD(on_object_allocated, object, class_id);
+    TO(allocations, on_object, context, object, class_id);
 }
 
 static void on_managed_to_native(void *context, FunctionID function,
@@ -245,9 +245,8 @@ static HRESULT on_rejit_parameters(void *context, ModuleID module, mdMethodDef m
 {
     agent *a = context;
 
-    for (unsigned i = 0; i < ENGINE_COUNT; i++)
-        if (ENGINES[i]->on_rejit_parameters != NULL && a->engines[i].state != NULL)
-            ENGINES[i]->on_rejit_parameters(a, module, method, control);
+    if (a->engines[ENGINE_INDEX_trace].state != NULL)
+        trace_on_rejit_parameters(a, module, method, control);
     return S_OK;
 }
 
@@ -257,9 +256,8 @@ static void on_rejit_error(void *context, ModuleID module, mdMethodDef method, F
     agent *a = context;
 
     (void)function;
-    for (unsigned i = 0; i < ENGINE_COUNT; i++)
-        if (ENGINES[i]->on_rejit_error != NULL && a->engines[i].state != NULL)
-            ENGINES[i]->on_rejit_error(a, module, method, status);
+    if (a->engines[ENGINE_INDEX_trace].state != NULL)
+        trace_on_rejit_error(a, module, method, status);
 }
 
 const clr_profiler_callbacks AGENT_CALLBACKS = {

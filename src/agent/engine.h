@@ -88,7 +88,6 @@ typedef struct {
     void (*on_thread_destroyed)(agent *a, ThreadID thread); /* on that thread */
     void (*on_thread_named)(agent *a, ThreadID thread, uint32_t count, const WCHAR *name);
     void (*on_class_loading)(agent *a);
-    void (*on_class_loaded)(agent *a, ClassID class_id);
     void (*on_collection_started)(agent *a);
     void (*on_collection_finished)(agent *a);
     void (*on_event)(agent *a, const events_event *event);
@@ -96,13 +95,8 @@ typedef struct {
      * is being made): true = it is this engine's alone. */
     bool (*on_raw_event)(agent *a, uint32_t id, const uint8_t *metadata, uint32_t metadata_length,
                          const uint8_t *data, uint32_t length);
-    void (*on_object_allocated)(agent *a, ObjectID object, ClassID class_id);
     void (*on_module_loaded)(agent *a, ModuleID module);
     void (*on_module_unloading)(agent *a);
-    /* Also while no session uses the engine: what was asked of the runtime may come late. */
-    void (*on_rejit_parameters)(agent *a, ModuleID module, mdMethodDef method,
-                                ICorProfilerFunctionControl *control);
-    void (*on_rejit_error)(agent *a, ModuleID module, mdMethodDef method, HRESULT status);
 } engine;
 
 extern const engine *const ENGINES[ENGINE_COUNT];
@@ -121,9 +115,17 @@ void exceptions_on_finally_enter(agent *a);
 void exceptions_on_finally_leave(agent *a);
 void exceptions_on_caught(agent *a);
 
+/* profilers/allocations.c: every object, where the program began with that */
+void allocations_on_object(agent *a, ObjectID object, ClassID class_id);
+
 /* profilers/trace.c */
 void trace_on_exception_thrown(agent *a, ObjectID object);
 void trace_on_exception_caught(agent *a, ObjectID object);
+void trace_on_class_loaded(agent *a, ClassID class_id);
+/* Also while no session uses the engine: what was asked of the runtime may come late. */
+void trace_on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
+                               ICorProfilerFunctionControl *control);
+void trace_on_rejit_error(agent *a, ModuleID module, mdMethodDef method, HRESULT status);
 
 /* profilers/pauses.c */
 void pauses_on_started(agent *a, COR_PRF_SUSPEND_REASON reason);

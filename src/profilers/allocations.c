@@ -184,7 +184,7 @@ static void on_event(agent *a, const events_event *event)
         allocations_live_hold(a, &s->live, object, what.draw));
 }
 
-static void on_object_allocated(agent *a, ObjectID object, ClassID class_id)
+void allocations_on_object(agent *a, ObjectID object, ClassID class_id)
 {
     state *s = state_of(a);
     allocation what = {.type = class_id};
@@ -396,5 +396,4 @@ const engine ENGINE_allocations = {
     .drain = drain,
     .note = note,
     .on_event = on_event,
-    .on_object_allocated = on_object_allocated,
 };

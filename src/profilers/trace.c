@@ -7,7 +7,8 @@
  * Inliners are asked for by callback, because otherwise the runtime would take probes out of a
  * chosen method that is itself an inliner of another one.
  *
- * Thread rules: engine.h. on_module_loaded and on_rejit_parameters run on the target's threads.
+ * Thread rules: engine.h. on_module_loaded and trace_on_rejit_parameters run on the target's
+ * threads.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -90,8 +91,8 @@ static void set_wishes(trace_entry *entry, unsigned wishes, const trace_plan *pl
     atomic_store(&entry->as_whole->plan, plan);
 }
 
-static void on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
-                                ICorProfilerFunctionControl *control)
+void trace_on_rejit_parameters(agent *a, ModuleID module, mdMethodDef method,
+                               ICorProfilerFunctionControl *control)
 {
     state *s = state_of(a);
     trace_entry *entry = trace_registry_find(&s->registry, module, method);
@@ -173,7 +174,7 @@ void trace_on_exception_caught(agent *a, ObjectID object)
         trace_exceptions_caught(class_id);
 }
 
-static void on_rejit_error(agent *a, ModuleID module, mdMethodDef method, HRESULT status)
+void trace_on_rejit_error(agent *a, ModuleID module, mdMethodDef method, HRESULT status)
 {
     trace_entry *entry = trace_registry_find(&state_of(a)->registry, module, method);
     char text[CLR_HRESULT_TEXT];
@@ -184,7 +185,7 @@ static void on_rejit_error(agent *a, ModuleID module, mdMethodDef method, HRESUL
                                : clr_hresult_name(status, text));
 }
 
-static void on_class_loaded(agent *a, ClassID class_id)
+void trace_on_class_loaded(agent *a, ClassID class_id)
 {
     trace_cycles_class_loaded(&a->info, &state_of(a)->registry, class_id);
 }
@@ -556,9 +557,6 @@ const engine ENGINE_trace = {
     .configure = configure,
     .record = trace_output_record,
     .drain = drain,
-    .on_class_loaded = on_class_loaded,
     .on_module_loaded = on_module_loaded,
     .on_module_unloading = on_module_unloading,
-    .on_rejit_parameters = on_rejit_parameters,
-    .on_rejit_error = on_rejit_error,
 };
