@@ -11,8 +11,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-enum { LONGEST_WAY = 1 << 16 }; /* that is followed to its root for the name of it */
-
 static int no_memory(error *e)
 {
     return error_set(e, ERROR_MEMORY, "no memory to analyse the snapshot");
@@ -35,6 +33,7 @@ void heap_free(heap *h)
     memory_free(h->own);
     memory_free(h->retained);
     memory_free(h->towards_root);
+    memory_free(h->beginnings);
     dominators_free(&h->tree);
     table_u64_free(&h->root_of);
     table_u64_free(&h->dependents);
@@ -301,16 +300,38 @@ static uint64_t meaning_of(const heap *h, uint32_t root)
 uint32_t heap_holding_root(const heap *h, uint32_t node)
 {
     uint64_t root = HEAP_SEVERAL_ROOTS;
-    uint32_t first = node;
 
     if (!table_u64_get(&h->root_of, node, &root) || h->towards_root[node] == 0)
         return (uint32_t)root;
-    for (size_t i = 0; i < LONGEST_WAY && h->towards_root[first] != 0; i++)
-        first = h->towards_root[first];
     root = HEAP_SEVERAL_ROOTS;
-    if (h->towards_root[first] != 0 || !table_u64_get(&h->root_of, first, &root))
+    if (h->beginnings == NULL || !table_u64_get(&h->root_of, h->beginnings[node], &root))
         return HEAP_SEVERAL_ROOTS;
     return (uint32_t)root | HEAP_AND_STACKS;
+}
+
+/* Where the ways to what stacks hold too begin. Each node on them is passed once, however long they
+ * are and however many share it. */
+static bool find_beginnings(heap *h)
+{
+    for (uint32_t node = 1; node < h->nodes; node++) {
+        uint32_t top = node, first;
+        uint64_t ignored;
+
+        if (h->tree.dominator[node] != 0 || h->towards_root[node] == 0 ||
+            !table_u64_get(&h->root_of, node, &ignored))
+            continue;
+        if (h->beginnings == NULL)
+            h->beginnings = memory_allocate_array(h->nodes, sizeof *h->beginnings);
+        if (h->beginnings == NULL)
+            return false;
+        while (h->beginnings[top] == 0 && h->towards_root[top] != 0)
+            top = h->towards_root[top];
+        first = h->beginnings[top] != 0 ? h->beginnings[top] : top;
+        for (uint32_t at = node; at != top; at = h->towards_root[at])
+            h->beginnings[at] = first;
+        h->beginnings[top] = first;
+    }
+    return true;
 }
 
 static bool find_holders(heap *h)
@@ -371,7 +392,7 @@ static int analyse(heap *h, error *e)
             h->unreachable_bytes += h->own[node];
         }
     }
-    return sum_types(h) && find_holders(h) ? 0 : no_memory(e);
+    return sum_types(h) && find_beginnings(h) && find_holders(h) ? 0 : no_memory(e);
 }
 
 /* Every object's type has its row. */

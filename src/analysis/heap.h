@@ -67,6 +67,7 @@ typedef struct heap {
     uint64_t *retained;
     uint32_t *towards_root; /* before roots on stacks, which go, those that stay */
     uint64_t lasting;       /* so many of node 0's references lead to what such a root holds */
+    uint32_t *beginnings;   /* of the ways to what stacks hold too; NULL: there are none */
     dominators tree;
     model_heap_root *roots; /* the snapshot's, and statics found by their slots */
     size_t root_count, root_capacity;

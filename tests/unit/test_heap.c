@@ -638,6 +638,46 @@ static void growth_is_on_the_way_that_grew(void **state)
     }
 }
 
+/* A list that a static field holds, and a stack each node of it. */
+static void long_ways_have_a_root(void **state)
+{
+    enum { LENGTH = 100000 };
+    buffer b = BUFFER_EMPTY, text = BUFFER_EMPTY;
+    object *list = memory_allocate_array(LENGTH, sizeof *list);
+    error e = {0};
+    uint64_t references;
+    size_t chunk;
+    model m;
+    heap h;
+
+    (void)state;
+    assert_non_null(list);
+    for (uint64_t i = 0; i < LENGTH; i++)
+        list[i] = (object){0x100000 + 32 * i, NODE, 0, {i + 1 < LENGTH ? 0x100020 + 32 * i : 0}};
+    recording_put_file_header(&b);
+    references = put_objects(&b, 1, list, LENGTH);
+    chunk = begin(&b, RECORDING_HEAP_ROOTS, 1);
+    put_root(&b, RECORDING_ROOT_STATIC, 0, 0x100000, 0x500);
+    buffer_append_blob(&b, "keep", 4);
+    for (uint64_t i = 0; i < LENGTH; i++)
+        put_root(&b, RECORDING_ROOT_STACK, 0, 0x100000 + 32 * i, 0x700);
+    recording_end_chunk(&b, chunk);
+    put_end(&b, 1, LENGTH, references, LENGTH + 1);
+    assert_int_equal(load(&b, b.length, &m, &e), 0);
+    if (heap_build(&m, heap_find(&m), &h, &e) != 0)
+        fail_msg("%s", e.message);
+    for (uint32_t node = 2; node < h.nodes; node++) {
+        buffer_clear(&text);
+        heap_root_text(&h, heap_holding_root(&h, node), &text);
+        assert_string_equal(buffer_text(&text), "static field keep and stacks");
+    }
+    buffer_free(&text);
+    heap_free(&h);
+    model_free(&m);
+    buffer_free(&b);
+    memory_free(list);
+}
+
 /* ---- owners ---- */
 
 /* A static list of lists, two arrays that a holder keeps, and one that nobody does. */
@@ -680,6 +720,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_answers_are_right),
         cmocka_unit_test(a_root_that_stays_is_told_before_a_stack),
+        cmocka_unit_test(long_ways_have_a_root),
         cmocka_unit_test(paths_are_merged),
         cmocka_unit_test(growth_is_on_the_way_that_grew),
         cmocka_unit_test(containers_have_owners),
