@@ -3,7 +3,8 @@
  * that a report stays small however long the recording is.
  *
  * The selected time is cut into equal buckets; rows of a bucket that agree in node, thread and
- * state become one. Results come bucket by bucket, in order of time.
+ * state become one. A row that lasts is cut at the buckets' ends; it counts as a sample of the
+ * first of them. Results come bucket by bucket, in order of time.
  */
 #ifndef CLARINET_ANALYSIS_AGGREGATE_H
 #define CLARINET_ANALYSIS_AGGREGATE_H

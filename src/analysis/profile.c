@@ -60,6 +60,8 @@ bool profile_of(const model *m, const model_process *process, const model_table 
             p->weight = column;
     }
     p->unit = unit_of(p);
+    p->lasts = p->time != NULL && text_equal(p->unit, "ns") &&
+               text_equal(model_text(m, table->profiler), "wall");
     return true;
 }
 
@@ -96,8 +98,10 @@ bool profile_find(const model *m, const model_process *process, const char *prof
 
 bool profile_row_matches(const profile *p, const profile_selection *selection, size_t row)
 {
-    if (p->time != NULL &&
-        (p->time->u64[row] < selection->from || p->time->u64[row] >= selection->to))
+    if (p->time != NULL && p->time->u64[row] >= selection->to)
+        return false;
+    if (p->time != NULL && p->time->u64[row] < selection->from &&
+        (!p->lasts || profile_row_weight_in(p, selection, row) == 0))
         return false;
     if (selection->threads != NULL &&
         (p->thread == NULL || selection->threads[p->thread->u32[row]] == 0))
@@ -116,7 +120,7 @@ profile_total profile_sum(const profile *p, const profile_selection *selection,
 
         if (!profile_row_matches(p, selection, row))
             continue;
-        weight = profile_row_weight(p, row);
+        weight = profile_row_weight_in(p, selection, row);
         stack = profile_row_stack(p, row);
         total.weight += weight;
         total.samples++;
@@ -136,7 +140,7 @@ void profile_sum_threads(const profile *p, const profile_selection *selection,
     for (size_t row = 0; row < p->table->rows; row++) {
         if (!profile_row_matches(p, selection, row))
             continue;
-        weight_by_thread[p->thread->u32[row]] += profile_row_weight(p, row);
+        weight_by_thread[p->thread->u32[row]] += profile_row_weight_in(p, selection, row);
         samples_by_thread[p->thread->u32[row]]++;
     }
 }
@@ -152,7 +156,7 @@ void profile_sum_states(const profile *p, const profile_selection *selection,
         uint64_t state = p->state->u64[row];
 
         if (profile_row_matches(p, selection, row))
-            weights[state < PROFILE_STATES ? state : 0] += profile_row_weight(p, row);
+            weights[state < PROFILE_STATES ? state : 0] += profile_row_weight_in(p, selection, row);
     }
 }
 

@@ -3,6 +3,8 @@
  * much of it fell on which stack, in a selection by thread, time and state.
  *
  * The weight is the column `weight`, or `bytes`, or `count`; without any of them each row counts 1.
+ * Rows of wall last: each stands for the time from its own on, as long as its weight. Of one that
+ * reaches out of the selected time only what is inside counts.
  * Thread rules: everything here only reads the model.
  */
 #ifndef CLARINET_ANALYSIS_PROFILE_H
@@ -20,6 +22,7 @@ typedef struct {
     const model_column *weight;
     const model_column *state;
     const char *unit; /* "ns", "bytes" or "count" */
+    bool lasts;       /* rows stand for a stretch of time, not for a moment */
 } profile;
 
 /* What to look at; PROFILE_ALL selects everything. */
@@ -53,6 +56,25 @@ bool profile_row_matches(const profile *p, const profile_selection *selection, s
 static inline uint64_t profile_row_weight(const profile *p, size_t row)
 {
     return p->weight == NULL ? 1 : model_cell(p->weight, row);
+}
+/* What of the row's weight is between the two times. */
+static inline uint64_t profile_row_weight_between(const profile *p, size_t row, uint64_t from,
+                                                  uint64_t to)
+{
+    uint64_t weight = profile_row_weight(p, row);
+    uint64_t start = p->lasts ? p->time->u64[row] : from;
+    uint64_t before = start < from ? from - start : 0;
+
+    if (!p->lasts)
+        return weight;
+    weight = weight > before ? weight - before : 0;
+    start += before;
+    return start >= to ? 0 : weight < to - start ? weight : to - start;
+}
+static inline uint64_t profile_row_weight_in(const profile *p, const profile_selection *selection,
+                                             size_t row)
+{
+    return profile_row_weight_between(p, row, selection->from, selection->to);
 }
 static inline uint32_t profile_row_stack(const profile *p, size_t row)
 {

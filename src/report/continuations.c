@@ -69,10 +69,11 @@ int continuations_sum(const profile *p, const profile_selection *selection, cont
         return error_set(e, ERROR_MEMORY, "no memory for the report");
     for (size_t row = 0; row < p->table->rows; row++) {
         uint8_t kind = inside[profile_row_stack(p, row)];
-        uint64_t weight = profile_row_weight(p, row);
+        uint64_t weight;
 
         if (kind == NO_CONTINUATION || !profile_row_matches(p, selection, row))
             continue;
+        weight = profile_row_weight_in(p, selection, row);
         sum->all.weight += weight;
         sum->all.samples++;
         if (kind == UNDER_CALLERS) {

@@ -68,13 +68,14 @@ static void put_stack(json *j, const model_process *p, uint32_t stack, size_t fi
     json_end_array(j);
 }
 
-static void put_weights(json *j, const profile *p, const uint32_t *rows, size_t count)
+static void put_weights(json *j, const profile *p, const profile_selection *selection,
+                        const uint32_t *rows, size_t count)
 {
     uint64_t weight = 0;
 
     json_begin_array_at(j, "weights");
     for (size_t i = 0; i < count; i++) {
-        weight += profile_row_weight(p, rows[i]);
+        weight += profile_row_weight_in(p, selection, rows[i]);
         if (i + 1 < count && profile_row_stack(p, rows[i]) == profile_row_stack(p, rows[i + 1]))
             continue;
         json_u64(j, weight);
@@ -83,8 +84,9 @@ static void put_weights(json *j, const profile *p, const uint32_t *rows, size_t 
     json_end_array(j);
 }
 
-static void put_thread(json *j, const profile *p, uint32_t thread, const uint32_t *rows,
-                       size_t count, size_t first_frame, const char *process)
+static void put_thread(json *j, const profile *p, const profile_selection *selection,
+                       uint32_t thread, const uint32_t *rows, size_t count, size_t first_frame,
+                       const char *process)
 {
     char title[300];
     size_t used = 0;
@@ -98,7 +100,7 @@ static void put_thread(json *j, const profile *p, uint32_t thread, const uint32_
     }
     model_thread_title(p->m, &p->process->threads[thread], title + used, sizeof title - used);
     for (size_t i = 0; i < count; i++)
-        total += profile_row_weight(p, rows[i]);
+        total += profile_row_weight_in(p, selection, rows[i]);
     json_begin_object(j);
     json_put_text(j, "type", "sampled");
     json_put_text(j, "name", title);
@@ -113,7 +115,7 @@ static void put_thread(json *j, const profile *p, uint32_t thread, const uint32_
         if (i + 1 == count || profile_row_stack(p, rows[i]) != profile_row_stack(p, rows[i + 1]))
             put_stack(j, p->process, profile_row_stack(p, rows[i]), first_frame);
     json_end_array(j);
-    put_weights(j, p, rows, count);
+    put_weights(j, p, selection, rows, count);
     json_end_object(j);
 }
 
@@ -131,7 +133,7 @@ static int put_process(json *j, const profile *p, const report_options *options,
         size_t end = threads.starts[i + 1];
 
         if (begin != end)
-            put_thread(j, p, i, threads.order + begin, end - begin, first_frame, title);
+            put_thread(j, p, &selection, i, threads.order + begin, end - begin, first_frame, title);
     }
     report_selection_free(&selection);
     memory_free(threads.order);

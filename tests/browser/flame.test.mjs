@@ -247,6 +247,41 @@ describe('time range', () => {
         }
     });
 
+    it('draws steps evenly, whatever the width of a bar', async () => {
+        const step = 50100;
+        const builder = new ProcessBuilder(1, 'Steady');
+        const stack = builder.stack(['Main|App', 'Wait|App']);
+        builder.process.duration = 500 * step - 40000;
+        builder.process.threads = [{ id: 1, managed: 1, name: 'one', flags: 0, start: 0, end: 0 }];
+        builder.table(
+            'samples',
+            'wall',
+            { time: 'time', thread: 'thread', stack: 'stack', weight: 'duration', state: 'u64' },
+            Array.from({ length: 500 }, (_, i) => ({
+                time: i * step,
+                thread: 0,
+                stack,
+                weight: i < 499 ? step : step - 40000,
+                state: 3,
+            })),
+            'weight',
+            'us',
+        );
+        builder.tables[0].bucket = step;
+        const page = await bench.open(bench.file('steady', report([builder.build()])));
+        const filled = await page.evaluate(() => {
+            const canvas = document.querySelector('.timeline-canvas');
+            const y = Math.round(canvas.height * 0.15);
+            const line = canvas.getContext('2d').getImageData(0, y, canvas.width, 1).data;
+            let count = 0;
+            for (let i = 3; i < line.length; i += 4) count += line[i] === 255;
+            return count / canvas.width;
+        });
+        assert.ok(filled > 0.3, `${filled} of the strip is filled almost to its top`);
+        assert.deepEqual(page.problems, []);
+        await page.context().close();
+    });
+
     it('counts exactly the rows inside', () =>
         on('shop', { hash: '#from=2000000&to=3000000' }, async (page) => {
             const data = shopProcess().build().tables[0];

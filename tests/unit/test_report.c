@@ -131,6 +131,55 @@ static void rows_are_put_together_by_time_thread_and_stack(void **state)
     model_free(&m);
 }
 
+/* Rows of wall: running from 1 ms on for 10 ms, before a lock for 40 ms, asleep for 50 ms. */
+static void rows_that_last_are_cut_at_the_ends_of_a_range(void **state)
+{
+    aggregate_options how = {NULL, true, true, 4, 1, 0};
+    profile_selection range = PROFILE_ALL;
+    uint64_t states[PROFILE_STATES];
+    uint64_t weight = 0, samples = 0;
+    profile_total total;
+    aggregate rows;
+    profile wall;
+    model m;
+
+    (void)state;
+    load_small(&m, 0);
+    assert_true(profile_find(&m, &m.processes[0], "wall", &wall));
+    range.from = 20000000;
+    range.to = 60000000;
+    total = profile_sum(&wall, &range, NULL, NULL);
+    assert_int_equal(total.weight, 40000000);
+    assert_int_equal(total.samples, 2);
+    profile_sum_states(&wall, &range, states);
+    assert_int_equal(states[RECORDING_STATE_RUNNING], 0);
+    assert_int_equal(states[RECORDING_STATE_LOCK], 31000000);
+    assert_int_equal(states[RECORDING_STATE_SLEEP], 9000000);
+
+    assert_int_equal(aggregate_build(&wall, &range, &how, &rows, NULL), 0);
+    assert_int_equal(rows.start_ns, range.from);
+    for (size_t i = 0; i < rows.count; i++) {
+        assert_true(rows.rows[i].weight <= rows.bucket_ns);
+        weight += rows.rows[i].weight;
+        samples += rows.rows[i].samples;
+    }
+    assert_int_equal(weight, 40000000);
+    assert_int_equal(samples, 2);
+    assert_int_equal(rows.count, 5); /* the lock in four steps of 10 ms, the sleep in the last */
+    aggregate_free(&rows);
+
+    assert_int_equal(aggregate_build(&wall, &PROFILE_ALL, &how, &rows, NULL), 0);
+    weight = samples = 0;
+    for (size_t i = 0; i < rows.count; i++) {
+        weight += rows.rows[i].weight;
+        samples += rows.rows[i].samples;
+    }
+    assert_int_equal(weight, 100000000);
+    assert_int_equal(samples, 3);
+    aggregate_free(&rows);
+    model_free(&m);
+}
+
 static void check_continuations(model *m, const char *name, uint64_t samples, const char *note)
 {
     char text[CONTINUATIONS_NOTE_SIZE];
@@ -385,6 +434,7 @@ int main(void)
         cmocka_unit_test(markdown_shows_text_as_it_is),
         cmocka_unit_test(amounts_are_readable),
         cmocka_unit_test(rows_are_put_together_by_time_thread_and_stack),
+        cmocka_unit_test(rows_that_last_are_cut_at_the_ends_of_a_range),
         cmocka_unit_test(continuations_are_known_by_their_box),
         cmocka_unit_test(small_shares_of_continuations),
         cmocka_unit_test(code_without_names_is_told_by_its_caller),

@@ -315,7 +315,8 @@ export function searcher(text) {
 
 /**
  * Adds a row's weight to the parts of time in which it falls: one for a moment, several for a row
- * that lasts.
+ * that lasts, or that stands for all rows of a step (evenly, for when in the step they were is not
+ * known).
  * @param {import('./model.js').Table} table @param {number} row
  * @param {number} span of all parts @param {number} count of parts @param {(part: number, weight: number) => void} add
  */
@@ -324,12 +325,13 @@ export function spread(table, row, span, count, add) {
     const start = table.time[row];
     const w = table.weight ? table.weight[row] : 1;
     const first = Math.max(0, Math.min(count - 1, Math.floor(start / size)));
-    if (table.longest === 0) return add(first, w);
-    const last = Math.max(first, Math.min(count - 1, Math.floor((start + w) / size)));
-    if (first === last) return add(first, w);
+    if (table.longest === 0 && table.bucket === 0) return add(first, w);
+    const end = table.bucket > 0 ? Math.min(start + table.bucket, span) : start + w;
+    const last = Math.max(first, Math.min(count - 1, Math.floor(end / size)));
+    if (first === last || !(end > start)) return add(first, w);
     for (let at = first; at <= last; at++) {
-        const part = Math.min(start + w, (at + 1) * size) - Math.max(start, at * size);
-        if (part > 0) add(at, part);
+        const part = Math.min(end, (at + 1) * size) - Math.max(start, at * size);
+        if (part > 0) add(at, table.bucket > 0 ? (w * part) / (end - start) : part);
     }
     return undefined;
 }
