@@ -216,8 +216,39 @@ namespace Hoarder
         public static readonly Dictionary<int, string?> Missing = new Dictionary<int, string?>();
         public static Reading[] Measured = Array.Empty<Reading>();
 
+        public static readonly Rack Rack = new Rack();
+        public static readonly Drawers[] Racks = new Drawers[2];
+
         [ThreadStatic]
         public static List<ThreadItem>? PerThread;
+    }
+
+    public sealed class DrawerItem { }
+
+    public struct Drawer
+    {
+        public long Number;
+        public object? Front;
+        public DrawerItem? Back;
+    }
+
+    [InlineArray(3)]
+    public struct Drawers
+    {
+        private Drawer _first;
+    }
+
+    [InlineArray(5)]
+    public struct Cells
+    {
+        private object? _first;
+    }
+
+    /* Structs that repeat their only field. */
+    public sealed class Rack
+    {
+        public Drawers Rows;
+        public Cells Cells;
     }
 
     public struct Reading
@@ -384,6 +415,9 @@ namespace Hoarder
                 Store.Missing[i] = i == 7 ? "high" : null;
             }
             Store.Measured = Store.Readings.ToArray();
+            Store.Rack.Rows[2].Back = new DrawerItem();
+            Store.Rack.Cells[3] = new DrawerItem();
+            Store.Racks[1][1].Back = new DrawerItem();
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]

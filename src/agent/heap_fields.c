@@ -26,6 +26,8 @@ enum {
     IS_INSTANCE = 0x15,
     MODIFIER_REQUIRED = 0x1f,
     MODIFIER_OPTIONAL = 0x20,
+    /* string, class, type parameter, object and array, by bits: of a field that is no struct */
+    REFERENCES = 1 << 0x0e | 1 << 0x12 | 1 << 0x13 | 1 << 0x1c | 1 << 0x1d,
     TYPE_DEF = 0x02000000,
 };
 
@@ -33,6 +35,8 @@ typedef struct {
     const clr_info *info;
     COR_FIELD_OFFSET *fields;
     uint8_t element; /* of the field found last */
+    uint32_t size;   /* of the class looked at last */
+    bool is_alone;   /* its only field */
     bool goes_far;   /* into generic structs and those of other modules, too */
     table_u64 far;   /* class of a field that is one, by the field and its owner */
 } search;
@@ -117,12 +121,13 @@ static ClassID struct_of(search *s, const description *d, IMetaDataImport2 *impo
 /* The field at or before the offset, of the class itself. */
 static bool find_field(search *s, ClassID class_id, uint32_t offset, COR_FIELD_OFFSET *best)
 {
-    uint32_t count = 0, size = 0;
+    uint32_t count = 0;
     bool found = false;
 
     if (!CLR_OK(
-            clr_info_get_class_layout(s->info, class_id, s->fields, MOST_FIELDS, &count, &size)))
+            clr_info_get_class_layout(s->info, class_id, s->fields, MOST_FIELDS, &count, &s->size)))
         return false;
+    s->is_alone = count == 1;
     for (uint32_t i = 0; i < count && i < MOST_FIELDS; i++) {
         if (s->fields[i].ulOffset <= offset && (!found || s->fields[i].ulOffset > best->ulOffset)) {
             *best = s->fields[i];
@@ -130,6 +135,20 @@ static bool find_field(search *s, ClassID class_id, uint32_t offset, COR_FIELD_O
         }
     }
     return found;
+}
+
+/* The only field of an inline array is repeated: bytes of each; 0 = it is none, or that is not
+ * known. Fields of classes are not at 0. */
+static uint32_t size_of_repeated(search *s, uint32_t all, uint32_t at, ClassID inside)
+{
+    COR_FIELD_OFFSET ignored;
+    uint32_t size = (REFERENCES >> (s->element & 31) & 1) * 8;
+
+    if (at != 0 || all == 0)
+        return 0;
+    if (inside != 0)
+        size = find_field(s, inside, 0, &ignored) ? s->size : 0;
+    return size < all ? size : 0;
 }
 
 static bool append_place(search *s, ClassID class_id, uint32_t offset, unsigned depth, buffer *out)
@@ -140,28 +159,37 @@ static bool append_place(search *s, ClassID class_id, uint32_t offset, unsigned 
     ClassID inside;
     char memory[256];
     buffer name;
+    uint32_t alone = 0, repeated;
     bool found = false;
 
     for (int level = 0; class_id != 0 && level < 64 && describe(s->info, class_id, &d); level++) {
         if (find_field(s, class_id, offset, &one) && (!found || one.ulOffset > best.ulOffset)) {
             best = one;
             owner = d;
+            alone = s->is_alone ? s->size : 0;
             found = true;
         }
         class_id = d.parent;
     }
     if (!found || clr_open_import(s->info, owner.module, &import) != S_OK)
         return false;
-    buffer_fix(&name, memory, sizeof memory);
-    if (CLR_OK(clr_get_field(import, best.ridOfField, &name, NULL, NULL)))
-        clr_name_append_field(out, buffer_text(&name));
     inside = struct_of(s, &owner, import, best.ridOfField);
+    repeated = size_of_repeated(s, alone, best.ulOffset, inside);
+    offset -= best.ulOffset;
+    buffer_fix(&name, memory, sizeof memory);
+    if (repeated == 0 && CLR_OK(clr_get_field(import, best.ridOfField, &name, NULL, NULL)))
+        clr_name_append_field(out, buffer_text(&name));
     clr_release(import);
+    if (repeated != 0) { /* what the field is called says nothing */
+        out->length -= depth != 0;
+        buffer_format(out, "[%u]", offset / repeated);
+        offset %= repeated;
+    }
     if (inside != 0 && depth < DEEPEST) {
         size_t before = out->length;
 
         buffer_append_char(out, '.');
-        if (!append_place(s, inside, offset - best.ulOffset, depth + 1, out))
+        if (!append_place(s, inside, offset, depth + 1, out))
             out->length = before;
     }
     return true;

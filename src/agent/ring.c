@@ -26,7 +26,7 @@ static _Atomic uint64_t *head_at(ring *r, uint64_t position)
     return (_Atomic uint64_t *)(void *)(r->data + (position & (r->size - 1)));
 }
 
-int ring_create(ring *r, size_t size, int wake, error *e)
+__attribute__((cold)) int ring_create(ring *r, size_t size, int wake, error *e)
 {
     void *memory;
 

@@ -210,10 +210,11 @@ heap_field heap_field_at(const heap *h, uint32_t node, uint32_t place)
 
 void heap_field_text(const heap *h, heap_field field, buffer *out)
 {
-    if ((field & HEAP_ELEMENT) != 0)
-        buffer_append_text(out, (field & ~HEAP_ELEMENT) != 0 ? "[]." : "[]");
-    if ((field & ~HEAP_ELEMENT) != 0)
-        buffer_append_text(out, model_text(h->m, field & ~HEAP_ELEMENT));
+    const char *name = (field & ~HEAP_ELEMENT) == 0 ? "" : model_text(h->m, field & ~HEAP_ELEMENT);
+
+    if ((field & HEAP_ELEMENT) != 0) /* of an inline array in it the element follows at once */
+        buffer_append_text(out, name[0] == '\0' || name[0] == '[' ? "[]" : "[].");
+    buffer_append_text(out, name);
 }
 
 /* ---- retained by type ---- */

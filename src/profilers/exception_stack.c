@@ -184,7 +184,7 @@ bool exception_correct_stack(const clr_info *info, snapshot *s, uintptr_t top, e
 }
 
 /* Field 28 of /proc/self/stat. */
-uintptr_t exception_main_stack_top(void)
+__attribute__((cold)) uintptr_t exception_main_stack_top(void)
 {
     buffer text = BUFFER_EMPTY;
     const char *p = NULL;

@@ -63,8 +63,10 @@ static bool is_lasting(const clr_info *info, ClassID class_id)
            (flags & COR_PRF_MODULE_COLLECTIBLE) == 0;
 }
 
-/* A class that was not met yet: its name goes into the ring before anybody can find its place. */
-static bool meet_class(agent *a, exceptions_state *s, ClassID class_id, exception_class *class)
+/* A class that was not met yet: its name goes into the ring before anybody can find its place.
+ * Small instead of fast: once per class. */
+__attribute__((cold, noinline)) static bool meet_class(agent *a, exceptions_state *s,
+                                                       ClassID class_id, exception_class *class)
 {
     char memory[CLASS_NAME];
     exception_class_name *record;

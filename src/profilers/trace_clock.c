@@ -7,6 +7,9 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+
+/* Small instead of fast: once per session or process. */
+#define SELDOM __attribute__((cold))
 #endif
 
 enum { POWER_LEAF = 0x80000007, INVARIANT = 1 << 8 };
@@ -34,7 +37,7 @@ bool trace_clock_is_steady(bool processor, const char *clocks)
 #endif
 }
 
-bool trace_clock_has_counter(void)
+SELDOM bool trace_clock_has_counter(void)
 {
     buffer clocks = BUFFER_EMPTY;
     error e;

@@ -4,6 +4,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
+/* Small instead of fast: once per session or process. */
+#define SELDOM __attribute__((cold))
+
 /*
  * CRC-32 eight bytes at a time. The tables are made at the first use: 8 KB that need not be in the
  * library's file. Threads that come at once write the same values.
@@ -194,7 +197,7 @@ void recording_put_thread(buffer *out, const recording_thread *thread)
     buffer_append_varint(out, thread->end);
 }
 
-void recording_put_table(buffer *out, uint64_t id, const recording_table *table)
+SELDOM void recording_put_table(buffer *out, uint64_t id, const recording_table *table)
 {
     buffer_append_varint(out, id);
     put_text(out, table->name);
@@ -222,8 +225,9 @@ void recording_put_cost(buffer *out, const recording_cost *cost)
     buffer_append_varint(out, cost->memory_bytes);
 }
 
-void recording_put_profiler(buffer *out, const char *name, uint64_t profiler_state, uint64_t time,
-                            const char *note, const recording_parameter *parameters, size_t count)
+SELDOM void recording_put_profiler(buffer *out, const char *name, uint64_t profiler_state,
+                                   uint64_t time, const char *note,
+                                   const recording_parameter *parameters, size_t count)
 {
     put_text(out, name);
     buffer_append_varint(out, profiler_state);

@@ -73,7 +73,7 @@ void heap_report_place(const heap *h, uint32_t node, uint32_t place, buffer *out
         buffer_format(out, "[%u]", (place - class->data) / class->element);
         field &= ~HEAP_ELEMENT;
     }
-    if ((field & ~HEAP_ELEMENT) != 0)
+    if ((field & ~HEAP_ELEMENT) != 0 && model_text(h->m, field & ~HEAP_ELEMENT)[0] != '[')
         buffer_append_char(out, '.');
     heap_field_text(h, field, out);
 }

@@ -378,6 +378,11 @@ def test_ways_have_field_names(sample, clarinet, runtime, tmp_path):
     generic = clarinet("heap", file, "--json", "--type", "Hoarder.GenericItem", "--paths").json["paths"][0]
     assert generic["root"] == "static field Hoarder.Registry<Hoarder.GenericItem>.Instance", generic
     assert fields_of(generic)[-3:] == ["Items", "_items", "[]"], generic
+    # of inline arrays the element
+    drawers = clarinet("heap", file, "--json", "--type", "Hoarder.DrawerItem", "--paths").json["paths"]
+    assert {(way["root"], field["field"]) for way in drawers for field in way["next"]} == {
+        ("static field Hoarder.Store.Rack", "Rows[2].Back"), ("static field Hoarder.Store.Rack", "Cells[3]"),
+        ("static field Hoarder.Store.Racks", "[][1].Back")}, drawers
     pooled = clarinet("heap", file, "--json", "--type", "Hoarder.PooledItem", "--paths").json["paths"]
     assert {way["root"]: way["objects"] for way in pooled} == {
         "static field Hoarder.Pool<string>.Items": ITEMS,
