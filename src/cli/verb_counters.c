@@ -207,7 +207,9 @@ static int show_at_end(request *q, error *e)
         fputs(buffer_text(&text), stdout);
         buffer_free(&text);
     }
-    return fflush(stdout) == 0 ? 0 : error_set(e, ERROR_IO, "the counters could not be written");
+    return fflush(stdout) == 0 && !ferror(stdout)
+               ? 0
+               : error_set(e, ERROR_IO, "the counters could not be written");
 }
 
 static bool has_series_of(const counters_live *live, const char *provider, size_t length)

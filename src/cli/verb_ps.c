@@ -58,7 +58,8 @@ int verb_ps(int argc, char **argv)
             return code;
         if (!terminal && !options.json)
             putchar('\n');
-        if (fflush(stdout) != 0) /* the reader of a pipe has gone; anything else is told by main */
+        if (fflush(stdout) != 0 ||
+            ferror(stdout)) /* the reader of a pipe has gone; anything else is told by main */
             return errno == EPIPE ? CLI_FAILED : CLI_DONE;
         for (int i = 0; i < WATCH_INTERVAL_MS / 100 && !interrupted; i++)
             os_sleep_ms(100);
@@ -357,8 +358,8 @@ static int print_json(const diagnostics_process_list *list, bool one_line, FILE 
                         (one_line ? JSON_COMPACT : JSON_INDENT(2)) | JSON_REAL_PRECISION(12));
     putc('\n', out);
     json_decref(array);
-    if (failed != 0) {
-        error_set(&e, ERROR_IO, "the list could not be written");
+    if (failed != 0 && !ferror(out)) { /* what could not be written is told at the end */
+        error_set(&e, ERROR_MEMORY, "no memory for the list");
         return cli_fail(&e);
     }
     return CLI_DONE;

@@ -70,9 +70,10 @@ def test_an_unknown_shell_is_a_usage_error(clarinet, arguments):
 @pytest.mark.parametrize("words", [["ps"], ["ps", "--json"], ["ps", "--watch"], ["profilers"],
                                    ["profilers", "--json"], ["completion", "bash"], ["version"],
                                    ["--help"], ["record", "--help"]], ids=" ".join)
-def test_output_that_cannot_be_written_is_told(clarinet, words):
+@pytest.mark.parametrize("early", [[], ["stdbuf", "-o0"]], ids=["at the end", "at once"])
+def test_output_that_cannot_be_written_is_told(clarinet, words, early):
     with open("/dev/full", "w") as full:
-        done = subprocess.run([clarinet.program, *words], stdout=full, stderr=subprocess.PIPE,
+        done = subprocess.run([*early, clarinet.program, *words], stdout=full, stderr=subprocess.PIPE,
                               stdin=subprocess.DEVNULL, text=True)
     assert done.returncode == 1, done
     assert "cannot write all of the output" in done.stderr and "make room" in done.stderr, done
