@@ -184,15 +184,12 @@ static uint64_t thread_flags(uint64_t os_id, const char *name)
     return 0;
 }
 
-static void need_thread(output *o, uint64_t os_id)
+static void put_thread(output *o, uint64_t os_id)
 {
     recording_thread record = {os_id, 0, 0, 0, 0, 0};
     char kernel[THREAD_NAMES_KERNEL], ended[THREAD_NAMES_KEPT] = "";
     const char *name = kernel;
-    uint64_t known;
 
-    if (os_id == 0 || table_u64_get(&o->threads_sent, os_id, &known))
-        return;
     thread_names_kernel(os_id, kernel);
     if (o->agent != NULL)
         thread_names_kept(o->agent->ended, os_id, ended);
@@ -211,6 +208,22 @@ static void need_thread(output *o, uint64_t os_id)
     record.flags = thread_flags(os_id, name);
     table_u64_put(&o->threads_sent, os_id, 1);
     recording_put_thread(&o->definitions[OUTPUT_THREADS], &record);
+}
+
+static void need_thread(output *o, uint64_t os_id)
+{
+    uint64_t known;
+
+    if (os_id != 0 && !table_u64_get(&o->threads_sent, os_id, &known))
+        put_thread(o, os_id);
+}
+
+void output_rename_thread(output *o, uint64_t os_id)
+{
+    uint64_t known;
+
+    if (table_u64_get(&o->threads_sent, os_id, &known))
+        put_thread(o, os_id);
 }
 
 void output_define(output *o, recording_column_type type, uint64_t value)

@@ -67,6 +67,8 @@ void output_row(output *o, unsigned engine_index, unsigned table, const uint64_t
  * counted in `rows` here as well. */
 recording_rows *output_rows(output *o, unsigned engine_index, unsigned table);
 void output_define(output *o, recording_column_type type, uint64_t value);
+/* The thread has another name now: it is told where the thread is known already. */
+void output_rename_thread(output *o, uint64_t os_id);
 /* Moves what has gathered into `pending`, as chunks. */
 void output_gather(output *o);
 /* Writes pending bytes to the socket without waiting: 0, or -errno when the connection is gone. */

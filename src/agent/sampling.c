@@ -497,7 +497,9 @@ void sampling_drain(agent *a, bool last)
     if (now - a->sampling->listed_ns >= (uint64_t)LIST_EVERY_MS * 1000000) {
         a->sampling->listed_ns = now;
         sampling_threads_list();
-        sampling_threads_judge_again();
+        sampling_threads_judge_again(a);
         sampling_chain_forget();
+    } else if (last) {
+        sampling_threads_judge_again(a);
     }
 }

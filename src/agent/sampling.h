@@ -71,7 +71,7 @@ typedef struct {
     atomic_bool ticked;                     /* a sample of cpu was taken of it */
     atomic_uint_fast64_t lifetime_ns;       /* its processor time when it ended */
     atomic_bool ending;                     /* the runtime said so; then it has a name … */
-    atomic_bool renamed;                    /* since the filters looked at it */
+    atomic_bool renamed;                    /* since it was judged and its name told */
     atomic_bool waiting;                    /* a signal of the sampler is under way */
     atomic_int collecting;                  /* runs a garbage collection */
     atomic_bool ready;                      /* of wall: SAMPLING_READY of the signal under way */
@@ -334,7 +334,7 @@ void sampling_timer_drop(sampling_thread *t);
 /* The guard is held. None for a thread that blocks the signal. */
 void sampling_timer_arm(sampling_thread *t);
 /* Lets the filters look again at threads that have got another name. */
-void sampling_threads_judge_again(void);
+void sampling_threads_judge_again(agent *a);
 void sampling_on_thread_named(agent *a, ThreadID thread, uint32_t count, const WCHAR *name);
 void sampling_on_thread_assigned(agent *a, ThreadID thread, uint32_t os_thread);
 void sampling_on_thread_destroyed(agent *a, ThreadID thread);

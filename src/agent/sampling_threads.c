@@ -417,19 +417,28 @@ void sampling_on_thread_named(agent *a, ThreadID thread, uint32_t count, const W
         atomic_store(&t->renamed, true);
 }
 
-void sampling_threads_judge_again(void)
+void sampling_threads_judge_again(agent *a)
 {
+    enum { AT_ONCE = 64 }; /* the others the next time */
+    int renamed[AT_ONCE];
+    size_t count = 0;
+
     lock_take(&sampling_state.guard);
-    for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
+    for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS && count < AT_ONCE; i++) {
         sampling_thread *t = &sampling_state.threads[i];
 
         if (!atomic_exchange(&t->renamed, false))
             continue;
+        renamed[count++] = atomic_load(&sampling_state.owners[i]);
         t->judged = t->unwanted = 0;
         if (atomic_load(&t->timer) < 0 && sampling_state.interval_ns[SAMPLING_CPU] != 0)
             sampling_timer_arm(t);
     }
     lock_give(&sampling_state.guard);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < AGENT_CLIENTS; k++)
+            if (a->clients[k].state == CLIENT_RECORDING)
+                output_rename_thread(&a->clients[k].out, (uint64_t)renamed[i]);
 }
 
 /* Called on the thread that ends. One that did not tell is found by the next listing. */

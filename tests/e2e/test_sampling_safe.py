@@ -278,6 +278,19 @@ def test_a_filter_looks_again_at_a_thread_with_a_new_name(newest_runtime, sample
     assert {recording.thread_name(s.thread) for s in recording.samples("cpu")} == {"a name later 2"}
 
 
+def test_a_thread_shows_under_its_new_name(runtime, sample_command, clarinet, tmp_path):
+    # They run for a second under their first names, which is then in the recording already.
+    path = tmp_path / "renamed.clarinet"
+    command = sample_command("CpuShares", "--threads", 2, "--seconds", 4, "--name", "early ",
+                             "--rename", "a name later than that ")
+    done = clarinet("record", "-p", "cpu", "-o", path, "--", *command)
+    assert done.code == 0, done
+    recording = Recording.load(path)
+    names = {recording.thread_name(s.thread) for s in recording.samples("cpu")}
+    assert {f"a name later than that {i}" for i in (1, 2)} <= names
+    assert not any(name.startswith("early ") for name in names)
+
+
 def test_deep_recursion_is_cut_at_max_depth(runtime, sample, clarinet, tmp_path):
     # Each profiler has a depth of its own: what the small one needs copied is not enough for both.
     most = {"cpu": 32, "wall": 512}
