@@ -147,7 +147,7 @@ int heap_series_add(heap_series *s, const heap *h, error *e)
     s->snapshots[s->count].is_quick = heap_is_quick(h);
     if (!add_snapshot(s, h))
         return no_memory(e);
-    if (s->count == 0 && s->keeps_ways && heap_growth_keep(&s->ways, h, e) != 0)
+    if (s->count == s->ways_of && s->keeps_ways && heap_growth_keep(&s->ways, h, e) != 0)
         return e == NULL ? ERROR_MEMORY : e->code;
     s->count++;
     return heap_sites_add(&s->sites, h->m, h->p, e);

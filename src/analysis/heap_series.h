@@ -42,9 +42,10 @@ typedef struct {
     heap_series_rows types, holders;
     heap_survival first; /* snapshot */
     bool is_matched;     /* first and last snapshot are of one process: `survived` counts */
-    bool keeps_ways;     /* set before the first one: the ways of its objects are kept */
-    heap_growth ways;    /* of the first one's objects */
-    heap_sites sites;    /* of all recordings that have allocations too */
+    bool keeps_ways;     /* set before the first one: the ways of objects are kept */
+    size_t ways_of;      /* of those of this snapshot, counted from 0 */
+    heap_growth ways;
+    heap_sites sites; /* of all recordings that have allocations too */
 } heap_series;
 
 void heap_series_init(heap_series *s);

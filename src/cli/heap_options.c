@@ -202,6 +202,10 @@ static int take_names(heap_options *q, int count, char **names, error *e)
         return error_set(e, ERROR_USAGE, "--paths needs --type NAME: the paths to these objects");
     if (q->report.objects && q->report.type == NULL)
         return error_set(e, ERROR_USAGE, "--objects needs --type NAME: these objects are shown");
+    if (q->report.paths && q->report.objects)
+        return error_set(e, ERROR_USAGE, "--paths shows ways and --objects the objects: take one");
+    if (q->report.group != HEAP_GROUP_NONE && q->report.type != NULL)
+        return error_set(e, ERROR_USAGE, "--group shows all types together, --type some: take one");
     if (q->diff || heap_options_is_file(names[0]) || text_equal(names[0], "-")) {
         const char *taking = q->fields_said != NULL ? "--fields"
                              : q->quick             ? "--quick"

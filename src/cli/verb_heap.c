@@ -152,13 +152,21 @@ static int add_file(const heap_options *q, heap_series *series, const char *file
     return code;
 }
 
+/* Of enough snapshots to tell what grows. The first one of a process starts the runtime's events in
+ * it, which grow after that; they would be taken for what grows with every one. */
+static void keep_ways(heap_series *series, size_t snapshots)
+{
+    series->keeps_ways = snapshots >= HEAP_SERIES_LEAST_LEAK;
+    series->ways_of = 1;
+}
+
 static int show_diff(const heap_options *q, error *e)
 {
     heap_series series;
     int code = 0;
 
     heap_series_init(&series);
-    series.keeps_ways = q->name_count >= HEAP_SERIES_LEAST_LEAK;
+    keep_ways(&series, q->name_count);
     for (size_t i = 0; i < q->name_count && code == 0; i++)
         code = add_file(q, &series, q->names[i], i + 1 == q->name_count, e);
     heap_series_free(&series);
@@ -365,7 +373,7 @@ static int watch(heap_options *q, error *e)
     int code = 0, compared = 0;
 
     heap_series_init(&series);
-    series.keeps_ways = count >= HEAP_SERIES_LEAST_LEAK;
+    keep_ways(&series, count);
     for (size_t i = 1; i <= count && code == 0 && !stopped; i++) {
         code = watch_once(q, &series, i, i == count, e);
         if (code != 0)

@@ -79,6 +79,9 @@ def test_the_path_names_the_static_field(sample, clarinet, runtime, tmp_path):
     # entries, labels and their arrays
     assert groups["LeakyCache"]["count"] >= ENTRIES + ENTRIES // 10 + 2, groups["LeakyCache"]
     assert groups["LeakyCache"]["retained"] >= ENTRIES * (32 + 124 + 8), groups["LeakyCache"]
+    for two in ["--group", "namespace"], ["--paths", "--objects"]:
+        refused = clarinet("heap", file, "--type", "LeakyCache.Entry", *two)
+        assert refused.code == 2 and "take one" in refused.err, refused
     text = clarinet("heap", file, "--group", "assembly")
     assert "System.Private.CoreLib" in text.out and "LeakyCache" in text.out, text
     report = clarinet("report", file, "-f", "md")
