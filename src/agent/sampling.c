@@ -379,21 +379,6 @@ static void put_rest(agent *a, const sampling_rest *rest)
         put_cpu_row(a, rest->time_ns, rest->thread, rest->stack, rest->weight_ns + more);
 }
 
-/* What threads that have gone burned after their last sample. */
-static void reap(agent *a)
-{
-    sampling_rest rests[64];
-    size_t count;
-
-    if (a->sampling->users[SAMPLING_WALL] && atomic_load(&sampling_state.endings) != 0)
-        wall_flush_ended(a);
-    do {
-        count = sampling_threads_reap(rests, 64);
-        for (size_t i = 0; i < count; i++)
-            put_rest(a, &rests[i]);
-    } while (count == 64);
-}
-
 /* What handlers and callbacks counted goes to the engines' counters. */
 static void move_losses(agent *a)
 {
@@ -469,6 +454,25 @@ static void walk_all(agent *a)
         ring_release(&sampling_state.captures);
     }
     gone_from(GONE_FROM_NOW);
+}
+
+/* What threads that have gone burned after their last sample, which may have come after the walks
+ * of this round: a slot that is used again knows nothing of the thread before. */
+static void reap(agent *a)
+{
+    sampling_rest rests[64];
+    size_t count;
+
+    if (!sampling_threads_find_gone())
+        return;
+    walk_all(a);
+    if (a->sampling->users[SAMPLING_WALL])
+        wall_flush_ended(a);
+    do {
+        count = sampling_threads_reap(rests, 64);
+        for (size_t i = 0; i < count; i++)
+            put_rest(a, &rests[i]);
+    } while (count == 64);
 }
 
 void sampling_drain(agent *a, bool last)

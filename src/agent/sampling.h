@@ -100,6 +100,7 @@ typedef struct {
     uint64_t heard_taken;   /* samples taken, … */
     uint64_t heard_ns;      /* … and its CPU clock, when the last was seen to come; 0 = not yet */
     bool seen;              /* in the last listing */
+    bool gone;              /* ending, and the kernel knows it no more: it leaves no more samples */
     /* By the filters of cpu and wall, a bit each: left out, and whether that was looked at. */
     uint8_t unwanted;
     uint8_t judged;
@@ -324,7 +325,10 @@ typedef struct {
     uint64_t weight_ns;
     uint64_t life_ns; /* all it burned */
 } sampling_rest;
-/* Frees the slots of threads that have ended, of at most `room`; returns how many left a rest. */
+/* Looks which threads have gone; false: none. */
+bool sampling_threads_find_gone(void);
+/* Frees the slots of those that were found and whose samples have been taken out of the ring, of at
+ * most `room`; returns how many left a rest. */
 size_t sampling_threads_reap(sampling_rest *rests, size_t room);
 /* Asks the runtime for its threads and marks them. */
 void sampling_threads_mark_managed(agent *a);

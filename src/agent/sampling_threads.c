@@ -210,6 +210,7 @@ static void free_slot_of(sampling_thread *t)
     if (atomic_exchange(&t->ending, false))
         atomic_fetch_sub(&sampling_state.endings, 1);
     atomic_store(&t->alternate, 0);
+    t->gone = false;
     mark_used(t, false);
     atomic_store_explicit(&sampling_state.owners[t - sampling_state.threads], 0,
                           memory_order_release);
@@ -268,18 +269,31 @@ uint64_t sampling_tick_ns(void)
     return clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0 ? (uint64_t)tick.tv_nsec : 4000000;
 }
 
+bool sampling_threads_find_gone(void)
+{
+    bool found = false;
+
+    if (atomic_load_explicit(&sampling_state.endings, memory_order_relaxed) == 0)
+        return false;
+    for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
+        sampling_thread *t = &sampling_state.threads[i];
+
+        if (atomic_load(&t->ending))
+            t->gone = is_gone(atomic_load(&sampling_state.owners[i]));
+        found = found || t->gone;
+    }
+    return found;
+}
+
 size_t sampling_threads_reap(sampling_rest *rests, size_t room)
 {
     size_t count = 0;
 
-    if (atomic_load_explicit(&sampling_state.endings, memory_order_relaxed) == 0)
-        return 0;
     lock_take(&sampling_state.guard);
     for (size_t i = 0; count < room && (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
         sampling_thread *t = &sampling_state.threads[i];
-        int os_thread = atomic_load_explicit(&sampling_state.owners[i], memory_order_relaxed);
 
-        if (!atomic_load(&t->ending) || !is_gone(os_thread))
+        if (!t->gone)
             continue;
         count_untimed(t);
         if (find_rest(t, &rests[count]))

@@ -395,11 +395,19 @@ void wall_take(agent *a, const sampling_capture *c, const sampling_result *resul
 
     bool whole = result->end == STACKWALK_COMPLETE;
 
+    if (atomic_load(&t->thread) != c->thread) {
+        /* It has gone, and the slot is another's by now, or nobody's. */
+        uint64_t cells[5] = {c->time_ns - c->period_ns, (uint64_t)c->thread, result->stack,
+                             c->period_ns, result->state};
+
+        if (c->period_ns != 0 && ((c->flags & SAMPLING_STILL) == 0 || whole))
+            agent_row(a, ENGINE_INDEX_wall, 0, cells);
+        return;
+    }
     flush_idle(a, t);
-    if (atomic_load(&t->thread) == c->thread)
-        sampling_still_learn(t, c,
-                             whole && result->blocked && !result->resumed &&
-                                 (c->flags & (SAMPLING_ON_ALTERNATE | SAMPLING_BARE)) == 0);
+    sampling_still_learn(t, c,
+                         whole && result->blocked && !result->resumed &&
+                             (c->flags & (SAMPLING_ON_ALTERNATE | SAMPLING_BARE)) == 0);
     if ((c->flags & SAMPLING_STILL) != 0 && !whole) {
         /* It stood elsewhere after all: a signal shall tell where. */
         if ((c->flags & SAMPLING_BARE) != 0)
