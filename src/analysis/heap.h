@@ -87,6 +87,7 @@ typedef struct heap {
     uint64_t unreachable, unreachable_bytes;
     uint64_t root_counts[RECORDING_ROOT_KINDS];
     uint64_t weak_roots;
+    uint64_t pinned_handles, counted_handles;       /* of those handles that are not weak */
     uint64_t in_generation[MODEL_HEAP_GENERATIONS]; /* bytes */
 } heap;
 

@@ -78,6 +78,10 @@ static int collect_edges(heap *h, heap_places *p, edge *edges, size_t *count, er
             continue;
         }
         h->root_counts[root->kind]++;
+        if (root->kind == RECORDING_ROOT_HANDLE && (root->flags & RECORDING_ROOT_PINNED) != 0)
+            h->pinned_handles++;
+        else if (root->kind == RECORDING_ROOT_HANDLE && (root->flags & RECORDING_ROOT_COUNTED) != 0)
+            h->counted_handles++;
         root->is_statics = node != 0 && is_array_of_statics(h, root, node);
         if (node == 0) {
             h->unknown_references++;

@@ -293,19 +293,26 @@ static void json_types(const heap *h, const heap_report_options *o, const uint32
     json_end_array(j);
 }
 
+static void json_root_kind(const char *kind, uint64_t count, json *j)
+{
+    json_begin_object(j);
+    json_put_text(j, "kind", kind);
+    json_put_u64(j, "count", count);
+    json_end_object(j);
+}
+
 static void json_roots(const heap *h, const heap_report_options *o, json *j)
 {
     json_begin_array_at(j, "roots");
-    for (uint32_t kind = 0; kind < RECORDING_ROOT_KINDS; kind++) {
-        json_begin_object(j);
-        json_put_text(j, "kind", heap_root_kind(kind));
-        json_put_u64(j, "count", h->root_counts[kind]);
-        json_end_object(j);
-    }
-    json_begin_object(j);
-    json_put_text(j, "kind", "weak handle");
-    json_put_u64(j, "count", h->weak_roots);
-    json_end_object(j);
+    for (uint32_t kind = 0; kind < RECORDING_ROOT_KINDS; kind++)
+        if (kind != RECORDING_ROOT_HANDLE)
+            json_root_kind(heap_root_kind(kind), h->root_counts[kind], j);
+    json_root_kind("strong handle",
+                   h->root_counts[RECORDING_ROOT_HANDLE] - h->pinned_handles - h->counted_handles,
+                   j);
+    json_root_kind("pinned handle", h->pinned_handles, j);
+    json_root_kind("counted handle", h->counted_handles, j);
+    json_root_kind("weak handle", h->weak_roots, j);
     json_end_array(j);
     json_begin_array_at(j, "holders");
     for (size_t i = 0; i < h->holder_count && i < o->top; i++) {

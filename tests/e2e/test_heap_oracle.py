@@ -92,6 +92,9 @@ def test_clrmd_agrees(sample, clarinet, runtime, clrmd, tmp_path):
                 "handle Pinned": [r[2] for r in handles if r[0] == PINNED],
                 "weak": [r[2] for r in handles if r[0] == WEAK],
             }
+            counts = {row["kind"]: row["count"] for row in done.json["roots"]}
+            assert (counts["strong handle"], counts["pinned handle"], counts["weak handle"]) == tuple(
+                map(len, kinds.values())), (counts, kinds)
             theirs["roots"]["weak"] = sum(
                 (theirs["roots"].get(f"handle {k}", []) for k in ("WeakShort", "WeakLong")), [])
             wrong |= {kind: (sorted(mine), sorted(theirs["roots"].get(kind, [])))
