@@ -5,6 +5,7 @@
 //   stream   the same through a NetworkStream
 //   sleep    Thread.Sleep(50) and a wait of 50 ms
 //   child    Process.WaitForExit of a child that takes 100 ms and ends with 7
+//   alive    Process.WaitForExit of 15 ms of a child that goes on as long as the program
 //   lines    Console.ReadLine: every line comes, in order, until "end"
 //   profile  the program's own SIGPROF: a handler and an interval timer
 //   sigwait  blocks all signals and waits 10 minutes for one; says which came
@@ -52,6 +53,7 @@ namespace Punctual
                     "stream" => Reader(),
                     "sleep" => Sleep,
                     "child" => Child,
+                    "alive" => Alive(),
                     "lines" => Lines,
                     "profile" => Profile,
                     "sigwait" => Waiter(SigWait),
@@ -164,6 +166,13 @@ namespace Punctual
                 child.WaitForExit();
                 return child.ExitCode == 7 && InTime(watch, 100);
             }
+        }
+
+        private static Func<bool> Alive()
+        {
+            Process child = Process.Start(new ProcessStartInfo("/bin/cat") { RedirectStandardInput = true })!;
+
+            return () => !child.WaitForExit(15);
         }
 
         private static bool Lines()

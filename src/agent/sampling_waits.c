@@ -146,6 +146,18 @@ static bool is_untold(const names *n, const sampling_walked *stack)
             text_starts_with(name, "System.Threading.Thread.PollGC"));
 }
 
+/* Whether the thread stands in a futex with an end in time. For the end of a collection the runtime
+ * waits without one; a method that waits may be compiled into its caller, and has no name then. */
+static bool is_timed(const sampling_capture *c)
+{
+    enum { FUTEX = 0x80, FUTEX_BITSET = 0x89, FUTEX_BITSET_REALTIME = 0x189 }; /* private waits */
+    uint64_t operation = c->registers[STACKWALK_RSI];
+
+    return (operation == FUTEX || operation == FUTEX_BITSET ||
+            operation == FUTEX_BITSET_REALTIME) &&
+           c->registers[STACKWALK_R10] != 0;
+}
+
 uint32_t sampling_waits_find(sampling_waits *w, const sampling_walked *stack,
                              const sampling_capture *c, bool in_runtime)
 {
@@ -155,7 +167,7 @@ uint32_t sampling_waits_find(sampling_waits *w, const sampling_walked *stack,
 
     /* Who comes back to managed code while threads are stopped waits in the runtime, whatever its
      * method has called. */
-    if (in_runtime && (c->flags & SAMPLING_STOPPING) != 0 && is_untold(n, stack))
+    if (in_runtime && (c->flags & SAMPLING_STOPPING) != 0 && !is_timed(c) && is_untold(n, stack))
         return has_record_of_entering(w, c) ? RECORDING_STATE_LOCK : RECORDING_STATE_GC;
 
     if (!table_u64_get(&w->states, stack->id, &state)) {

@@ -112,6 +112,24 @@ def test_a_native_sleep_is_not_ended(runtime, sample, clarinet, tmp_path):
     assert states["sleep"] >= 0.9 * (sum(states.values()) - states["running"]) > 0, states
 
 
+def waits_with_an_end(recording, thread):
+    return [s for s in recording.samples("wall") if recording.thread_name(s.thread) == thread and
+            any("pthread_cond_timedwait" in f.name for f in s.stack[-3:])]
+
+
+def test_a_wait_with_an_end_is_not_one_for_a_collection(runtime, sample, clarinet, tmp_path):
+    # Optimised, 10.0 has the methods that wait in the one that calls them: none tells what for.
+    with sample("Punctual", "--parts", "alive,collect", "--rounds", 1000000,
+                env={"DOTNET_TC_CallCountThreshold": 5, "DOTNET_TC_CallCountingDelayMs": 0}) as patient:
+        patient.wait_for("^ready$")
+        time.sleep(2)
+        recording = record(clarinet, tmp_path, patient.pid, "-p", "wall", seconds=3,
+                           enough=lambda r: len(waits_with_an_end(r, "alive")) > 20)
+        patient.kill()
+    states = {s.state for s in waits_with_an_end(recording, "alive")}
+    assert "gc" not in states and "wait" in states, states
+
+
 def test_a_thread_stopped_for_a_collection_is_told_so(runtime, sample, clarinet, tmp_path):
     with sample("Punctual", "--parts", "spin,collect", "--rounds", 1000000) as patient:
         patient.wait_for("^ready$")
