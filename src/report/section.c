@@ -39,6 +39,7 @@ const report_section REPORT_SECTIONS[] = {
     {"trace_failures", NULL, section_nothing_markdown, section_rows_json},
     {"trace_tree", NULL, section_nothing_markdown, section_rows_json},
     {"trace_missing", NULL, section_nothing_markdown, section_rows_json},
+    {"callees", NULL, section_nothing_markdown, section_rows_json}, /* rules read it */
     {NULL, has_stacks, section_profile_markdown, section_profile_json},
     {NULL, NULL, section_rows_markdown, section_rows_json},
 };

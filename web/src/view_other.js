@@ -5,7 +5,14 @@ import { el, fill } from './dom.js';
 import { bytes, duration, moment, shortNumber } from './format.js';
 import { grid } from './grid.js';
 
-const KNOWN = new Set(['samples', 'exceptions', 'diff', 'trace_calls', 'trace_events']);
+const KNOWN = new Set([
+    'samples',
+    'exceptions',
+    'diff',
+    'trace_calls',
+    'trace_events',
+    'callees', // what rules read
+]);
 const MAX_ROWS = 20000;
 
 /** Not those of the looks at threads, which the wait graph is made of.
