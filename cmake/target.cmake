@@ -68,7 +68,7 @@ if(agent_sources)
   set(agent_cold_sources ${agent_sources} ${profilers_sources} ${stackwalk_sources} ${clr_sources}
       ${base_sources})
   list(FILTER agent_cold_sources INCLUDE REGEX
-       "/(base/buffer|base/memory|stackwalk/(cfi|image|regions|shape)|clr/callback_table|agent/(arena|callbacks|compiled|heap_strings|monitors|sampling(_(async|code|deaf|fault|signal|stacks|still|threads|types|waits|walk))?|snapshot|thread(_names)?)|profilers/(allocations_live|exception_(classes|leaving|object)|exceptions_rows|trace_(async|capture|exceptions|memory|spans|tree)))\\.c$")
+       "/(base/buffer|base/memory|stackwalk/(cfi|image|regions|shape)|clr/callback_table|agent/(arena|callbacks|compiled|heap_strings|monitors|sampling(_(async|chain|code|deaf|fault|signal|stacks|still|threads|types|waits|walk))?|snapshot|thread(_names)?)|profilers/(allocations_live|exception_(classes|leaving|object)|exceptions_rows|trace_(async|capture|exceptions|memory|spans|tree)))\\.c$")
   set_source_files_properties(${agent_cold_sources} PROPERTIES COMPILE_OPTIONS "-Os")
   set(agent_walked_sources ${agent_sources} ${profilers_sources} ${clr_sources} ${base_sources})
   list(FILTER agent_walked_sources INCLUDE REGEX

@@ -54,18 +54,22 @@ static void prepare(agent *a)
     a->endpoint.folder_descriptor = -1;
     a->profilers[0] = (clr_profiler){CONTROL_CLSID_BESIDE, &AGENT_CALLBACKS, a, 0};
     a->profilers[1] = (clr_profiler){CONTROL_CLSID_MAIN, &AGENT_CALLBACKS, a, 0};
+    a->profilers[2] = counterweight_profiler(a);
 }
 
 HRESULT CLR_ENTRY DllGetClassObject(const GUID *clsid, const GUID *iid, void **out)
 {
     HRESULT hr = CLASS_E_CLASSNOTAVAILABLE;
+    int phase = atomic_load(&root.phase);
 
     prepare(&root);
     /* One agent at a time. While it leaves, the runtime lets the next one come up to the calls of
      * an object of ours, and stops it there: the memory of that object goes with the one that
-     * leaves. */
-    if (atomic_load(&root.phase) != AGENT_IDLE)
-        return E_FAIL;
+     * leaves. The counterweight comes to one that is there. */
+    if (phase == AGENT_RUNNING)
+        hr = clr_profiler_get_class_object(&root.profilers[2], clsid, iid, out);
+    if (phase != AGENT_IDLE)
+        return hr == S_OK ? S_OK : E_FAIL;
     for (int i = 0; i < 2 && hr == CLASS_E_CLASSNOTAVAILABLE; i++) {
         hr = clr_profiler_get_class_object(&root.profilers[i], clsid, iid, out);
         if (hr == S_OK)
@@ -76,10 +80,10 @@ HRESULT CLR_ENTRY DllGetClassObject(const GUID *clsid, const GUID *iid, void **o
 
 HRESULT CLR_ENTRY DllCanUnloadNow(void)
 {
-    return clr_profiler_can_unload(&root.profilers[0]) == S_OK &&
-                   clr_profiler_can_unload(&root.profilers[1]) == S_OK
-               ? S_OK
-               : S_FALSE;
+    for (int i = 0; i < 3; i++)
+        if (clr_profiler_can_unload(&root.profilers[i]) != S_OK)
+            return S_FALSE;
+    return S_OK;
 }
 
 void agent_on_notification_only(void *context, BOOL *answer)
@@ -139,6 +143,8 @@ static void go(agent *a)
     atomic_store(&a->started, 0);
     atomic_store(&a->finished, 0);
     atomic_store(&a->attach_complete, false);
+    a->counterweight.has_listened = a->counterweight.is_needed = false;
+    atomic_store(&a->counterweight.heard, false);
     atomic_store(&a->phase, AGENT_IDLE);
 }
 

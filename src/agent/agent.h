@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "agent/arena.h"
+#include "agent/counterweight.h"
 #include "agent/engine.h"
 #include "agent/names.h"
 #include "agent/output.h"
@@ -97,7 +98,8 @@ typedef enum {
 struct agent {
     arena memory;
     alignas(16) uint8_t first_slab[AGENT_FIRST_SLAB];
-    clr_profiler profilers[2]; /* beside another profiler; in the main place */
+    clr_profiler profilers[3]; /* beside another profiler; in the main place; the counterweight */
+    counterweight counterweight;
     bool in_main_place;
     bool by_start;
     atomic_bool attach_complete; /* the runtime is done with attaching us */

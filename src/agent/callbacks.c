@@ -84,6 +84,14 @@ static void on_exception_caught(void *context, FunctionID function, ObjectID obj
     TO(trace, on_exception_caught, context, object);
 }
 
+static void on_provider_created(void *context, EVENTPIPE_PROVIDER provider)
+{
+    agent *a = context;
+
+    (void)provider;
+    atomic_store(&a->counterweight.heard, true);
+}
+
 static void on_thread_assigned(void *context, ThreadID thread, uint32_t os_thread)
 {
     gone_thread_comes(thread);
@@ -291,6 +299,7 @@ const clr_profiler_callbacks AGENT_CALLBACKS = {
     .garbage_collection_started = on_collection_started,
     .garbage_collection_finished = on_collection_finished,
     .eventpipe_event_delivered = on_event,
+    .eventpipe_provider_created = on_provider_created,
     .runtime_suspend_started = on_suspend_started,
     .runtime_suspend_finished = on_suspend_finished,
     .runtime_resume_finished = on_resume_finished,

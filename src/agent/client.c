@@ -169,11 +169,13 @@ static void greet(agent *a, client *c, const recording_chunk *command)
         leave(c);
         return;
     }
+    counterweight_listen(a);
     welcome.process_id = (uint64_t)os_process_id();
     welcome.sessions = client_count(a) - 1;
     welcome.flags = (a->by_start ? CONTROL_BY_START : 0u) |
                     (a->in_main_place ? CONTROL_IN_MAIN_PLACE : 0u) |
-                    (a->stays ? CONTROL_STAYS : 0u);
+                    (a->stays ? CONTROL_STAYS : 0u) |
+                    (counterweight_is_missing(a) ? CONTROL_HEARS_NOTHING : 0u);
     control_put_welcome(&c->out.pending, &welcome);
     c->state = CLIENT_READY;
     if (hello.protocol != CONTROL_PROTOCOL)

@@ -220,11 +220,13 @@ static bool let_go(agent *a)
     forget_names(a);
     agent_apply_mask(a, NULL);
     endpoint_close(a);
-    atomic_store(&a->phase, AGENT_DETACHING);
-    if (clr_info_request_profiler_detach(&a->info, DETACH_EXPECTED_MS) == S_OK)
-        return true;
-    /* after ReJIT there is no way out: stay, at no cost, and listen */
-    atomic_store(&a->phase, AGENT_RUNNING);
+    if (!counterweight_holds(a)) {
+        atomic_store(&a->phase, AGENT_DETACHING);
+        if (clr_info_request_profiler_detach(&a->info, DETACH_EXPECTED_MS) == S_OK)
+            return true;
+        atomic_store(&a->phase, AGENT_RUNNING);
+    }
+    /* after ReJIT, too, there is no way out: stay, at no cost, and listen */
     a->stays = true;
     return false;
 }

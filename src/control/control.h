@@ -32,9 +32,11 @@ enum {
     CONTROL_MAXIMUM_COMMAND = 256 << 10, /* bytes of one message to the agent */
 };
 
-/* The CLSIDs under which the library answers: beside another profiler, or in the main place. */
-#define CONTROL_CLSID_BESIDE "{C1A21E70-4E3B-4B7D-9F52-0D5B6C2A7E11}"
-#define CONTROL_CLSID_MAIN   "{C1A21E70-4E3B-4B7D-9F52-0D5B6C2A7E12}"
+/* The CLSIDs under which the library answers: beside another profiler, in the main place, or as the
+ * counterweight, which does nothing (agent/counterweight.h). */
+#define CONTROL_CLSID_BESIDE        "{C1A21E70-4E3B-4B7D-9F52-0D5B6C2A7E11}"
+#define CONTROL_CLSID_MAIN          "{C1A21E70-4E3B-4B7D-9F52-0D5B6C2A7E12}"
+#define CONTROL_CLSID_COUNTERWEIGHT "{C1A21E70-4E3B-4B7D-9F52-0D5B6C2A7E13}"
 
 /* Names in the agent's private folder. */
 #define CONTROL_SOCKET_NAME "control"
@@ -71,7 +73,12 @@ typedef struct {
     char version[CONTROL_VERSION_SIZE]; /* of the program that says hello */
 } control_hello;
 
-enum { CONTROL_BY_START = 1, CONTROL_IN_MAIN_PLACE = 2, CONTROL_STAYS = 4 };
+enum {
+    CONTROL_BY_START = 1,
+    CONTROL_IN_MAIN_PLACE = 2,
+    CONTROL_STAYS = 4,
+    CONTROL_HEARS_NOTHING = 8, /* the runtime calls it only when a counterweight is attached too */
+};
 
 typedef struct {
     uint32_t protocol;

@@ -369,7 +369,7 @@ static size_t count_wishes(agent *a)
 static const char *note(agent *a)
 {
     if (state_of(a)->no_handles)
-        return "which objects stay alive is not told: no memory for it, or a runtime before .NET 7";
+        return "which objects stay alive is not told: no memory for it";
     return state_of(a)->ticks && !is_exact(a)
                ? "sampled by the runtime's ticks: rough for types that come in step "
                  "with them (.NET 10 and later sample at random)"

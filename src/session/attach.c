@@ -51,6 +51,14 @@ static int use_resident(const diagnostics_process *process, session_link *l,
     return code;
 }
 
+static int tell_unheard(const diagnostics_process *process, error *e)
+{
+    error_set(e, ERROR_RUNTIME,
+              "the runtime of process %d tells the agent nothing, since another profiler declined",
+              process->process_id);
+    return error_advise(e, "start the program without CORECLR_ENABLE_PROFILING"), ERROR_RUNTIME;
+}
+
 static int load(const diagnostics_process *process, const char *library, bool main_place,
                 session_link *l, control_welcome *welcome, error *e)
 {
@@ -80,6 +88,12 @@ static int load(const diagnostics_process *process, const char *library, bool ma
                                            ATTACH_TIMEOUT_MS, e);
     if (code == 0)
         code = connect_to(process, &p, token, l, welcome, &hung_up, e);
+    if (code == 0 && (welcome->flags & CONTROL_HEARS_NOTHING) != 0) {
+        clr_guid_parse(CONTROL_CLSID_COUNTERWEIGHT, &clsid);
+        if (diagnostics_attach_profiler(&process->address, &clsid, path, "", 0, ATTACH_TIMEOUT_MS,
+                                        NULL) == 0)
+            welcome->flags &= ~(uint64_t)CONTROL_HEARS_NOTHING;
+    }
     buffer_free(&data);
     place_close(&p);
     return code;
@@ -171,6 +185,11 @@ int attach_open(const diagnostics_process *process, const char *library, bool ma
             return code;
         }
         os_sleep_ms(full ? PAUSE_FULL_MS : PAUSE_MS);
+    }
+    if ((welcome->flags & CONTROL_HEARS_NOTHING) != 0) {
+        link_close(l);
+        *unloadable = true;
+        return tell_unheard(process, e);
     }
     if (main_place && (welcome->flags & CONTROL_IN_MAIN_PLACE) == 0) {
         link_close(l);

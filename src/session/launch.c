@@ -103,6 +103,7 @@ static int build_environment(environment *v, const place *p, const uint8_t *toke
 {
     const char *others = getenv("CORECLR_NOTIFICATION_PROFILERS");
     char library[PLACE_PATH + 80];
+    const char *enabled = getenv("CORECLR_ENABLE_PROFILING");
     char end[64];
     size_t kept = 0;
     size_t old = 0;
@@ -129,6 +130,9 @@ static int build_environment(environment *v, const place *p, const uint8_t *toke
         v->texts[v->count].length = 0;
         buffer_format(&v->texts[v->count++], "CORECLR_NOTIFICATION_PROFILERS=%s%s%s%s", others,
                       others[0] == '\0' || text_ends_with(others, ";") ? "" : ";", library, end);
+        /* where the main profiler declines, ours hears nothing without the other */
+        if (enabled != NULL && strcmp(enabled, "1") == 0)
+            buffer_format(&v->texts[v->count - 1], "%s=%s;", library, CONTROL_CLSID_COUNTERWEIGHT);
     }
     buffer_format(&v->texts[v->count++], "%s=%s/%s", CONTROL_VARIABLE_CONNECT, p->path,
                   CONTROL_SOCKET_NAME);

@@ -580,3 +580,47 @@ def test_beside_another_profiler(runtime, sample_command, start_program, clarine
         record_some(clarinet, patient.pid, f"{number}.clarinet")
     assert patient.finish() == 0, patient
     whole_rounds(patient.stdout)
+
+
+DECLINES = "examples/libclarinet_rewrite.so"  # without CLARINET_METHOD its Initialize fails
+
+
+def declining(clarinet_program):
+    return {
+        "CORECLR_ENABLE_PROFILING": "1",
+        "CORECLR_PROFILER": "{C1A21E70-0005-4C4C-8A11-6E6574434C52}",
+        "CORECLR_PROFILER_PATH": clarinet_program.parent / DECLINES,
+    }
+
+
+def thrown(clarinet, file):
+    tables = clarinet("report", file, "-f", "json").json["processes"][0]["tables"]
+    return {t["name"]: t.get("total", t["rows"]) for t in tables}
+
+
+def test_beside_a_profiler_that_declines(runtime, sample_command, start_program, clarinet,
+                                         clarinet_program):
+    """The runtime then counts one profiler less than there are: alone, ours would hear nothing."""
+    patient = start_program(sample_command("ExceptionStorm", "--rate", 100),
+                            env=declining(clarinet_program))
+    for number in range(3):
+        record_some(clarinet, patient.pid, f"{number}.clarinet")
+        assert thrown(clarinet, f"{number}.clarinet")["exceptions"] > 0
+    assert patient.finish() == 0, patient
+    whole_rounds(patient.stdout)
+
+
+def test_a_program_goes_on_beside_a_profiler_that_declines(runtime, sample_command, clarinet,
+                                                           clarinet_program):
+    """From start, and longer than the recording: whoever is not counted cannot be detached."""
+    command = sample_command("ExceptionStorm", "--rate", 100, "--rounds", 400)
+    env = declining(clarinet_program)
+    alone = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    whole = clarinet("record", "-p", "exceptions", "-o", "whole.clarinet", "--", *command, env=env)
+    part = clarinet("record", "-p", "exceptions,gc", "-d", "2s", "-o", "part.clarinet", "--",
+                    *command, env=env)
+    for done in (whole, part):
+        assert (done.code, done.out) == (alone.returncode, alone.stdout), done
+    counts = [thrown(clarinet, f"{name}.clarinet")["exceptions"] for name in ("whole", "part")]
+    assert counts[0] == sum(said(alone.stdout).values()), counts
+    assert 0 < counts[1] < counts[0], counts
