@@ -54,7 +54,7 @@ static void prepare(agent *a)
     a->endpoint.folder_descriptor = -1;
     a->profilers[0] = (clr_profiler){CONTROL_CLSID_BESIDE, &AGENT_CALLBACKS, a, 0};
     a->profilers[1] = (clr_profiler){CONTROL_CLSID_MAIN, &AGENT_CALLBACKS, a, 0};
-    a->profilers[2] = counterweight_profiler(a);
+    counterweight_prepare(a);
 }
 
 HRESULT CLR_ENTRY DllGetClassObject(const GUID *clsid, const GUID *iid, void **out)

@@ -175,7 +175,7 @@ static void greet(agent *a, client *c, const recording_chunk *command)
     welcome.flags = (a->by_start ? CONTROL_BY_START : 0u) |
                     (a->in_main_place ? CONTROL_IN_MAIN_PLACE : 0u) |
                     (a->stays ? CONTROL_STAYS : 0u) |
-                    (counterweight_is_missing(a) ? CONTROL_HEARS_NOTHING : 0u);
+                    (counterweight_is_missing(&a->counterweight) ? CONTROL_HEARS_NOTHING : 0u);
     control_put_welcome(&c->out.pending, &welcome);
     c->state = CLIENT_READY;
     if (hello.protocol != CONTROL_PROTOCOL)

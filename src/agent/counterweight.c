@@ -2,7 +2,6 @@
 #include "agent/counterweight.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "agent/agent.h"
 
@@ -11,7 +10,7 @@ static bool another_was_meant(void)
 {
     const char *enabled = getenv("CORECLR_ENABLE_PROFILING");
 
-    return enabled != NULL && strcmp(enabled, "1") == 0;
+    return enabled != NULL && enabled[0] == '1';
 }
 
 /* Setting a mask makes the runtime add up the masks of all again, which it did without the
@@ -21,13 +20,11 @@ static HRESULT on_initialize(void *context, const clr_info *info)
     agent *a = context;
     HRESULT hr;
 
-    if (atomic_load(&a->phase) != AGENT_RUNNING || atomic_load(&a->counterweight.is_there))
+    if (atomic_load(&a->phase) != AGENT_RUNNING)
         return CORPROF_E_PROFILER_CANCEL_ACTIVATION;
     hr = clr_info_set_event_mask2(info, 0, 0);
-    if (hr != S_OK)
-        return hr;
-    atomic_store(&a->counterweight.is_there, true);
-    return S_OK;
+    atomic_store_explicit(&a->counterweight.is_there, hr == S_OK, memory_order_release);
+    return hr;
 }
 
 static HRESULT on_attach(void *context, const clr_info *info, void *data, uint32_t length)
@@ -43,12 +40,16 @@ static void on_notification_only(void *context, BOOL *answer)
     *answer = 1;
 }
 
-clr_profiler counterweight_profiler(agent *a)
+void counterweight_prepare(agent *a)
 {
-    a->counterweight.callbacks.initialize = on_initialize;
-    a->counterweight.callbacks.initialize_for_attach = on_attach;
-    a->counterweight.callbacks.load_as_notification_only = on_notification_only;
-    return (clr_profiler){CONTROL_CLSID_COUNTERWEIGHT, &a->counterweight.callbacks, a, 0};
+    clr_profiler_callbacks *callbacks = &a->counterweight.callbacks;
+
+    callbacks->initialize = on_initialize;
+    callbacks->initialize_for_attach = on_attach;
+    callbacks->load_as_notification_only = on_notification_only;
+    a->profilers[2].clsid = CONTROL_CLSID_COUNTERWEIGHT;
+    a->profilers[2].callbacks = callbacks;
+    a->profilers[2].context = a;
 }
 
 /* An event provider that is made is told to every profiler that watches them, before the call
@@ -67,11 +68,6 @@ void counterweight_listen(agent *a)
     a->mask_high = COR_PRF_HIGH_MONITOR_EVENT_PIPE;
     if (clr_info_eventpipe_create_provider(&a->info, NAME, &provider) == S_OK)
         a->counterweight.is_needed = !atomic_load(&a->counterweight.heard);
-}
-
-bool counterweight_is_missing(const agent *a)
-{
-    return a->counterweight.is_needed && !atomic_load(&a->counterweight.is_there);
 }
 
 bool counterweight_holds(const agent *a)

@@ -30,14 +30,17 @@ typedef struct {
     atomic_bool heard; /* by a callback */
 } counterweight;
 
-/* The profiler to hand out; its context is the agent. */
-clr_profiler counterweight_profiler(struct agent *a);
+/* Fills the agent's third profiler. */
+void counterweight_prepare(struct agent *a);
 
 /* Own thread, once after attach: whether the runtime calls us. It only looks where another profiler
  * was to be loaded. */
 void counterweight_listen(struct agent *a);
 /* Whether the agent hears nothing until a counterweight comes. */
-bool counterweight_is_missing(const struct agent *a);
+static inline bool counterweight_is_missing(const counterweight *c)
+{
+    return c->is_needed && !atomic_load(&c->is_there);
+}
 /* Whether asking the runtime to let go could end the program. */
 bool counterweight_holds(const struct agent *a);
 
