@@ -101,8 +101,9 @@ static int rank_part(const char *route, size_t length, const char *name, size_t 
 }
 
 /* How well a request's name, "GET /orders/bolt", fits a route, "GET /orders/{id}": words further
- * left count most, and a value at the end may be the rest of a path. 0 = it does not. A route
- * without a word of its own fits everything, which says nothing. */
+ * left count most. 0 = it does not. A route without a word of its own fits everything, which says
+ * nothing. A value stands for one part: whether a route takes the rest of a path is not known, and
+ * /orders/{id} has nothing to do with /orders/7/lines. */
 static uint64_t rank(const char *route, const char *name)
 {
     enum { MOST_PARTS = 30 };
@@ -121,7 +122,7 @@ static uint64_t rank(const char *route, const char *name)
         route += length;
         name += name_length;
         if (*route == '\0' && has_word)
-            return *name == '\0' ? result : part == ANY ? result - 1 : 0;
+            return *name == '\0' ? result : 0;
         if (*route == '\0' || *name == '\0')
             return 0;
         route++;

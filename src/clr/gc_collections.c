@@ -322,7 +322,8 @@ const uint64_t *gc_collections_next(gc_collections *g, bool last)
         if (!c->is_used || !c->has_ended ||
             (!last && (g->is_suspended || (!c->has_stats && c == g->newest))))
             continue;
-        c->cells[GC_CELL_ALLOCATED] = gc_spaces_allocated(&g->sizes, &c->spaces);
+        c->cells[GC_CELL_ALLOCATED] = gc_spaces_allocated(
+            &g->sizes, &c->spaces, c->cells[GC_CELL_KIND] == GC_KIND_BACKGROUND);
         if (g->newest == c)
             g->newest = NULL;
         c->is_used = false;

@@ -30,11 +30,11 @@ uint64_t gc_spaces_add(gc_spaces *spaces, reader *r)
     return left;
 }
 
-uint64_t gc_spaces_allocated(gc_known_sizes *known, const gc_spaces *spaces)
+uint64_t gc_spaces_allocated(gc_known_sizes *known, const gc_spaces *spaces, bool in_background)
 {
     uint64_t allocated = 0;
 
-    for (unsigned i = 0; i < GC_SPACES; i++) {
+    for (unsigned i = in_background ? 1 : 0; i < GC_SPACES; i++) {
         if (spaces->before[i] == 0 && spaces->after[i] == 0)
             continue; /* not collected */
         if ((i == 0 || i >= LARGE_SPACE) && known->is_known[i] &&

@@ -45,8 +45,9 @@ typedef struct {
  * it left. */
 uint64_t gc_spaces_add(gc_spaces *spaces, reader *r);
 /* What was allocated since the last collection, by how much the youngest generation and the large
- * objects have grown; `known` is brought up to date. */
-uint64_t gc_spaces_allocated(gc_known_sizes *known, const gc_spaces *spaces);
+ * objects have grown; `known` is brought up to date. One in the background leaves the youngest
+ * generation to the others: what is in it at its end came after theirs. */
+uint64_t gc_spaces_allocated(gc_known_sizes *known, const gc_spaces *spaces, bool in_background);
 
 /* The program asked for it: GC.Collect in its four forms. */
 static inline bool gc_reason_is_induced(uint64_t reason)

@@ -232,6 +232,21 @@ static void other_stops_may_stand_in_the_midst(void **unused)
     assert_none();
 }
 
+/* What lies in the youngest generation when a background collection ends came after the last one
+ * that collected it, and is counted by the next. */
+static void background_collections_hide_no_allocations(void **unused)
+{
+    gc_known_sizes known = {.is_known = {false}};
+    gc_spaces first = {.before = {100}, .after = {10}};
+    gc_spaces background = {.before = {10, 0, 500}, .after = {400, 0, 300}};
+    gc_spaces next = {.before = {700}, .after = {20}};
+
+    (void)unused;
+    assert_int_equal(gc_spaces_allocated(&known, &first, false), 0);
+    assert_int_equal(gc_spaces_allocated(&known, &background, true), 0);
+    assert_int_equal(gc_spaces_allocated(&known, &next, false), 690);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +256,7 @@ int main(void)
         cmocka_unit_test_setup(a_lost_begin_spoils_no_other, begin),
         cmocka_unit_test_setup(a_lost_suspension_is_counted, begin),
         cmocka_unit_test_setup(other_stops_may_stand_in_the_midst, begin),
+        cmocka_unit_test(background_collections_hide_no_allocations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
