@@ -219,7 +219,7 @@ static void nothing_is_said_that_is_wrong(void **state)
         uint32_t order[8], truth[MOST];
         static_told told[MOST];
         const char *classes[MOST];
-        char texts[64][8];
+        char texts[64][16];
         size_t count = 0;
         static_fields s;
 
