@@ -84,6 +84,7 @@ __attribute__((cold, noinline)) static bool grow(buffer *b, size_t more)
     }
     b->data = data;
     b->capacity = capacity;
+    data[b->length] = 0; /* who only makes room, and reads nothing into it, has an empty text */
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -189,6 +190,31 @@ static void each_failed_allocation_is_survived(void **state)
     }
 }
 
+static void *dirty_resize(void *context, void *pointer, size_t size)
+{
+    void *memory = size == 0 ? NULL : realloc(pointer, size);
+
+    (void)context;
+    if (pointer == NULL && memory != NULL)
+        memset(memory, 'x', size);
+    if (size == 0)
+        free(pointer);
+    return memory;
+}
+
+static void room_alone_is_an_empty_text(void **state)
+{
+    memory_backend backend = {dirty_resize, NULL};
+    buffer b = BUFFER_EMPTY;
+
+    (void)state;
+    memory_use(&backend);
+    assert_true(buffer_reserve(&b, 65536));
+    assert_string_equal(buffer_text(&b), "");
+    memory_free(b.data);
+    memory_use(NULL);
+}
+
 static void errors_carry_message_and_advice(void **state)
 {
     error e;
@@ -213,6 +239,7 @@ int main(void)
         cmocka_unit_test(numbers_are_whole_or_refused),
         cmocka_unit_test(tables_keep_what_was_put),
         cmocka_unit_test(each_failed_allocation_is_survived),
+        cmocka_unit_test(room_alone_is_an_empty_text),
         cmocka_unit_test(errors_carry_message_and_advice),
     };
 
