@@ -44,7 +44,7 @@ if(agent_sources)
   # probe or object; and unwind tables only where a walk of ours may come through, which is what
   # callbacks, events and probes enter on the program's threads. The rest runs on the agent's own
   # thread or once per method; frame pointers lead through it (a debugger has the .debug file).
-  target_compile_options(clarinet_agent PRIVATE -Os -fno-asynchronous-unwind-tables)
+  target_compile_options(clarinet_agent PRIVATE -Oz -fno-asynchronous-unwind-tables)
   set(agent_hot_sources ${agent_sources} ${profilers_sources} ${stackwalk_sources} ${base_sources}
       ${clr_sources} ${recording_format_sources})
   list(FILTER agent_hot_sources INCLUDE REGEX

@@ -2,7 +2,8 @@
 // processor time tells which request it is for: BurnForOrders only ever runs for HandleOrders, and
 // BurnForPrices for HandlePrices, so each stack can be held against its logical callers. On the way
 // lie the things that chains are made of: Task and ValueTask, generic methods, WhenAll, Task.Run,
-// ContinueWith, captured contexts, completions that run the next method inline.
+// ContinueWith, captured contexts, completions that run the next method inline, async iterators, one
+// of which reads another one, and pooled methods.
 // Options: --requests N of each kind at once (8), --nulls 1 (null dereferences in between), --depth N (calls
 // between an async method and what burns, 0), --seconds S.
 using System;
@@ -62,6 +63,8 @@ namespace Awaits
             await Load<string>(true);
             await Task.WhenAll(Load<int>(true), Load<object>(true));
             await Count(true);
+            await Sum(true);
+            await Pooled<int>(true);
             await Task.Run(() => Leaf(true)).ConfigureAwait(false);
         }
 
@@ -69,6 +72,8 @@ namespace Awaits
         {
             await Load<object>(false);
             await Count(false);
+            await Sum(false);
+            await Pooled<string>(false);
             await Task.WhenAll(Load<string>(false), Load<int>(false));
             await Leaf(false).ContinueWith(done => done.Result, TaskScheduler.Default);
         }
@@ -83,6 +88,36 @@ namespace Awaits
         private static async ValueTask<int> Count(bool orders)
         {
             return await Leaf(orders).ConfigureAwait(false) + 1;
+        }
+
+        private static async Task Sum(bool orders)
+        {
+            await foreach (int page in Pages<object>(orders).ConfigureAwait(false))
+                sink += page;
+        }
+
+        private static async IAsyncEnumerable<int> Pages<T>(bool orders)
+        {
+            await foreach (int row in Rows(orders))
+                yield return row;
+            Descend(orders, depth);
+        }
+
+        private static async IAsyncEnumerable<int> Rows(bool orders)
+        {
+            for (int i = 0; i < 2; i++)
+            {
+                yield return await Leaf(orders);
+                Descend(orders, depth);
+            }
+        }
+
+        [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+        private static async ValueTask<T> Pooled<T>(bool orders)
+        {
+            await Leaf(orders);
+            Descend(orders, depth);
+            return default!;
         }
 
         private static async Task<int> Leaf(bool orders)

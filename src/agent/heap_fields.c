@@ -74,15 +74,11 @@ static ClassID far_struct_of(search *s, const description *d, IMetaDataImport2 *
     const loaded_type_scope scope = {s->info, d->module, import, d->arguments,
                                      d->count < MOST_ARGUMENTS ? d->count : MOST_ARGUMENTS};
     uint64_t key = table_hash_u64(d->class_id) ^ field;
-    cil_signature signature;
     uint64_t found = 0;
 
     if (table_u64_get(&s->far, key, &found))
         return (ClassID)found;
-    cil_signature_init(&signature);
-    if (cil_signature_read(&signature, bytes, size, NULL) == 0)
-        found = loaded_type_class(&scope, &signature.types[cil_type_skip_modifiers(&signature, 0)]);
-    cil_signature_free(&signature);
+    found = loaded_type_of_field(&scope, bytes, size);
     table_u64_put(&s->far, key, found);
     return (ClassID)found;
 }

@@ -175,3 +175,16 @@ ClassID loaded_type_class(const loaded_type_scope *scope, const cil_type *t)
         return 0;
     }
 }
+
+ClassID loaded_type_of_field(const loaded_type_scope *scope, const uint8_t *signature,
+                             uint32_t size)
+{
+    cil_signature s;
+    ClassID found = 0;
+
+    cil_signature_init(&s);
+    if (cil_signature_read(&s, signature, size, NULL) == 0)
+        found = loaded_type_class(scope, &s.types[cil_type_skip_modifiers(&s, 0)]);
+    cil_signature_free(&s);
+    return found;
+}

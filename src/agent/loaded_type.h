@@ -26,6 +26,10 @@ ClassID loaded_type_of_token(const loaded_type_scope *scope, mdToken token,
  * one, or not loaded. */
 ClassID loaded_type_class(const loaded_type_scope *scope, const cil_type *t);
 
+/* The same of a field, by its signature. */
+ClassID loaded_type_of_field(const loaded_type_scope *scope, const uint8_t *signature,
+                             uint32_t size);
+
 /* Numbers, booleans, characters and strings, by their names in the namespace System. */
 enum { LOADED_TYPE_SIMPLE = 15 };
 typedef struct {

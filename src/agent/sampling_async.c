@@ -3,16 +3,24 @@
 
 #include <string.h>
 
+#include "agent/loaded_type.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "recording/encode.h"
 
-enum { MOST_FIELDS = 64, MOST_ARGUMENTS = 8, LARGEST_TYPE = 64, PATIENCE = 64, SOME_TYPES = 4096 };
+enum {
+    MOST_FIELDS = 64,
+    MOST_ARGUMENTS = 8,
+    LARGEST_TYPE = 64,
+    PATIENCE = 64,
+    SOME_TYPES = 4096,
+    NEAR = 2048
+};
 
 /* What a continuation may be, and where it names the next one. Each also stands for what derives
  * from it. The first of them are loaded wherever there are continuations; asking for others would
  * load them, so those wait until one is met. */
-enum { LOADED = 3, LINK_COUNT = 6 };
+enum { LOADED = 3, LINK_COUNT = 6, TASK_DEPTH = 2 };
 static const struct {
     char type[52], field[21]; /* no pointers, which would need relocations */
     uint8_t next_at;          /* where there is no field to ask for */
@@ -69,21 +77,70 @@ static ClassID find_class(const clr_info *info, ModuleID module, IMetaDataImport
     return class_id;
 }
 
-/* Adds a link; handlers may look at the others meanwhile. */
-static bool add_link(const clr_info *info, IMetaDataImport2 *import, size_t which, mdTypeDef type,
-                     ClassID class_id)
+/* Adds a link, once; handlers may look at the others meanwhile. */
+static bool add_link(chain_link made)
 {
     unsigned count = atomic_load(&chain_state.link_count);
-    chain_link made = {class_id,
-                       LINKS[which].field[0] == '\0'
-                           ? LINKS[which].next_at
-                           : field_offset(info, import, type, LINKS[which].field, class_id)};
 
-    if (class_id == 0 || made.next_at == 0 || count == CHAIN_LINKS)
+    for (unsigned i = 0; i < count; i++) {
+        if (chain_state.links[i].type == made.type)
+            return true;
+    }
+    if (made.type == 0 || made.next_at == 0 || count == CHAIN_LINKS)
         return false;
     chain_state.links[count] = made;
     atomic_store_explicit(&chain_state.link_count, count + 1, memory_order_release);
+    sampling_chain_forget(); /* it may have been judged without */
     return true;
+}
+
+static bool add_known_link(const clr_info *info, IMetaDataImport2 *import, size_t which,
+                           mdTypeDef type, ClassID class_id)
+{
+    chain_link made = {.type = class_id,
+                       .next_at = LINKS[which].next_at,
+                       .is_method = which == 0,
+                       .box_depth = TASK_DEPTH};
+
+    if (LINKS[which].field[0] != '\0' && class_id != 0)
+        made.next_at = field_offset(info, import, type, LINKS[which].field, class_id);
+    return add_link(made);
+}
+
+/* A class with a field that is a ManualResetValueTaskSourceCore: the link to who awaits it. */
+static bool find_awaiter(const clr_info *info, ClassID class_id, const char *field_name,
+                         chain_link *made)
+{
+    ClassID arguments[MOST_ARGUMENTS], parent = 0, core = 0;
+    IMetaDataImport2 *import = NULL;
+    ModuleID module = 0;
+    mdTypeDef type = 0;
+    mdFieldDef field = 0;
+    uint32_t count = 0, size = 0, at = 0, awaiter_at, over_at;
+    const uint8_t *signature = NULL;
+
+    if (!CLR_OK(clr_info_get_class_id_info2(info, class_id, &module, &type, &parent, MOST_ARGUMENTS,
+                                            &count, arguments)) ||
+        count > MOST_ARGUMENTS || !CLR_OK(clr_open_import(info, module, &import)))
+        return false;
+    if (clr_find_field(import, type, field_name, &field) == S_OK &&
+        CLR_OK(clr_get_signature(import, field, &signature, &size))) {
+        const loaded_type_scope scope = {info, module, import, arguments, count};
+
+        at = field_offset(info, import, type, field_name, class_id);
+        core = loaded_type_of_field(&scope, signature, size);
+    }
+    clr_release(import);
+    if (at == 0 || core == 0 ||
+        !CLR_OK(clr_info_get_class_id_info2(info, core, &module, &type, &parent, 0, NULL, NULL)) ||
+        !CLR_OK(clr_open_import(info, module, &import)))
+        return false;
+    awaiter_at = field_offset(info, import, type, "_continuationState", core);
+    over_at = field_offset(info, import, type, "_completed", core);
+    clr_release(import);
+    *made = (chain_link){
+        .type = class_id, .next_at = at + awaiter_at, .over_at = (uint16_t)(at + over_at)};
+    return awaiter_at != 0 && over_at != 0 && at + over_at <= UINT16_MAX;
 }
 
 /* Where a type keeps a word that is known of Task: Object, which it derives from, or its module. */
@@ -114,7 +171,7 @@ static int look_at_module(void *context, uintptr_t module)
     for (size_t i = 0; chain_state.object != 0 && i < LOADED; i++) {
         ClassID class_id = find_class(info, module, import, LINKS[i].type, &type);
 
-        if (!add_link(info, import, i, type, class_id))
+        if (!add_known_link(info, import, i, type, class_id))
             break;
     }
     if (atomic_load(&chain_state.link_count) == LOADED) {
@@ -195,33 +252,32 @@ static bool find_heap(sampling_async *s, uint64_t object)
     return true;
 }
 
-/* A continuation was met and no chain came with it: finds out what the handler needs to know. The
- * memory of a box stays as it was for a while, even when it is not in use any more. */
-static void learn(sampling_async *s, const sampling_capture *c, uint64_t stack_pointer)
-{
-    uint64_t word;
-
-    if (s->attempts++ % PATIENCE > 3 || !agent_enter_runtime(s->agent))
-        return;
-    if (!s->has_types) {
-        atomic_store(&chain_state.low, 0);
-        s->gave_chains = false;
-        clr_each_module(&s->agent->info, look_at_module, s);
-    }
-    if (!s->has_types || stack_pointer < c->stack_address)
-        return;
-    for (uint64_t at = stack_pointer - c->stack_address; at + 8 <= c->stack_length; at += 8) {
-        memcpy(&word, c->stack + at, sizeof word);
-        if ((word & 7) == 0 && word >= 4096 && word >> 47 == 0 && find_heap(s, word))
-            return;
-    }
-}
-
 /* ---- naming ---- */
 
-/* An async iterator: its task has no continuation, who waits for its next value is kept elsewhere.
- */
+/* An async iterator: its task has no continuation, who waits for its next value is kept in its
+ * state machine, which is an object of its own. */
 static const uint64_t ITERATOR = (uint64_t)1 << 32;
+static const char PROMISE[] = "<>v__promiseOfValueOrEnd";
+
+static void follow_iterator(sampling_async *s, ClassID box, ClassID machine)
+{
+    const clr_info *info = &s->agent->info;
+    uint32_t machine_at;
+    IMetaDataImport2 *import = NULL;
+    ModuleID module = 0;
+    ClassID parent = 0;
+    mdTypeDef type = 0;
+    chain_link machine_link;
+
+    if (!find_awaiter(info, machine, PROMISE, &machine_link) ||
+        !CLR_OK(clr_info_get_class_id_info2(info, box, &module, &type, &parent, 0, NULL, NULL)) ||
+        !CLR_OK(clr_open_import(info, module, &import)))
+        return;
+    machine_at = field_offset(info, import, type, "StateMachine", box);
+    clr_release(import);
+    if (machine_at != 0 && add_link(machine_link))
+        add_link((chain_link){.type = box, .next_at = machine_at, .is_method = true});
+}
 
 /* The frame of the method whose state machine is the last type argument of the box's type. */
 static uint64_t frame_of_box(sampling_async *s, ClassID box)
@@ -234,7 +290,6 @@ static uint64_t frame_of_box(sampling_async *s, ClassID box)
     mdMethodDef method = 0;
     FunctionID function = 0;
     mdFieldDef promise = 0;
-    uint64_t kind = 0;
     IMetaDataImport2 *import = NULL;
     const names_string *name =
         names_get_string(&s->agent->names, names_of_class(&s->agent->names, box));
@@ -250,20 +305,22 @@ static uint64_t frame_of_box(sampling_async *s, ClassID box)
     if (clr_find_method(import, type, "MoveNext", &method) == S_OK)
         clr_info_get_function_from_token_and_type_args(info, module, method, arguments[count - 1],
                                                        0, NULL, &function);
-    if (clr_find_field(import, type, "<>v__promiseOfValueOrEnd", &promise) == S_OK)
-        kind = ITERATOR;
+    clr_find_field(import, type, PROMISE, &promise);
     clr_release(import);
-    return function == 0
-               ? 0
-               : kind | names_frame_managed(&s->agent->names,
-                                            names_of_function(&s->agent->names, function), 0);
+    if (function == 0)
+        return 0;
+    if (promise != 0)
+        follow_iterator(s, box, arguments[count - 1]);
+    return (promise != 0 ? ITERATOR : 0) |
+           names_frame_managed(&s->agent->names, names_of_function(&s->agent->names, function), 0);
 }
 
 /* Whether a type that a capture has may be asked for: not when an assembly was unloaded since. */
-static bool may_ask(sampling_async *s, const sampling_capture *c, uint64_t type, uintptr_t parent)
+static bool may_ask(sampling_async *s, const sampling_capture *c, uint64_t type)
 {
     return c->time_ns > s->unload_ns && atomic_load(&s->agent->unloads) == s->agent->unloads_met &&
-           agent_enter_runtime(s->agent) && derives_from(s, type, parent) && has_module(s, type);
+           agent_enter_runtime(s->agent) && derives_from(s, type, chain_state.object) &&
+           has_module(s, type);
 }
 
 static uint32_t frame_of(sampling_async *s, const sampling_capture *c, uint64_t type)
@@ -272,7 +329,7 @@ static uint32_t frame_of(sampling_async *s, const sampling_capture *c, uint64_t 
 
     if (table_u64_get(&s->types, type, &known))
         return (uint32_t)known;
-    if (!may_ask(s, c, type, chain_state.links[0].type))
+    if (!may_ask(s, c, type))
         return 0;
     if (s->types.count >= SOME_TYPES)
         table_u64_free(&s->types);
@@ -281,15 +338,28 @@ static uint32_t frame_of(sampling_async *s, const sampling_capture *c, uint64_t 
     return (uint32_t)known;
 }
 
+/* The box of a pooled method (PoolingAsyncValueTaskMethodBuilder): what all those of one result
+ * derive from, which is no task. */
+static bool is_pooled(const names_string *name)
+{
+    static const char BUILDER[] =
+        "System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder<";
+
+    return text_starts_with(name->text, BUILDER) && text_ends_with(name->text, ".StateMachineBox");
+}
+
 /* A chain ended at this type: if that or what it derives from is one of LINKS, it is one from now
  * on. */
 static void learn_link(sampling_async *s, const sampling_capture *c, uint64_t type)
 {
     const clr_info *info = &s->agent->info;
+    chain_link pooled;
     uint64_t known;
 
-    if (table_u64_get(&s->types, type | 1, &known) || !may_ask(s, c, type, chain_state.object))
+    if (table_u64_get(&s->types, type | 1, &known) || !may_ask(s, c, type))
         return;
+    if (s->types.count >= SOME_TYPES)
+        table_u64_free(&s->types);
     table_u64_put(&s->types, type | 1, 1);
     for (; type != chain_state.object; type = known) {
         const names_string *name =
@@ -298,16 +368,60 @@ static void learn_link(sampling_async *s, const sampling_capture *c, uint64_t ty
         ModuleID module = 0;
         mdTypeDef definition = 0;
 
+        if (name != NULL && is_pooled(name) &&
+            find_awaiter(info, (ClassID)type, "_valueTaskSource", &pooled)) {
+            pooled.is_method = true;
+            pooled.box_depth = 1;
+            add_link(pooled);
+        }
         for (size_t i = LOADED; name != NULL && i < LINK_COUNT; i++) {
             if (!text_equal(name->text, LINKS[i].type) ||
                 !CLR_OK(clr_info_get_class_id_info2(info, (ClassID)type, &module, &definition, NULL,
                                                     0, NULL, NULL)) ||
                 !CLR_OK(clr_open_import(info, module, &import)))
                 continue;
-            add_link(info, import, i, definition, (ClassID)type);
+            add_known_link(info, import, i, definition, (ClassID)type);
             clr_release(import);
         }
         if (!peek_read(&s->code->memory, type + chain_state.parent_at, &known, sizeof known))
+            return;
+    }
+}
+
+/* The box of a pooled method is found by its type, and that by the box: it lies near the frame of
+ * the method that was resumed. */
+static void look_for_pooled(sampling_async *s, const sampling_capture *c, uint64_t at)
+{
+    uint64_t low = atomic_load(&chain_state.low), size = atomic_load(&chain_state.high) - low;
+    uint64_t end = at + NEAR < c->stack_length ? at + NEAR : c->stack_length, word, type;
+
+    for (; low != 0 && at + 8 <= end; at += 8) {
+        memcpy(&word, c->stack + at, sizeof word);
+        if ((word & 7) == 0 && word - low < size &&
+            peek_read(&s->code->memory, word, &type, sizeof type))
+            learn_link(s, c, type & ~7ull);
+    }
+}
+
+/* A continuation was met and no chain came with it: finds out what the handler needs to know. The
+ * memory of a box stays as it was for a while, even when it is not in use any more. */
+static void learn(sampling_async *s, const sampling_capture *c, uint64_t stack_pointer)
+{
+    uint64_t word;
+
+    if (s->attempts++ % PATIENCE > 3 || !agent_enter_runtime(s->agent))
+        return;
+    if (!s->has_types) {
+        atomic_store(&chain_state.low, 0);
+        s->gave_chains = false;
+        clr_each_module(&s->agent->info, look_at_module, s);
+    }
+    if (!s->has_types || stack_pointer < c->stack_address)
+        return;
+    look_for_pooled(s, c, stack_pointer - c->stack_address);
+    for (uint64_t at = stack_pointer - c->stack_address; at + 8 <= c->stack_length; at += 8) {
+        memcpy(&word, c->stack + at, sizeof word);
+        if ((word & 7) == 0 && word >= 4096 && word >> 47 == 0 && find_heap(s, word))
             return;
     }
 }
@@ -398,6 +512,9 @@ bool sampling_async_find(sampling_async *s, const sampling_capture *c, uint32_t 
         s->unloads = s->agent->unloads_met;
         s->unload_ns = os_monotonic_ns();
         table_u64_free(&s->types);
+        if (atomic_load(&chain_state.link_count) > LOADED)
+            atomic_store(&chain_state.link_count, LOADED);
+        sampling_chain_forget();
     }
     s->count = 0;
     found = choose(s, c, resumed, stack_pointer);

@@ -5,7 +5,7 @@
 
 /* The innermost method that was resumed is mostly the only one on the stack whose task is not over:
  * two such boxes are enough. */
-enum { DEEPEST_TYPE = 6, BOX_DEPTH = 2, ENOUGH = 2, BATCH = 32, OWN_FRAMES = 8192, SCAN_EVERY = 8 };
+enum { DEEPEST_TYPE = 6, ENOUGH = 2, BATCH = 32, OWN_FRAMES = 8192, SCAN_EVERY = 8 };
 
 chain_places chain_state;
 
@@ -107,6 +107,14 @@ SIGNAL_SAFE static const chain_link *link_of(uintptr_t type, const scan *s, unsi
     return link;
 }
 
+SIGNAL_SAFE static bool is_over(uintptr_t object, const chain_link *link)
+{
+    uintptr_t word;
+
+    return link->over_at != 0 && load(object + (link->over_at & ~7u), &word) &&
+           (word >> (link->over_at & 7) * 8 & 0xff) != 0;
+}
+
 /* Follows the chain from a box; writes types while there is room. */
 SIGNAL_SAFE static void follow(const scan *s, chain_entry *e, uint8_t *types, size_t room)
 {
@@ -123,14 +131,18 @@ SIGNAL_SAFE static void follow(const scan *s, chain_entry *e, uint8_t *types, si
             e->last = type;
             return;
         }
+        if (is_over(object, link)) {
+            e->end = CHAIN_OVER;
+            return;
+        }
         if (!load(object + link->next_at, &object))
             return;
-        if (link == &chain_state.links[0]) {
+        if (link->is_method) {
             memcpy(types + e->count * sizeof type, &type, sizeof type);
             e->count++;
         }
-        if (object == 0) {
-            e->end = CHAIN_NOBODY;
+        if (object == 0) { /* of an iterator: it is run by its reader, further in */
+            e->end = link->over_at != 0 && e->count == 1 ? CHAIN_OVER : CHAIN_NOBODY;
             return;
         }
     }
@@ -204,9 +216,9 @@ SIGNAL_SAFE static size_t put_box(const scan *s, const candidate *c, uint8_t *ou
 SIGNAL_SAFE static bool is_box(const scan *s, const candidate *c)
 {
     unsigned depth;
+    const chain_link *link = c->type != 0 ? link_of(c->type, s, &depth) : NULL;
 
-    return c->type != 0 && link_of(c->type, s, &depth) == &chain_state.links[0] &&
-           depth >= BOX_DEPTH;
+    return link != NULL && link->is_method && depth >= link->box_depth;
 }
 
 /* A word of the copied stack by the address where it lay; 0 = it is not in the copy. */

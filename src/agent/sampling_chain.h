@@ -23,7 +23,7 @@ enum {
     CHAIN_SCANNED = 8192, /* bytes of stack looked through, from the outermost frame on */
     CHAIN_WORDS = 96,     /* that a capture has room for */
     CHAIN_STEPS = 16,     /* from box to box */
-    CHAIN_LINKS = 8,
+    CHAIN_LINKS = 64,     /* two of each async iterator */
     CHAIN_BAD_PAGES = 64,
     CHAIN_TYPES = 256, /* judged before */
 };
@@ -46,6 +46,9 @@ typedef struct {
 typedef struct {
     uintptr_t type;
     uint32_t next_at;
+    uint16_t over_at;  /* a byte that is set when it is over; 0 = `next_at` tells that too */
+    bool is_method;    /* objects of it, or of what derives from it, stand for async methods … */
+    uint8_t box_depth; /* … and are boxes from this many steps on: Task itself is none */
 } chain_link;
 
 typedef struct {
@@ -53,7 +56,7 @@ typedef struct {
     uint32_t parent_at;         /* in a type: the type it derives from */
     uintptr_t object;           /* System.Object: what stands for the end of a task */
     atomic_uint link_count;
-    chain_link links[CHAIN_LINKS]; /* the first is Task */
+    chain_link links[CHAIN_LINKS]; /* the first is Task; only the last may go again */
     /* Pages where there was nothing, so that a stale word costs one fault and not one a sample.
      * Emptied once a second: something may be there later. */
     atomic_uintptr_t bad[CHAIN_BAD_PAGES];
