@@ -14,7 +14,8 @@
 //   native   nanosleep of 100 ms, called in libc; one that a signal ends is not good
 //   collect  GC.Collect, again and again
 //   spin     works in managed code, a millisecond each
-//   handlers after 100 ms of work ignores all real-time signals, as a library might; says so
+//   handlers after 100 ms of work ignores all real-time signals and SIGURG, as a library might; says so
+//   defaults after 100 ms of work sets all signals but the runtime's to their default
 // Options: --parts NAMES (receive,stream,sleep,child), --rounds N.
 using System;
 using System.Collections.Generic;
@@ -63,6 +64,7 @@ namespace Punctual
                     "collect" => Collect,
                     "spin" => Spin,
                     "handlers" => Handlers,
+                    "defaults" => Defaults,
                     _ => throw new ArgumentException(part),
                 };
                 Thread thread = new Thread(() => Run(part, round)) { Name = part };
@@ -215,14 +217,29 @@ namespace Punctual
             return x > 0;
         }
 
+        private const int Segv = 11, Urgent = 23, RealTime = 40;
+
         // The C library's own are below 40; the runtime uses one of those. 1 is SIG_IGN.
         private static bool Handlers()
         {
             for (int i = 0; i < 100; i++)
                 Spin();
-            for (int number = 40; number <= 64; number++)
+            signal(Urgent, 1);
+            for (int number = RealTime; number <= 64; number++)
                 signal(number, 1);
             Console.WriteLine("ignores all signals");
+            return true;
+        }
+
+        private static bool Defaults()
+        {
+            for (int i = 0; i < 100; i++)
+                Spin();
+            for (int number = 1; number <= 64; number++)
+            {
+                if (number != Segv && (number <= 31 || number >= RealTime))
+                    signal(number, 0);
+            }
             return true;
         }
 

@@ -185,6 +185,9 @@ enum {
         SAMPLING_LOSSES
 };
 
+/* The first real-time signal that neither the C library nor the runtime uses. */
+enum { SAMPLING_REAL_TIME = 40 };
+
 /* What the handler sees. Static, never freed. */
 typedef struct {
     atomic_bool armed;
@@ -235,6 +238,11 @@ int sampling_arm(error *e);
 /* Takes back signals that threads have not taken yet, and waits until no handler runs. false: one
  * still does (then the ring must stay). */
 bool sampling_disarm(void);
+/* Whether a thread keeps only one of our signals, however many were sent. */
+static inline bool sampling_is_merged(void)
+{
+    return sampling_state.number < SAMPLING_REAL_TIME;
+}
 /* Sends the signal to one thread; false when it is gone, or could not be sent, which is counted. */
 bool sampling_send(sampling_thread *t, sampling_kind kind);
 /* For a thread that waits for this one: has its stack taken, unless somebody asked a moment ago.

@@ -28,13 +28,7 @@
 sampling_shared sampling_state;
 
 /* si_code of a timer's signal, and of ours that carry a value. */
-enum {
-    FROM_TIMER = -2,
-    FROM_QUEUE = -1,
-    FIRST_REAL_TIME = 40,
-    LIKED_REAL_TIME = 53,
-    LAST_REAL_TIME = 62
-};
+enum { FROM_TIMER = -2, FROM_QUEUE = -1, LIKED_REAL_TIME = 53, LAST_REAL_TIME = 62 };
 
 /* What sigqueue-like system calls read: the kernel's siginfo, 128 bytes. */
 typedef struct {
@@ -62,6 +56,27 @@ SIGNAL_SAFE static sampling_thread *find_slot(const siginfo_t *info, sampling_ki
         return NULL;
     t = &sampling_state.threads[(value - first) / sizeof(sampling_thread)];
     return t;
+}
+
+/*
+ * Where the limit of the user's pending signals is reached (or no memory is left) the kernel
+ * delivers a signal below the real-time ones without what was sent with it. Those of timers have
+ * room from the start, so this is the sampler's: it says for which thread it waits.
+ */
+SIGNAL_SAFE static bool is_bare(const siginfo_t *info)
+{
+    return info->si_signo < SAMPLING_REAL_TIME && info->si_code == SI_USER && info->si_pid == 0;
+}
+
+SIGNAL_SAFE static sampling_thread *find_own_slot(void)
+{
+    int self = (int)syscall(SYS_gettid);
+
+    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
+        if (atomic_load_explicit(&sampling_state.owners[i], memory_order_relaxed) == self)
+            return &sampling_state.threads[i];
+    }
+    return NULL;
 }
 
 SIGNAL_SAFE static void lose(sampling_kind kind, unsigned reason, uint64_t count)
@@ -254,6 +269,8 @@ SIGNAL_SAFE static void pass_on(int number, siginfo_t *info, void *context)
     if ((before->sa_flags & SA_SIGINFO) != 0 && before->sa_sigaction != NULL) {
         before->sa_sigaction(number, info, context);
     } else if (before->sa_handler == SIG_DFL) {
+        if (number == SIGURG)
+            return; /* its default is nothing */
         /* A handler of the program that came after us and calls ours too has taken it. */
         if (sigaction(number, NULL, &standard) != 0 || standard.sa_sigaction != on_signal)
             return;
@@ -297,14 +314,53 @@ SIGNAL_SAFE static void count_time(uint64_t elapsed, unsigned count)
                               memory_order_relaxed);
 }
 
+/* A sample of one kind, and what its profiler has to know of it. */
+SIGNAL_SAFE static void sample(sampling_thread *t, sampling_kind kind, unsigned weight,
+                               uint64_t start, ucontext_t *context)
+{
+    bool taken = take(t, kind, clock_ns(CLOCK_MONOTONIC), weight, start, context);
+
+    if (kind == SAMPLING_CPU && taken)
+        atomic_store_explicit(&t->ticked, true, memory_order_relaxed);
+    if (kind == SAMPLING_WALL) {
+        /* The time we took is not the thread's: it must not look as if it had gone on. */
+        atomic_store_explicit(&t->clock_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID),
+                              memory_order_relaxed);
+        atomic_store_explicit(&t->waiting, false, memory_order_release);
+    }
+    /* Without a stack it is asked again: the one before may be from elsewhere. */
+    if (kind == SAMPLING_HOLDER) {
+        atomic_store_explicit(&t->held_clock_ns, taken ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0,
+                              memory_order_relaxed);
+        atomic_store_explicit(&sampling_state.held, true, memory_order_release);
+    }
+}
+
+/* Of signals below the real-time ones only one is kept for a thread: the sampler's is gone where
+ * another of ours was on its way, which then stands for it too. */
+SIGNAL_SAFE static void sample_all(sampling_thread *t, sampling_kind kind, const siginfo_t *info,
+                                   uint64_t start, ucontext_t *context)
+{
+    int missed = info->si_code == FROM_TIMER ? info->si_overrun : 0;
+    bool is_merged = info->si_signo < SAMPLING_REAL_TIME;
+    bool waiting = is_merged && atomic_load_explicit(&t->waiting, memory_order_acquire);
+
+    if (kind != SAMPLING_WALL || waiting || !is_merged)
+        sample(t, kind, missed > 0 ? (unsigned)missed + 1 : 1, start, context);
+    if (kind != SAMPLING_WALL && waiting)
+        sample(t, SAMPLING_WALL, 1, 0, context);
+}
+
 SIGNAL_SAFE static void on_signal(int number, siginfo_t *info, void *context)
 {
     int saved = errno;
-    sampling_kind kind;
-    sampling_thread *t = find_slot(info, &kind);
+    sampling_kind kind = SAMPLING_WALL;
+    bool bare = is_bare(info);
+    sampling_thread *t = bare ? find_own_slot() : find_slot(info, &kind);
 
     if (t == NULL) {
-        pass_on(number, info, context);
+        if (!bare)
+            pass_on(number, info, context);
         errno = saved;
         return;
     }
@@ -314,28 +370,11 @@ SIGNAL_SAFE static void on_signal(int number, siginfo_t *info, void *context)
     /* A slot is freed only when its thread is gone, and signals come to that thread alone. */
     if (atomic_load(&sampling_state.armed) &&
         atomic_load_explicit(&t->thread, memory_order_relaxed) != 0) {
-        int missed = info->si_code == FROM_TIMER ? info->si_overrun : 0;
         unsigned count = weight_of_measure(t, kind);
         uint64_t start = count != 0 ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
-        bool taken;
 
         swap_stack(t, context);
-        taken = take(t, kind, clock_ns(CLOCK_MONOTONIC), missed > 0 ? (unsigned)missed + 1 : 1,
-                     start, context);
-        if (kind == SAMPLING_CPU && taken)
-            atomic_store_explicit(&t->ticked, true, memory_order_relaxed);
-        if (kind == SAMPLING_WALL) {
-            /* The time we took is not the thread's: it must not look as if it had gone on. */
-            atomic_store_explicit(&t->clock_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID),
-                                  memory_order_relaxed);
-            atomic_store_explicit(&t->waiting, false, memory_order_release);
-        }
-        /* Without a stack it is asked again: the one before may be from elsewhere. */
-        if (kind == SAMPLING_HOLDER) {
-            atomic_store_explicit(&t->held_clock_ns, taken ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0,
-                                  memory_order_relaxed);
-            atomic_store_explicit(&sampling_state.held, true, memory_order_release);
-        }
+        sample_all(t, kind, info, start, context);
         if (count != 0)
             count_time(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start, count);
         atomic_fetch_add_explicit(&sampling_state.handler_calls, 1, memory_order_relaxed);
@@ -351,11 +390,13 @@ SELDOM static bool is_free(int number, struct sigaction *found)
 }
 
 /*
- * A free real-time signal, from the middle of them downwards and then from the end, if there is one
- * that the main thread does not block: the program may take a blocked one by sigwait, without any
- * handler. (Programs count theirs from either end, from SIGRTMIN or SIGRTMAX.) Not SIGPROF while
- * there is another: a program may begin to use that at any time after us, and would then get our
- * ticks, and we no samples.
+ * SIGURG, where it is free: a program that sets signals back to their default, as some libraries do
+ * with all of them, is not ended by it, and debuggers pass it on without a word. Else a free
+ * real-time signal, from the middle of them downwards and then from the end. (Programs count theirs
+ * from either end, from SIGRTMIN or SIGRTMAX.) First those that the main thread does not block: the
+ * program may take a blocked one by sigwait, without any handler. Not SIGPROF while there is
+ * another: a program may begin to use that at any time after us, and would then get our ticks, and
+ * we no samples.
  */
 SELDOM static int choose_signal(struct sigaction *found)
 {
@@ -367,11 +408,11 @@ SELDOM static int choose_signal(struct sigaction *found)
     sampling_state.own_profile_signal =
         !is_free(SIGPROF, found) || timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0;
     for (int pass = 0; pass < 2; pass++, blocked = 0) {
-        for (int i = 0; i <= LAST_REAL_TIME - FIRST_REAL_TIME; i++) {
-            int number = LIKED_REAL_TIME - i;
+        for (int i = -1; i <= LAST_REAL_TIME - SAMPLING_REAL_TIME; i++) {
+            int number = i < 0 ? SIGURG : LIKED_REAL_TIME - i;
 
-            if (number < FIRST_REAL_TIME)
-                number += LAST_REAL_TIME - FIRST_REAL_TIME + 1;
+            if (i >= 0 && number < SAMPLING_REAL_TIME)
+                number += LAST_REAL_TIME - SAMPLING_REAL_TIME + 1;
             if ((blocked >> (number - 1) & 1) == 0 && is_free(number, found))
                 return number;
         }
@@ -455,7 +496,8 @@ SELDOM int sampling_arm(error *e)
                              dlerror());
         number = choose_signal(&found);
         if (number == 0)
-            return error_set(e, ERROR_BUSY, "the program uses SIGPROF and all real-time signals");
+            return error_set(e, ERROR_BUSY,
+                             "the program uses SIGURG, SIGPROF and all real-time signals");
         sampling_state.previous = found;
         if (install(number) != 0)
             return error_set_errno(e, ERROR_IO, errno, "cannot handle signal %d", number);

@@ -143,6 +143,10 @@ static void visit(wall *w, sampling_thread *t, uint64_t now, uint64_t interval)
     if (atomic_load_explicit(&t->waiting, memory_order_acquire)) {
         /* The last signal has not been taken yet: nothing is known but that time passes. */
         atomic_fetch_add(&t->period_ns, now - since);
+        if (sampling_is_merged() && now - t->signalled_ns >= TAKEN_BY_NS) {
+            t->signalled_ns = now; /* a foreign one may have stood in its way */
+            sampling_send(t, SAMPLING_WALL);
+        }
         return;
     }
     /* It stood still after a sample that showed it running: once more, to see where it stands. */

@@ -143,7 +143,7 @@ def test_a_thread_stopped_for_a_collection_is_told_so(runtime, sample, clarinet,
 
 def test_another_signal_is_found_when_the_program_takes_ours(newest_runtime, sample_command,
                                                              clarinet, tmp_path):
-    # It takes all of real time again every 100 ms; SIGPROF is left.
+    # It takes SIGURG and all of real time again every 100 ms; SIGPROF is left.
     path = tmp_path / "taken.clarinet"
     done = clarinet("record", "-p", "cpu", "-o", path, "--",
                     *sample_command("Punctual", "--parts", "handlers", "--rounds", 30))
@@ -152,6 +152,19 @@ def test_another_signal_is_found_when_the_program_takes_ours(newest_runtime, sam
              if any(f.name.endswith("Punctual.Program.Handlers") for f in s.stack)]
     # The agent looks twice a second; without another signal there is nothing after the first.
     assert times and max(times) - min(times) > 1_500_000_000, times
+
+
+def test_a_program_that_resets_all_signals_is_not_ended_by_ours(runtime, sample_command, clarinet,
+                                                                tmp_path):
+    # Every 100 ms; what a signal of ours does until that is seen is nothing.
+    path = tmp_path / "reset.clarinet"
+    done = clarinet("record", "-p", "cpu,wall", "--set", "cpu.interval=4ms", "-o", path, "--",
+                    *sample_command("Punctual", "--parts", "defaults", "--rounds", 30))
+    assert done.code == 0 and "defaults: 30 of 30" in done.out, done
+    for kind in ("cpu", "wall"):
+        times = [s.time for s in Recording.load(path).samples(kind)
+                 if any(f.name.endswith("Punctual.Program.Defaults") for f in s.stack)]
+        assert times and max(times) - min(times) > 1_500_000_000, (kind, times)
 
 
 def stacks_of(recording, thread):
@@ -241,14 +254,16 @@ def test_a_program_that_takes_all_signals_itself_gets_none_of_ours(newest_runtim
     assert notes["wall"] == "", notes  # what the kernel does with CPU timers is none of its business
 
 
-def test_signals_that_cannot_be_queued_are_counted(newest_runtime, sample, clarinet, tmp_path):
+def test_timers_that_cannot_be_had_are_counted(newest_runtime, sample, clarinet, tmp_path):
+    # Of the user's pending signals none is left. The kernel queues what wall sends all the same.
     with sample("Healthy", "--threads", 2, "--rate", 0) as patient:
         resource.prlimit(patient.pid, resource.RLIMIT_SIGPENDING, (0, 0))
-        both = {("wall", "signal could not be sent"), ("cpu", "no timer for a thread")}
         recording = record(clarinet, tmp_path, patient.pid, "-p", "cpu,wall", seconds=1,
-                           enough=lambda r: all(r.losses.get(key, 0) > 0 for key in both))
+                           enough=lambda r: r.losses.get(("cpu", "no timer for a thread"), 0) > 0)
     lost = recording.losses
-    assert all(lost.get(key, 0) > 0 for key in both), lost
+    assert lost.get(("cpu", "no timer for a thread"), 0) > 0, lost
+    assert ("wall", "signal could not be sent") not in lost, lost
+    assert any(len(s.stack) > 2 for s in recording.samples("wall"))
     assert patient.process.returncode == 0, patient
 
 
