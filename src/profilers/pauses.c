@@ -62,6 +62,7 @@ typedef struct {
     uint16_t frames;
     uint8_t cut;
     uint8_t signal; /* + 1: the frame that a signal made; the address behind it was interrupted */
+    uintptr_t links[GAPS]; /* to the next frame */
     uintptr_t gaps[GAPS][WORDS];
 } late_record;
 
@@ -173,6 +174,8 @@ static void walk_frames(late_record *record, uintptr_t *addresses)
         uintptr_t place =
             record->signal == 0 && count < GAPS ? interrupted_at(&own, frame, link[1]) : 0;
 
+        if (count < GAPS)
+            record->links[count] = link[0];
         if (count < GAPS && between < (1 << 20))
             peek_process_read(&own, frame + sizeof link, record->gaps[count],
                               between < sizeof *record->gaps ? between : sizeof *record->gaps);
@@ -242,14 +245,16 @@ static bool follows_call(uintptr_t address)
            exception_follows_call((uintptr_t)(code + sizeof code));
 }
 
-/* The innermost return address into managed code that a helper of the runtime saved; 0 = none. */
+/* The innermost return address into managed code that a helper of the runtime saved; 0 = none. The
+ * helper saves the caller's rbp right below it; other words there are of calls long over. */
 static uintptr_t find_saved(agent *a, const late_record *record)
 {
     const uintptr_t *addresses = (const uintptr_t *)(record + 1);
 
     for (size_t i = 0; i < GAPS && i < record->frames && function_at(a, addresses[i]) == 0; i++)
-        for (size_t k = 0; k < WORDS; k++)
-            if (function_at(a, record->gaps[i][k]) != 0 && follows_call(record->gaps[i][k]))
+        for (size_t k = 1; k < WORDS; k++)
+            if (record->gaps[i][k - 1] == record->links[i] &&
+                function_at(a, record->gaps[i][k]) != 0 && follows_call(record->gaps[i][k]))
                 return record->gaps[i][k];
     return 0;
 }
