@@ -1,5 +1,5 @@
-/* sampling: what the profilers cpu, wall and contention share, on the agent's own thread. See
- * sampling.h. */
+/* sampling: what the profilers cpu, wall, contention and pauses share, on the agent's own thread.
+ * See sampling.h. */
 #include "agent/sampling.h"
 
 #include <stdio.h>
@@ -32,8 +32,10 @@ struct sampling {
     char note[256];
 };
 
-static const unsigned ENGINE_OF[SAMPLING_KINDS] = {ENGINE_INDEX_cpu, ENGINE_INDEX_wall,
-                                                   ENGINE_INDEX_contention};
+static const uint8_t ENGINE_OF[SAMPLING_KINDS] = {ENGINE_INDEX_cpu, ENGINE_INDEX_wall,
+                                                  ENGINE_INDEX_contention, ENGINE_INDEX_pauses};
+/* The one loss of a kind that has no others; 0 = it has all of sampling's. */
+static const uint8_t LOST_AS[SAMPLING_KINDS] = {0, 0, SAMPLING_LOST_HOLDER, SAMPLING_LOST_LATE};
 
 const recording_column SAMPLING_COLUMNS[SAMPLING_COLUMN_COUNT] = {TABLES_SAMPLES(TABLES_COLUMN)};
 
@@ -45,8 +47,7 @@ const char SAMPLING_LOSS_NAMES[] =
 
 static bool has_users(const struct sampling *s)
 {
-    return s != NULL &&
-           (s->users[SAMPLING_CPU] || s->users[SAMPLING_WALL] || s->users[SAMPLING_HOLDER]);
+    return s != NULL && memchr(s->users, true, sizeof s->users) != NULL;
 }
 
 /* Slots outlive sessions; the ids in them do not. */
@@ -162,10 +163,9 @@ const sampling_settings *sampling_settings_of(agent *a, sampling_kind kind)
     return &a->sampling->settings[kind];
 }
 
-void sampling_configure_holders(agent *a, unsigned max_depth)
+void sampling_configure_asked(agent *a, sampling_kind kind, unsigned max_depth)
 {
-    a->sampling->settings[SAMPLING_HOLDER] =
-        (sampling_settings){.max_depth = max_depth, .async = true};
+    a->sampling->settings[kind] = (sampling_settings){.max_depth = max_depth, .async = true};
 }
 
 void sampling_configure(agent *a, sampling_kind kind, unsigned engine_index)
@@ -304,8 +304,8 @@ static void count_end(agent *a, sampling_kind kind, const sampling_capture *c, s
         reason = SAMPLING_BROKEN_COPY;
     else
         reason = SAMPLING_BROKEN_CHAIN;
-    if (kind == SAMPLING_HOLDER)
-        reason = SAMPLING_LOST_HOLDER;
+    if (LOST_AS[kind] != 0)
+        reason = LOST_AS[kind];
     agent_lose(a, ENGINE_OF[kind], reason, c->weight);
 }
 
@@ -335,6 +335,10 @@ static void take_capture(agent *a, const sampling_capture *c)
     }
     if (kind == SAMPLING_HOLDER) {
         contention_take_holder(a, c, result.stack);
+        return;
+    }
+    if (kind == SAMPLING_LATE) {
+        pauses_take_late(a, c, result.stack);
         return;
     }
     /* The first sample of a thread that we saw start stands for all it burned so far. */
@@ -388,8 +392,7 @@ static void move_losses(agent *a)
             uint64_t *before = &a->sampling->lost_before[k][i];
 
             if (now != *before)
-                agent_lose(a, ENGINE_OF[k], k == SAMPLING_HOLDER ? SAMPLING_LOST_HOLDER : i,
-                           now - *before);
+                agent_lose(a, ENGINE_OF[k], LOST_AS[k] != 0 ? LOST_AS[k] : i, now - *before);
             *before = now;
         }
     }
@@ -416,8 +419,8 @@ unsigned sampling_longest_wait_ms(agent *a)
 /*
  * Whether samples can wait: most of what a walk costs is to have its tables in the processor's
  * caches again, so many are walked at once. Not where threads come and go, whose end is told after
- * their samples, nor where somebody waits for all that there is, nor the stacks of holders, which
- * belong to other records.
+ * their samples, nor where somebody waits for all that there is, nor stacks that belong to other
+ * records: of holders, and of threads that were slow to stop.
  */
 static bool may_wait(agent *a, uint64_t now)
 {

@@ -1,6 +1,6 @@
 /*
  * sampling: stacks of running threads, taken by signals; what the profilers cpu and wall share, and
- * contention for the holders of locks.
+ * contention for the holders of locks, and pauses for threads that were slow to stop.
  *
  * The way of a sample: a timer or the sampler thread sends a signal; the handler copies the
  * registers and the top of the stack into a ring, one system call, and returns. The agent's own
@@ -39,8 +39,15 @@ enum {
     SAMPLING_MAX_DEPTH = 4096,
 };
 
-/* Who asked for a sample; the last: contention, of the thread that holds a lock. */
-typedef enum { SAMPLING_CPU, SAMPLING_WALL, SAMPLING_HOLDER, SAMPLING_KINDS } sampling_kind;
+/* Who asked for a sample; the last two: contention, of the thread that holds a lock, and pauses, of
+ * the one that was slow to stop. */
+typedef enum {
+    SAMPLING_CPU,
+    SAMPLING_WALL,
+    SAMPLING_HOLDER,
+    SAMPLING_LATE,
+    SAMPLING_KINDS
+} sampling_kind;
 
 /* Where on its stack a thread had boxes of methods that were resumed (sampling_chain.h), each by
  * its outermost and its innermost word; first 0 = none. Written by the own thread. */
@@ -112,6 +119,7 @@ typedef struct {
     atomic_uintptr_t stood_at;         /* … with this stack pointer; 0 = not known */
     atomic_int unread;                 /* samples of wall in the ring, not walked yet */
     atomic_uint_fast64_t period_ns;    /* time that the sample under way stands for */
+    atomic_uint_fast64_t late_for;     /* the suspension that it was slow to stop for */
     atomic_uint_fast64_t idle_ns;      /* idle time since, not yet in a row */
     atomic_uint_fast64_t idle_from_ns; /* when that began */
     atomic_uint_fast64_t clock_ns;     /* its CPU clock when the last signal had been handled */
@@ -193,7 +201,7 @@ typedef struct {
     atomic_bool armed;
     atomic_int inside;       /* handlers running */
     atomic_bool stopping;    /* the runtime stops threads for a collection */
-    atomic_bool held;        /* a sample of a lock's holder was taken, and not walked yet */
+    atomic_bool held;        /* a sample was taken that a record waits for, and not walked yet */
     int number;              /* the signal; 0 = none chosen yet */
     bool own_profile_signal; /* the program uses SIGPROF itself */
     struct sigaction previous;
@@ -245,6 +253,10 @@ static inline bool sampling_is_merged(void)
 }
 /* Sends the signal to one thread; false when it is gone, or could not be sent, which is counted. */
 bool sampling_send(sampling_thread *t, sampling_kind kind);
+/* The managed thread that alone runs or waits for a processor, besides the calling one; NULL =
+ * there is none, there are several, or the threads were too many to be looked at until
+ * `deadline_ns`. */
+sampling_thread *sampling_find_running(uint64_t deadline_ns);
 /* For a thread that waits for this one: has its stack taken, unless somebody asked a moment ago.
  * True: it has stood still since its stack was last taken, and is left alone. */
 bool sampling_ask_holder(int os_thread);
@@ -266,6 +278,7 @@ typedef struct {
     uint64_t blocked;  /* the signals that it blocks, a bit each */
     uint64_t switches; /* how often it went to sleep */
     bool runs;         /* or waits for a processor */
+    bool compiles;     /* it is the runtime's, for compiling in the background */
 } sampling_status;
 sampling_status sampling_status_of(int os_thread);
 /* Whether a thread would not take the signal now, as far as was seen a moment ago. */
@@ -394,8 +407,8 @@ void sampling_walk_start(sampling_walker *w);
 /* The handler, the ring, the list of threads: made by the first kind, gone with the last. */
 int sampling_open(agent *a, sampling_kind kind, error *e);
 void sampling_close(agent *a, sampling_kind kind);
-/* What is taken of holders. */
-void sampling_configure_holders(agent *a, unsigned max_depth);
+/* What is taken of holders of locks, or of threads that were slow to stop. */
+void sampling_configure_asked(agent *a, sampling_kind kind, unsigned max_depth);
 /* Works out the settings of all sessions that run this engine: the finest wins. */
 void sampling_configure(agent *a, sampling_kind kind, unsigned engine_index);
 const sampling_settings *sampling_settings_of(agent *a, sampling_kind kind);
@@ -429,6 +442,13 @@ void sampling_on_class_loading(agent *a);
 enum { SAMPLING_LOST_HOLDER = 5 };
 /* The stack of a thread that holds a lock; own thread. */
 void contention_take_holder(agent *a, const sampling_capture *c, uint32_t stack);
+
+/* ---- profilers/pauses.c ---- */
+
+/* The same for the thread that was slow to stop. */
+enum { SAMPLING_LOST_LATE = 1 };
+/* Its stack; own thread. */
+void pauses_take_late(agent *a, const sampling_capture *c, uint32_t stack);
 
 /* ---- profilers/wall.c ---- */
 

@@ -28,7 +28,7 @@ static uint64_t number_after(const char *text, const char *label, int base)
 
 sampling_status sampling_status_of(int os_thread)
 {
-    sampling_status found = {0, 0, true};
+    sampling_status found = {.runs = true};
     char path[48], text[4096];
     int descriptor;
     ssize_t n = 0;
@@ -47,6 +47,7 @@ sampling_status sampling_status_of(int os_thread)
     found.blocked = number_after(text, "\nSigBlk:", 16);
     found.switches = number_after(text, "\nvoluntary_ctxt_switches:", 10);
     found.runs = strstr(text, "\nState:\tR") != NULL;
+    found.compiles = strstr(text, "Name:\t.NET Tiered") == text;
     return found;
 }
 

@@ -230,7 +230,8 @@ SIGNAL_SAFE static bool take(sampling_thread *t, sampling_kind kind, uint64_t no
     c->weight = weight;
     c->kind = (uint16_t)kind;
     c->cpu_ns = cpu;
-    c->period_ns = atomic_load_explicit(&t->period_ns, memory_order_relaxed);
+    c->period_ns = atomic_load_explicit(kind == SAMPLING_LATE ? &t->late_for : &t->period_ns,
+                                        memory_order_relaxed);
     c->flags =
         (uint16_t)((nested ? SAMPLING_ON_ALTERNATE : 0) | sampling_runtime_flags(t) |
                    (atomic_load_explicit(&t->ready, memory_order_relaxed) ? SAMPLING_READY : 0));
@@ -329,11 +330,11 @@ SIGNAL_SAFE static void sample(sampling_thread *t, sampling_kind kind, unsigned 
         atomic_store_explicit(&t->waiting, false, memory_order_release);
     }
     /* Without a stack it is asked again: the one before may be from elsewhere. */
-    if (kind == SAMPLING_HOLDER) {
+    if (kind == SAMPLING_HOLDER)
         atomic_store_explicit(&t->held_clock_ns, taken ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0,
                               memory_order_relaxed);
+    if (kind == SAMPLING_HOLDER || kind == SAMPLING_LATE)
         atomic_store_explicit(&sampling_state.held, true, memory_order_release);
-    }
 }
 
 /* Of signals below the real-time ones only one is kept for a thread: the sampler's is gone where
@@ -599,4 +600,28 @@ bool sampling_ask_holder(int os_thread)
             atomic_store(&t->asking, false);
     }
     return false;
+}
+
+SELDOM sampling_thread *sampling_find_running(uint64_t deadline_ns)
+{
+    int self = os_thread_id();
+    sampling_thread *found = NULL;
+
+    for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
+        sampling_thread *t = &sampling_state.threads[i];
+        int os_thread = atomic_load(&t->thread);
+        sampling_status seen;
+
+        if (!atomic_load(&t->managed) || os_thread == self)
+            continue;
+        if (os_monotonic_ns() >= deadline_ns)
+            return NULL;
+        seen = sampling_status_of(os_thread);
+        if (!seen.runs || seen.compiles)
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = t;
+    }
+    return found;
 }

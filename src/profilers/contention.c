@@ -527,7 +527,7 @@ SELDOM static void configure_holders(agent *a, state *s, bool wanted, uint64_t d
         sampling_close(a, SAMPLING_HOLDER);
     }
     if (atomic_load(&s->holders))
-        sampling_configure_holders(a, (unsigned)depth);
+        sampling_configure_asked(a, SAMPLING_HOLDER, (unsigned)depth);
 }
 
 SELDOM static void configure(agent *a)

@@ -13,6 +13,11 @@
  * runtime's helper that it runs into there keeps no frame, but has the return address among what it
  * saved. So the words behind the innermost frames come along.
  *
+ * One that gets no processor after it let the others go on (8.0: whoever it woke takes its place)
+ * reports itself when all is over, or the runtime does not tell. So whoever suspends looks for it,
+ * when all have stopped late and nobody has reported itself: the one managed thread that wants a
+ * processor. A signal takes its stack as soon as it runs.
+ *
  * Thread rules: engine.h. What callbacks share is atomic; the rest belongs to the own thread.
  */
 #include <string.h>
@@ -20,6 +25,7 @@
 
 #include "agent/agent.h"
 #include "agent/gone.h"
+#include "agent/sampling.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
@@ -29,7 +35,6 @@
 
 enum {
     SELF = ENGINE_INDEX_pauses,
-    LOSS_RING = 0,
     RECORD_PAUSE = 0,
     RECORD_LATE = 1,
     DEPTH = 128,
@@ -43,7 +48,8 @@ enum { TABLES_PAUSES(TABLES_CELL) COLUMNS };
 
 static const recording_column PAUSE_COLUMNS[COLUMNS] = {TABLES_PAUSES(TABLES_COLUMN)};
 static const recording_table TABLES[] = {{"pauses", "pauses", PAUSE_COLUMNS, COLUMNS}};
-static const char LOSSES[] = "ring full\0";
+static const char LOSSES[] = "ring full\0"
+                             "stack of a slow thread not taken, or incomplete\0";
 
 typedef struct {
     uint64_t number;
@@ -71,6 +77,7 @@ typedef struct {
     uint64_t time;
     uint32_t thread;
     uint32_t stack;
+    bool found; /* because it had not reported itself */
 } late;
 
 typedef struct {
@@ -80,7 +87,9 @@ typedef struct {
     atomic_uint_fast64_t begin; /* 0 = none */
     atomic_uint_fast64_t suspended;
     atomic_uint reason;
-    atomic_uint_fast64_t over; /* number of the last one, when it was slow; else 0 */
+    atomic_uint_fast64_t over;        /* number of the last one, when it was slow; else 0 */
+    atomic_uint_fast64_t reported_ns; /* when somebody last reported itself late */
+    atomic_bool looks;                /* for those that do not report themselves */
     /* own thread */
     pause_record held;
     bool is_held;
@@ -105,9 +114,35 @@ void pauses_on_started(agent *a, COR_PRF_SUSPEND_REASON reason)
     atomic_store(&s->begin, os_monotonic_ns());
 }
 
+/* What a report may be apart from the end of a stopping that took that long. */
+static uint64_t grace_of(uint64_t stopping)
+{
+    return stopping / 4;
+}
+
+/* Who stopped last, where that one has not reported itself. The program waits for this: it may take
+ * an eighth of the time that the stopping took. */
+static void find_unreported(state *s, uint64_t begin, uint64_t now)
+{
+    sampling_thread *t;
+
+    if (!atomic_load(&s->looks) || now - atomic_load(&s->reported_ns) <= grace_of(now - begin))
+        return;
+    t = sampling_find_running(now + (now - begin) / 8);
+    if (t == NULL)
+        return;
+    atomic_store(&t->late_for, atomic_load(&s->number));
+    sampling_send(t, SAMPLING_LATE);
+}
+
 void pauses_on_finished(agent *a)
 {
-    atomic_store(&state_of(a)->suspended, os_monotonic_ns());
+    state *s = state_of(a);
+    uint64_t begin = atomic_load(&s->begin), now = os_monotonic_ns();
+
+    atomic_store(&s->suspended, now);
+    if (begin != 0 && now - begin >= atomic_load_explicit(&s->slow, memory_order_relaxed))
+        find_unreported(s, begin, now);
 }
 
 static bool is_slow(state *s, const pause_record *record)
@@ -209,6 +244,7 @@ void pauses_on_thread_suspended(agent *a, ThreadID thread)
     record = agent_reserve(a, SELF, reserved);
     if (record == NULL)
         return;
+    atomic_store(&s->reported_ns, now);
     record->number = number;
     record->time = now;
     record->thread = (uint32_t)os_thread_id();
@@ -287,6 +323,20 @@ static bool is_interrupted(const late_record *record, uintptr_t leaf)
     return record->signal != 0 && ((const uintptr_t *)(record + 1))[record->signal] == leaf;
 }
 
+static late *add_late(state *s)
+{
+    if (s->late_count == LATE) {
+        memmove(&s->late[0], &s->late[1], (LATE - 1) * sizeof *s->late);
+        s->late_count--;
+    }
+    return &s->late[s->late_count++];
+}
+
+void pauses_take_late(agent *a, const sampling_capture *c, uint32_t stack)
+{
+    *add_late(state_of(a)) = (late){c->period_ns, c->time_ns, (uint32_t)c->thread, stack, true};
+}
+
 static void take_late(agent *a, state *s, const late_record *record)
 {
     uintptr_t managed[DEPTH + 1];
@@ -299,12 +349,8 @@ static void take_late(agent *a, state *s, const late_record *record)
     if (count == 0 &&
         (thread_names_kernel(record->thread, name) == 0 || text_starts_with(name, ".NET ")))
         return;
-    if (s->late_count == LATE) {
-        memmove(&s->late[0], &s->late[1], (LATE - 1) * sizeof *s->late);
-        s->late_count--;
-    }
-    l = &s->late[s->late_count++];
-    *l = (late){record->number, record->time, record->thread, 0};
+    l = add_late(s);
+    *l = (late){record->number, record->time, record->thread, 0, false};
     if (count != 0)
         l->stack = names_stack_of(&a->names, managed, count, !is_interrupted(record, managed[0]),
                                   record->cut != 0);
@@ -312,12 +358,12 @@ static void take_late(agent *a, state *s, const late_record *record)
 
 /* The report nearest to the moment when all had stopped; NULL = none. The thread that suspends
  * reports itself too. What comes long after belongs to threads that came back from native code into
- * a standing runtime: they kept nobody waiting. */
+ * a standing runtime: they kept nobody waiting. Where none is near, the one that was found. */
 static const late *find_last(const state *s, const pause_record *record, uint64_t slow)
 {
-    uint64_t grace = (record->suspended - record->begin) / 4;
+    uint64_t grace = grace_of(record->suspended - record->begin);
     uint64_t nearest = UINT64_MAX;
-    const late *found = NULL;
+    const late *found = NULL, *other = NULL;
 
     grace = grace > slow ? grace : slow;
     for (size_t i = 0; i < s->late_count; i++) {
@@ -325,13 +371,16 @@ static const late *find_last(const state *s, const pause_record *record, uint64_
         bool is_after = l->time > record->suspended;
         uint64_t distance = is_after ? l->time - record->suspended : record->suspended - l->time;
 
-        if (l->number != record->number || l->thread == record->thread ||
-            (is_after && distance > grace) || distance >= nearest)
+        if (l->number != record->number || l->thread == record->thread)
             continue;
-        nearest = distance;
-        found = l;
+        if (l->found) {
+            other = l;
+        } else if (distance < nearest && (!is_after || distance <= grace)) {
+            nearest = distance;
+            found = l;
+        }
     }
-    return found;
+    return other == NULL || nearest <= grace ? found : other;
 }
 
 static void write_pause(agent *a, state *s, const pause_record *record)
@@ -359,6 +408,8 @@ static void write_held(agent *a, state *s)
 
     if (!s->is_held)
         return;
+    if (atomic_load(&s->looks))
+        sampling_drain(a, false); /* the stack of the one that was found may have come */
     s->is_held = false;
     write_pause(a, s, &s->held);
     for (size_t i = 0; i < s->late_count; i++)
@@ -380,17 +431,21 @@ static void take_pause(agent *a, state *s, const pause_record *record)
 
 static void take_record(agent *a, unsigned kind, const void *payload, size_t length)
 {
+    state *s = state_of(a);
+
     (void)length;
     if (kind == RECORD_PAUSE)
-        take_pause(a, state_of(a), payload);
+        take_pause(a, s, payload);
     else
-        take_late(a, state_of(a), payload);
+        take_late(a, s, payload);
 }
 
 static void drain(agent *a, bool last)
 {
     state *s = state_of(a);
 
+    if (atomic_load(&s->looks))
+        sampling_drain(a, last);
     if (s->is_held && (last || os_monotonic_ns() - s->held.end > HELD_NS))
         write_held(a, s);
 }
@@ -408,7 +463,24 @@ static int start(agent *a, error *e)
     s->is_held = false;
     s->late_count = 0;
     a->engines[SELF].state = s;
+    /* Without the signal, only threads that report themselves are named. */
+    atomic_store(&s->looks, sampling_open(a, SAMPLING_LATE, e) == 0);
+    if (atomic_load(&s->looks))
+        sampling_configure_asked(a, SAMPLING_LATE, DEPTH);
     return 0;
+}
+
+static void stop(agent *a)
+{
+    atomic_store(&state_of(a)->looks, false);
+    sampling_close(a, SAMPLING_LATE);
+}
+
+static void destroy(agent *a)
+{
+    sampling_destroy(a);
+    memory_free(state_of(a));
+    a->engines[SELF].state = NULL;
 }
 
 static void configure(agent *a)
@@ -433,7 +505,11 @@ const engine ENGINE_pauses = {
     .table_count = 1,
     .losses = LOSSES,
     .start = start,
+    .stop = stop,
     .configure = configure,
     .record = take_record,
     .drain = drain,
+    .destroy = destroy,
+    .on_thread_assigned = sampling_on_thread_assigned,
+    .on_thread_destroyed = sampling_on_thread_destroyed,
 };

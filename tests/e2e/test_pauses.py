@@ -28,7 +28,7 @@ def test_a_thread_that_is_slow_to_stop_is_named(runtime, sample_command, clarine
     done = clarinet("record", "-p", "pauses", "-o", "out.clarinet", "--", *command)
     assert (done.code, done.out) == (alone.returncode, alone.stdout), done
     table = pauses(clarinet)
-    check_stopper(table, 1)
+    check_stopper(table, 3)  # of 4: another may want a processor, too, in the same moment
     collected = [row for row in table["reasons"] if row["reason"] == "garbage collection"][0]
     assert collected["count"] >= 5  # one before the first round
     assert table["pause"]["sum_ns"] >= table["suspending"]["sum_ns"] > 0
