@@ -58,7 +58,7 @@ static void forget_ids(void)
 
         t->start_frame = t->start_tries = t->cpu_stack = t->last_stack = t->held_stack = 0;
         atomic_store(&t->held_clock_ns, 0);
-        atomic_store(&t->asking, false);
+        atomic_store(&t->pending, 0);
         /* by now another thread may have this id */
         atomic_store(&t->readable_from, 0);
         atomic_store(&t->readable_end, 0);
@@ -70,25 +70,35 @@ static void forget_ids(void)
     }
 }
 
+/* A handler that is still running needs the ring, and somebody to mend its loads: then both stay,
+ * for the next time. */
+static void let_go(agent *a)
+{
+    if (!sampling_disarm())
+        return;
+    sampling_fault_disarm();
+    ring_destroy(&sampling_state.captures);
+    arena_charge(&a->memory, -(ptrdiff_t)SAMPLING_RING);
+}
+
+/* Where there is no signal the rest of the recording goes on, and the note tells. */
 int sampling_open(agent *a, sampling_kind kind, error *e)
 {
     int code = 0;
 
-    if (a->sampling == NULL) {
+    if (a->sampling == NULL)
         a->sampling = memory_allocate_array(1, sizeof *a->sampling);
-        if (a->sampling == NULL)
-            return error_set(e, ERROR_MEMORY, "the agent has no memory left");
-    }
     if (!has_users(a->sampling)) {
         atomic_store(&sampling_state.own_threads[0], a->own_thread_id);
-        if (a->sampling->walker == NULL)
+        if (a->sampling != NULL && a->sampling->walker == NULL)
             a->sampling->walker = sampling_walker_create(a);
-        if (a->sampling->walker == NULL)
-            return error_set(e, ERROR_MEMORY, "the agent has no memory left");
-        if (sampling_state.captures.data == NULL) {
+        if (a->sampling == NULL || a->sampling->walker == NULL) {
+            code = error_set(e, ERROR_MEMORY, "the agent has no memory left");
+        } else if (sampling_state.captures.data == NULL) {
             if (arena_charge(&a->memory, SAMPLING_RING) != 0)
-                return error_set(e, ERROR_LIMIT, "no memory for the ring of samples");
-            code = ring_create(&sampling_state.captures, SAMPLING_RING, a->wake, e);
+                code = error_set(e, ERROR_LIMIT, "no memory for the ring of samples");
+            else if ((code = ring_create(&sampling_state.captures, SAMPLING_RING, a->wake, e)) != 0)
+                arena_charge(&a->memory, -(ptrdiff_t)SAMPLING_RING);
             gone_watch(GONE_FROM_SAMPLES, &sampling_state.captures);
         } else {
             ring_record late; /* of the time before */
@@ -98,8 +108,12 @@ int sampling_open(agent *a, sampling_kind kind, error *e)
         }
         if (code == 0)
             code = sampling_arm(e);
-        if (code != 0)
+        if (code != 0) {
+            if (sampling_state.captures.data != NULL)
+                let_go(a);
+            sampling_destroy(a);
             return code;
+        }
         forget_ids();
         sampling_walk_start(a->sampling->walker);
         a->sampling->missed_ns = a->sampling->learnt = 0;
@@ -119,26 +133,15 @@ int sampling_open(agent *a, sampling_kind kind, error *e)
 void sampling_close(agent *a, sampling_kind kind)
 {
     struct sampling *s = a->sampling;
-    bool quiet;
 
     if (s == NULL || !s->users[kind])
         return;
     s->users[kind] = false;
-    if (kind == SAMPLING_CPU) {
-        sampling_threads_hear(false);
+    if (kind == SAMPLING_CPU)
         sampling_timers_set(0, sampling_state.monotonic);
-    }
     sampling_state.interval_ns[kind] = 0;
-    if (has_users(s))
-        return;
-    /* A handler that is still running needs the ring, and somebody to mend its loads: then both
-     * stay, for the next time. */
-    quiet = sampling_disarm();
-    if (quiet) {
-        sampling_fault_disarm();
-        ring_destroy(&sampling_state.captures);
-        arena_charge(&a->memory, -(ptrdiff_t)SAMPLING_RING);
-    }
+    if (!has_users(s))
+        let_go(a);
 }
 
 void sampling_forget(agent *a)
@@ -210,10 +213,16 @@ const char *sampling_note(agent *a)
 {
     struct sampling *s = a->sampling;
 
-    if (s == NULL || !sampling_state.own_profile_signal)
+    if (s == NULL)
         return "";
-    snprintf(s->note, sizeof s->note, "the program uses SIGPROF itself; we use signal %d",
-             sampling_state.number);
+    if (sampling_state.refusal != NULL)
+        snprintf(s->note, sizeof s->note, "running threads were not sampled: it %s",
+                 sampling_state.refusal);
+    else if (sampling_state.own_profile_signal)
+        snprintf(s->note, sizeof s->note, "the program uses SIGPROF itself; we use signal %d",
+                 atomic_load(&sampling_state.number));
+    else
+        return "";
     return s->note;
 }
 
@@ -486,7 +495,7 @@ void sampling_drain(agent *a, bool last)
         return;
     sampling_stacks_fill();
     sampling_keep_signal();
-    if (now - a->sampling->heard_ns >= (uint64_t)HEAR_EVERY_MS * 1000000) {
+    if (last || now - a->sampling->heard_ns >= (uint64_t)HEAR_EVERY_MS * 1000000) {
         a->sampling->heard_ns = now;
         sampling_threads_hear(false);
     }
@@ -499,8 +508,8 @@ void sampling_drain(agent *a, bool last)
     atomic_store(&sampling_state.held, false);
     a->sampling->changes_walked = atomic_load(&sampling_state.changes);
     walk_all(a);
-    move_losses(a);
     reap(a);
+    move_losses(a);
     if (now - a->sampling->listed_ns >= (uint64_t)LIST_EVERY_MS * 1000000) {
         a->sampling->listed_ns = now;
         sampling_threads_list();

@@ -68,7 +68,7 @@ typedef struct {
     uint64_t registers[STACKWALK_REGISTERS];
 } still_place;
 
-/* A thread that may be signalled. The handler finds it through the signal's value. */
+/* A thread that may be signalled. The handler finds it through the signal's value, or by its id. */
 typedef struct {
     atomic_int thread;                      /* OS id; 0 = free */
     atomic_int timer;                       /* the kernel's id; -1 = none */
@@ -79,9 +79,9 @@ typedef struct {
     atomic_uint_fast64_t lifetime_ns;       /* its processor time when it ended */
     atomic_bool ending;                     /* the runtime said so; then it has a name … */
     atomic_bool renamed;                    /* since it was judged and its name told */
-    atomic_bool waiting;                    /* a signal of the sampler is under way */
-    atomic_int collecting;                  /* runs a garbage collection */
-    atomic_bool ready;                      /* of wall: SAMPLING_READY of the signal under way */
+    atomic_uint pending;        /* who asked for a sample that was not taken yet: a bit each */
+    atomic_int collecting;      /* runs a garbage collection */
+    atomic_uint sent_flags;     /* of wall: what was so when its signal was sent */
     atomic_uint bare_failures;  /* of wall: walks by those two registers alone, in a row */
     atomic_uintptr_t stack_end; /* above the outermost frame, once a walk got there; 0 = not yet */
     /* The part of its own stack that whole walks have been through: as long as the thread lives it
@@ -91,7 +91,7 @@ typedef struct {
     atomic_uintptr_t alternate; /* our alternate stack; 0 = none */
     atomic_uintptr_t replaced;  /* the runtime's, which ours stands in for */
     atomic_size_t replaced_size;
-    atomic_uint_fast64_t taken; /* samples so far */
+    atomic_uint_fast64_t taken; /* samples so far, lost ones too */
     /* When it was last seen to take signals, and to block them for good (sampling_deaf.c). */
     atomic_uint_fast64_t heard_at_ns;
     atomic_uint_fast64_t deaf_ns;
@@ -128,13 +128,13 @@ typedef struct {
     /* As the holder of a lock. */
     atomic_uint_fast64_t asked_ns;      /* when a waiter last asked for its stack */
     atomic_uint_fast64_t held_clock_ns; /* its CPU clock when that had been taken; 0 = it was not */
-    atomic_bool asking;                 /* a signal for that is under way */
     uint32_t held_stack;                /* own thread: the stack … */
     uint64_t held_ns;                   /* … and when it was seen */
     /* Sampler only. */
     uint64_t visited_ns;    /* when last looked at */
     uint64_t next_ns;       /* when to look again */
-    uint64_t signalled_ns;  /* when last signalled */
+    uint64_t signalled_ns;  /* when last signalled … */
+    uint64_t sent_ns;       /* … and when that was sent, perhaps once more */
     uint64_t seen_clock_ns; /* its CPU clock at the last look */
     uint64_t still_ns;      /* … where it was seen to stand since the last signal; 0 = not yet */
     uint32_t pause;         /* intervals between looks while idle */
@@ -166,7 +166,7 @@ enum {
     SAMPLING_ON_ALTERNATE = 1, /* interrupted inside another signal handler */
     SAMPLING_IN_COLLECTION = 2,
     SAMPLING_STILL = 8,     /* taken without a signal */
-    SAMPLING_STOPPING = 16, /* taken while the runtime stops threads for a collection */
+    SAMPLING_STOPPING = 16, /* taken, or asked for, while threads are stopped for a collection */
     SAMPLING_READY = 32,    /* the thread ran when the signal was sent, or waited for a processor */
     SAMPLING_BARE = 64,     /* only instruction and stack pointer are known */
     SAMPLING_LOADS_TYPE = 4, /* no sample: the stack of a class that was loaded */
@@ -199,11 +199,13 @@ enum { SAMPLING_REAL_TIME = 40 };
 /* What the handler sees. Static, never freed. */
 typedef struct {
     atomic_bool armed;
-    atomic_int inside;       /* handlers running */
-    atomic_bool stopping;    /* the runtime stops threads for a collection */
-    atomic_bool held;        /* a sample was taken that a record waits for, and not walked yet */
-    int number;              /* the signal; 0 = none chosen yet */
-    bool own_profile_signal; /* the program uses SIGPROF itself */
+    atomic_int inside;    /* handlers running */
+    atomic_bool stopping; /* the runtime stops threads for a collection */
+    atomic_bool held;     /* a sample was taken that a record waits for, and not walked yet */
+    atomic_int number;    /* the signal; 0 = there is none */
+    atomic_uint_fast64_t armed_ns; /* when its handler was last put there */
+    bool own_profile_signal;       /* the program uses SIGPROF itself */
+    const char *refusal;           /* why there is no signal, of the program; NULL = there is one */
     struct sigaction previous;
     int process;
     int memory; /* /proc/self/mem, where process_vm_readv is not allowed; -1 = not needed */
@@ -241,17 +243,19 @@ SIGNAL_SAFE static inline uint16_t sampling_runtime_flags(const sampling_thread 
 
 /* ---- sampling_signal.c ---- */
 
-/* Chooses the signal and installs the handler; keeps the library mapped from now on. */
+/* Chooses the signal and installs the handler; keeps the library mapped from now on. Where there is
+ * no signal only what stands still is sampled, and `refusal` says why. */
 int sampling_arm(error *e);
 /* Takes back signals that threads have not taken yet, and waits until no handler runs. false: one
  * still does (then the ring must stay). */
 bool sampling_disarm(void);
-/* Whether a thread keeps only one of our signals, however many were sent. */
-static inline bool sampling_is_merged(void)
+/* Whether somebody has asked for a sample that the thread has not taken yet. */
+static inline bool sampling_is_asked(const sampling_thread *t, sampling_kind kind)
 {
-    return sampling_state.number < SAMPLING_REAL_TIME;
+    return (atomic_load_explicit(&t->pending, memory_order_acquire) >> kind & 1) != 0;
 }
-/* Sends the signal to one thread; false when it is gone, or could not be sent, which is counted. */
+/* Asks a thread for a sample, and sends it the signal; false when it is gone, or could not be sent,
+ * which is counted. */
 bool sampling_send(sampling_thread *t, sampling_kind kind);
 /* The managed thread that alone runs or waits for a processor, besides the calling one; NULL =
  * there is none, there are several, or the threads were too many to be looked at until
@@ -275,7 +279,8 @@ SIGNAL_SAFE size_t sampling_copy_length(const sampling_thread *t, sampling_kind 
 
 /* What the kernel says of a thread. */
 typedef struct {
-    uint64_t blocked;  /* the signals that it blocks, a bit each */
+    uint64_t blocked;  /* the signals that it blocks, a bit each, … */
+    uint64_t pending;  /* … and those that were sent to it and not taken yet */
     uint64_t switches; /* how often it went to sleep */
     bool runs;         /* or waits for a processor */
     bool compiles;     /* it is the runtime's, for compiling in the background */
@@ -336,6 +341,8 @@ SIGNAL_SAFE static inline unsigned sampling_first_slot(int os_thread)
  * NULL when there is none (left). Any thread. */
 typedef enum { SAMPLING_FIND, SAMPLING_MEET, SAMPLING_BEAR } sampling_wish;
 sampling_thread *sampling_thread_at(int os_thread, sampling_wish wish);
+/* The running thread's. */
+SIGNAL_SAFE sampling_thread *sampling_own_slot(void);
 /* Lists the process's threads: new ones get slots (and timers), gone ones lose theirs. */
 void sampling_threads_list(void);
 /* What is still to be written of a thread that has gone. */

@@ -275,7 +275,8 @@ static void follow_iterator(sampling_async *s, ClassID box, ClassID machine)
         return;
     machine_at = field_offset(info, import, type, "StateMachine", box);
     clr_release(import);
-    if (machine_at != 0 && add_link(machine_link))
+    if (machine_at != 0 && atomic_load(&chain_state.link_count) + 2 <= CHAIN_LINKS - CHAIN_OTHERS &&
+        add_link(machine_link))
         add_link((chain_link){.type = box, .next_at = machine_at, .is_method = true});
 }
 

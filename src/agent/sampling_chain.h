@@ -23,7 +23,8 @@ enum {
     CHAIN_SCANNED = 8192, /* bytes of stack looked through, from the outermost frame on */
     CHAIN_WORDS = 96,     /* that a capture has room for */
     CHAIN_STEPS = 16,     /* from box to box */
-    CHAIN_LINKS = 64,     /* two of each async iterator */
+    CHAIN_LINKS = 128,    /* two of each async iterator, … */
+    CHAIN_OTHERS = 16,    /* … which leave these */
     CHAIN_BAD_PAGES = 64,
     CHAIN_TYPES = 256, /* judged before */
 };

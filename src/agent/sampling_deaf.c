@@ -19,6 +19,9 @@
 #include "agent/sampling.h"
 #include "base/os.h"
 
+/* Intervals that a thread may burn between two samples. */
+enum { MOST_SILENT = 16 };
+
 static uint64_t number_after(const char *text, const char *label, int base)
 {
     const char *line = strstr(text, label);
@@ -45,10 +48,16 @@ sampling_status sampling_status_of(int os_thread)
     }
     text[n > 0 ? n : 0] = '\0';
     found.blocked = number_after(text, "\nSigBlk:", 16);
+    found.pending = number_after(text, "\nSigPnd:", 16);
     found.switches = number_after(text, "\nvoluntary_ctxt_switches:", 10);
     found.runs = strstr(text, "\nState:\tR") != NULL;
     found.compiles = strstr(text, "Name:\t.NET Tiered") == text;
     return found;
+}
+
+static bool has(uint64_t signals, int number)
+{
+    return number != 0 && (signals >> (number - 1) & 1) != 0;
 }
 
 /*
@@ -65,6 +74,7 @@ bool sampling_is_deaf(sampling_thread *t)
     int os_thread = atomic_load(&t->thread);
     uint64_t now = os_monotonic_ns(), deaf = atomic_load(&t->deaf_ns);
     uint64_t before = UINT64_MAX, taken = atomic_load(&t->taken);
+    int number = atomic_load(&sampling_state.number);
     bool hears;
 
     if (deaf != 0 && now - deaf < DEAF_FOR_NS)
@@ -75,7 +85,7 @@ bool sampling_is_deaf(sampling_thread *t)
     for (int i = 0; i < LOOKS; i++) {
         sampling_status seen = sampling_status_of(os_thread);
 
-        if (sampling_state.number != 0 && (seen.blocked >> (sampling_state.number - 1) & 1) != 0)
+        if (has(seen.blocked, number))
             return true;
         if (seen.switches == before || (hears && seen.runs))
             break;
@@ -89,10 +99,14 @@ bool sampling_is_deaf(sampling_thread *t)
     return false;
 }
 
-/* The guard is held: the slot stays this thread's. */
+/* The guard is held: the slot stays this thread's. The timer of a thread that burns on and on
+ * without a sample, and not in one system call, was lost while the program ignored the signal: it
+ * is set again. */
 static void hear(sampling_thread *t, int os_thread, uint64_t interval, bool is_taken)
 {
     uint64_t clock = sampling_thread_clock(os_thread), taken = atomic_load(&t->taken), burned;
+    uint64_t tick = sampling_tick_ns();
+    int number = atomic_load(&sampling_state.number);
     unsigned lost = SAMPLING_LOST_TIMER;
 
     if (t->heard_ns == 0 && atomic_load(&t->born) && atomic_load(&t->timer) < 0)
@@ -104,7 +118,6 @@ static void hear(sampling_thread *t, int os_thread, uint64_t interval, bool is_t
     burned = clock > t->heard_ns ? clock - t->heard_ns : 0;
     if (burned <= interval)
         return;
-    t->heard_ns = clock;
     if (is_taken) {
         lost = SAMPLING_LOST_SIGNAL;
     } else if (sampling_is_deaf(t)) {
@@ -112,10 +125,15 @@ static void hear(sampling_thread *t, int os_thread, uint64_t interval, bool is_t
         sampling_timer_drop(t);
         atomic_store(&t->deaf_ns, os_monotonic_ns()); /* not for a moment only */
     } else {
-        if (atomic_load(&t->timer) >= 0)
-            return;
+        if (atomic_load(&t->timer) >= 0) {
+            if (burned <= MOST_SILENT * (interval > tick ? interval : tick) ||
+                has(sampling_status_of(os_thread).pending, number))
+                return;
+            lost = SAMPLING_LOST_SIGNAL;
+        }
         sampling_timer_arm(t);
     }
+    t->heard_ns = clock;
     atomic_fetch_add(&sampling_state.lost[SAMPLING_CPU][lost], burned / interval);
 }
 

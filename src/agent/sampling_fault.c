@@ -14,11 +14,7 @@
  * The handler of samples may load words of memory that is gone (sampling_try_load): such a fault
  * ends here, and the load answers that there is nothing.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -71,20 +67,6 @@ SIGNAL_SAFE static void call_on(uintptr_t top, fault *f)
                      : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "xmm0", "xmm1",
                        "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
                        "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
-}
-
-/* The slot of this thread, without the guard: a handler must not wait. */
-SIGNAL_SAFE static sampling_thread *own_slot(void)
-{
-    int os_thread = (int)syscall(SYS_gettid);
-
-    for (unsigned i = 0; i < SAMPLING_PROBES; i++) {
-        unsigned number = (sampling_first_slot(os_thread) + i) % SAMPLING_THREADS;
-
-        if (atomic_load_explicit(&sampling_state.owners[number], memory_order_acquire) == os_thread)
-            return &sampling_state.threads[number];
-    }
-    return NULL;
 }
 
 /* Copies the kernel's frame to the top of the large stack and goes on there. */
@@ -159,7 +141,7 @@ SIGNAL_SAFE static void on_fault(int number, siginfo_t *info, void *opaque)
         context->uc_stack.ss_size < SAMPLING_STACK_SIZE && here > start &&
         here - start < context->uc_stack.ss_size && state != NULL) {
         memcpy(&size, state + STATE_SIZE_AT, sizeof size);
-        t = own_slot();
+        t = sampling_own_slot();
         if (t != NULL && size >= 512 && size < SAMPLING_STACK_SIZE / 2) {
             /* One that it has already is not in use: this handler is on the small one. */
             stack = atomic_load_explicit(&t->alternate, memory_order_relaxed);
@@ -195,22 +177,7 @@ SIGNAL_SAFE bool sampling_fault_can_mend(const ucontext_t *context)
 /* Whether a thread has SIGSEGV blocked: it is inside a handler that began before ours stood. */
 static bool is_in_fault(int os_thread)
 {
-    char path[64], text[4096];
-    const char *blocked;
-    ssize_t length;
-    int descriptor;
-
-    snprintf(path, sizeof path, "/proc/self/task/%d/status", os_thread);
-    descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return false;
-    length = read(descriptor, text, sizeof text - 1);
-    close(descriptor);
-    if (length <= 0)
-        return false;
-    text[length] = '\0';
-    blocked = strstr(text, "SigBlk:");
-    return blocked != NULL && (strtoull(blocked + 7, NULL, 16) >> (SIGSEGV - 1) & 1) != 0;
+    return (sampling_status_of(os_thread).blocked >> (SIGSEGV - 1) & 1) != 0;
 }
 
 void sampling_fault_arm(void)

@@ -39,44 +39,25 @@ typedef struct {
     char rest[128 - 32];
 } queued_info;
 
-/* The low bits of the value tell who asked; slots are aligned well above that. */
-SIGNAL_SAFE static sampling_thread *find_slot(const siginfo_t *info, sampling_kind *kind)
+/* The slot that a timer's or our own signal comes for; NULL = it is another's. */
+SIGNAL_SAFE static sampling_thread *find_slot(const siginfo_t *info)
 {
-    uintptr_t value = (uintptr_t)info->si_value.sival_ptr;
-    uintptr_t first = (uintptr_t)sampling_state.threads;
-    sampling_thread *t;
+    uintptr_t at = (uintptr_t)info->si_value.sival_ptr - (uintptr_t)sampling_state.threads;
 
-    if (info->si_code != FROM_TIMER && info->si_code != FROM_QUEUE)
+    if ((info->si_code != FROM_TIMER && info->si_code != FROM_QUEUE) ||
+        at >= sizeof sampling_state.threads || at % sizeof(sampling_thread) != 0)
         return NULL;
-    *kind = (sampling_kind)(value & 3);
-    value &= ~(uintptr_t)3;
-    if (*kind >= SAMPLING_KINDS || value < first ||
-        value >= first + sizeof sampling_state.threads ||
-        (value - first) % sizeof(sampling_thread) != 0)
-        return NULL;
-    t = &sampling_state.threads[(value - first) / sizeof(sampling_thread)];
-    return t;
+    return &sampling_state.threads[at / sizeof(sampling_thread)];
 }
 
 /*
  * Where the limit of the user's pending signals is reached (or no memory is left) the kernel
  * delivers a signal below the real-time ones without what was sent with it. Those of timers have
- * room from the start, so this is the sampler's: it says for which thread it waits.
+ * room from the start.
  */
 SIGNAL_SAFE static bool is_bare(const siginfo_t *info)
 {
     return info->si_signo < SAMPLING_REAL_TIME && info->si_code == SI_USER && info->si_pid == 0;
-}
-
-SIGNAL_SAFE static sampling_thread *find_own_slot(void)
-{
-    int self = (int)syscall(SYS_gettid);
-
-    for (size_t i = 0; i < SAMPLING_THREADS; i++) {
-        if (atomic_load_explicit(&sampling_state.owners[i], memory_order_relaxed) == self)
-            return &sampling_state.threads[i];
-    }
-    return NULL;
 }
 
 SIGNAL_SAFE static void lose(sampling_kind kind, unsigned reason, uint64_t count)
@@ -211,6 +192,7 @@ SIGNAL_SAFE static bool take(sampling_thread *t, sampling_kind kind, uint64_t no
     size_t length, outer_length = 0, room;
     sampling_capture *c;
 
+    atomic_fetch_add_explicit(&t->taken, 1, memory_order_relaxed);
     if (nested) {
         length = (uintptr_t)context->uc_stack.ss_sp + context->uc_stack.ss_size - from;
         outer = find_outer_stack(context);
@@ -232,9 +214,9 @@ SIGNAL_SAFE static bool take(sampling_thread *t, sampling_kind kind, uint64_t no
     c->cpu_ns = cpu;
     c->period_ns = atomic_load_explicit(kind == SAMPLING_LATE ? &t->late_for : &t->period_ns,
                                         memory_order_relaxed);
-    c->flags =
-        (uint16_t)((nested ? SAMPLING_ON_ALTERNATE : 0) | sampling_runtime_flags(t) |
-                   (atomic_load_explicit(&t->ready, memory_order_relaxed) ? SAMPLING_READY : 0));
+    c->flags = (uint16_t)((nested ? SAMPLING_ON_ALTERNATE : 0) | sampling_runtime_flags(t));
+    if (kind == SAMPLING_WALL)
+        c->flags |= (uint16_t)atomic_load_explicit(&t->sent_flags, memory_order_relaxed);
     copy_registers(c->registers, context);
     c->stack_address = from;
     c->stack_length = copy_stack(t, c->stack, from, length);
@@ -251,7 +233,6 @@ SIGNAL_SAFE static bool take(sampling_thread *t, sampling_kind kind, uint64_t no
         c->chain_length =
             sampling_chain_collect(context, &t->chain, c->stack, from, (size_t)c->stack_length,
                                    c->stack + c->stack_length);
-    atomic_fetch_add_explicit(&t->taken, 1, memory_order_relaxed);
     if (kind == SAMPLING_WALL)
         atomic_fetch_add_explicit(&t->unread, 1, memory_order_relaxed);
     ring_commit(&sampling_state.captures, c, room, 1,
@@ -296,11 +277,11 @@ SIGNAL_SAFE static uint64_t clock_ns(clockid_t clock)
 /* The handler's own time is taken with the CPU clock, which costs a system call: of a thread's
  * first signal, and then of every eighth, which stands for eight; and of the first of cpu, whose
  * sample stands for what the clock says. 0 = not this one. */
-SIGNAL_SAFE static unsigned weight_of_measure(const sampling_thread *t, sampling_kind kind)
+SIGNAL_SAFE static unsigned weight_of_measure(const sampling_thread *t, bool is_timed)
 {
     uint64_t taken = atomic_load_explicit(&t->taken, memory_order_relaxed);
 
-    if (taken == 0 || (kind == SAMPLING_CPU && !atomic_load(&t->ticked)))
+    if (taken == 0 || (is_timed && !atomic_load(&t->ticked)))
         return 1;
     return taken % 8 == 4 ? 8 : 0;
 }
@@ -321,66 +302,63 @@ SIGNAL_SAFE static void sample(sampling_thread *t, sampling_kind kind, unsigned 
 {
     bool taken = take(t, kind, clock_ns(CLOCK_MONOTONIC), weight, start, context);
 
-    if (kind == SAMPLING_CPU && taken)
-        atomic_store_explicit(&t->ticked, true, memory_order_relaxed);
-    if (kind == SAMPLING_WALL) {
-        /* The time we took is not the thread's: it must not look as if it had gone on. */
+    if (kind == SAMPLING_CPU) {
+        if (taken)
+            atomic_store_explicit(&t->ticked, true, memory_order_relaxed);
+        return;
+    }
+    /* The time we took is not the thread's: it must not look as if it had gone on. Of a holder
+     * without a stack it does: it is asked again, the one before may be from elsewhere. */
+    if (kind == SAMPLING_WALL)
         atomic_store_explicit(&t->clock_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID),
                               memory_order_relaxed);
-        atomic_store_explicit(&t->waiting, false, memory_order_release);
-    }
-    /* Without a stack it is asked again: the one before may be from elsewhere. */
+    else
+        atomic_store_explicit(&sampling_state.held, true, memory_order_release);
     if (kind == SAMPLING_HOLDER)
         atomic_store_explicit(&t->held_clock_ns, taken ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0,
                               memory_order_relaxed);
-    if (kind == SAMPLING_HOLDER || kind == SAMPLING_LATE)
-        atomic_store_explicit(&sampling_state.held, true, memory_order_release);
+    atomic_fetch_and_explicit(&t->pending, ~(1u << kind), memory_order_release);
 }
 
-/* Of signals below the real-time ones only one is kept for a thread: the sampler's is gone where
- * another of ours was on its way, which then stands for it too. */
-SIGNAL_SAFE static void sample_all(sampling_thread *t, sampling_kind kind, const siginfo_t *info,
-                                   uint64_t start, ucontext_t *context)
-{
-    int missed = info->si_code == FROM_TIMER ? info->si_overrun : 0;
-    bool is_merged = info->si_signo < SAMPLING_REAL_TIME;
-    bool waiting = is_merged && atomic_load_explicit(&t->waiting, memory_order_acquire);
-
-    if (kind != SAMPLING_WALL || waiting || !is_merged)
-        sample(t, kind, missed > 0 ? (unsigned)missed + 1 : 1, start, context);
-    if (kind != SAMPLING_WALL && waiting)
-        sample(t, SAMPLING_WALL, 1, 0, context);
-}
-
+/*
+ * Of signals below the real-time ones a thread keeps only the first: what was sent behind it, ours
+ * or another's, is gone. So who asks for a sample leaves a bit, and any signal takes all that are
+ * asked for. Those of timers tell themselves.
+ */
 SIGNAL_SAFE static void on_signal(int number, siginfo_t *info, void *context)
 {
     int saved = errno;
-    sampling_kind kind = SAMPLING_WALL;
-    bool bare = is_bare(info);
-    sampling_thread *t = bare ? find_own_slot() : find_slot(info, &kind);
+    sampling_thread *t = find_slot(info);
+    bool is_ours = t != NULL || is_bare(info);
+    bool is_timed = t != NULL && info->si_code == FROM_TIMER;
+    unsigned pending;
 
-    if (t == NULL) {
-        if (!bare)
-            pass_on(number, info, context);
-        errno = saved;
-        return;
-    }
+    if (t == NULL)
+        t = sampling_own_slot();
     atomic_fetch_add(&sampling_state.inside, 1);
-    if (kind == SAMPLING_HOLDER)
-        atomic_store_explicit(&t->asking, false, memory_order_relaxed);
     /* A slot is freed only when its thread is gone, and signals come to that thread alone. */
-    if (atomic_load(&sampling_state.armed) &&
-        atomic_load_explicit(&t->thread, memory_order_relaxed) != 0) {
-        unsigned count = weight_of_measure(t, kind);
+    pending = t != NULL && atomic_load(&sampling_state.armed) &&
+                      atomic_load_explicit(&t->thread, memory_order_relaxed) != 0
+                  ? atomic_load_explicit(&t->pending, memory_order_acquire) | (unsigned)is_timed
+                                                                                  << SAMPLING_CPU
+                  : 0;
+    if (pending != 0) {
+        unsigned count = weight_of_measure(t, is_timed);
         uint64_t start = count != 0 ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
+        unsigned ticks = is_timed && info->si_overrun > 0 ? (unsigned)info->si_overrun + 1 : 1;
 
         swap_stack(t, context);
-        sample_all(t, kind, info, start, context);
+        for (unsigned kind = 0; kind < SAMPLING_KINDS; kind++, ticks = 1) {
+            if ((pending >> kind & 1) != 0)
+                sample(t, kind, ticks, start, context);
+        }
         if (count != 0)
             count_time(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start, count);
         atomic_fetch_add_explicit(&sampling_state.handler_calls, 1, memory_order_relaxed);
     }
     atomic_fetch_sub(&sampling_state.inside, 1);
+    if (!is_ours)
+        pass_on(number, info, context);
     errno = saved;
 }
 
@@ -392,18 +370,23 @@ SELDOM static bool is_free(int number, struct sigaction *found)
 
 /*
  * SIGURG, where it is free: a program that sets signals back to their default, as some libraries do
- * with all of them, is not ended by it, and debuggers pass it on without a word. Else a free
+ * with all of them, is not ended by it, and gdb passes it on without a word. Else a free
  * real-time signal, from the middle of them downwards and then from the end. (Programs count theirs
  * from either end, from SIGRTMIN or SIGRTMAX.) First those that the main thread does not block: the
  * program may take a blocked one by sigwait, without any handler. Not SIGPROF while there is
  * another: a program may begin to use that at any time after us, and would then get our ticks, and
  * we no samples.
+ *
+ * None (-1) where SIGURG has a handler on alternate stacks: so does Go's runtime, whose stacks have
+ * no room for our handler, while the .NET runtime's alternate ones are in use when they look free.
  */
 SELDOM static int choose_signal(struct sigaction *found)
 {
     uint64_t blocked = sampling_status_of(os_process_id()).blocked;
     struct itimerval timer;
 
+    if (sigaction(SIGURG, NULL, found) == 0 && (found->sa_flags & SA_ONSTACK) != 0)
+        return -1;
     memset(&timer, 0, sizeof timer);
     getitimer(ITIMER_PROF, &timer);
     sampling_state.own_profile_signal =
@@ -464,9 +447,11 @@ SELDOM static bool stay_mapped(void)
 bool sampling_is_installed(void)
 {
     struct sigaction found;
+    int number = atomic_load(&sampling_state.number);
 
-    return sampling_state.number != 0 && sigaction(sampling_state.number, NULL, &found) == 0 &&
-           (found.sa_flags & SA_SIGINFO) != 0 && found.sa_sigaction == on_signal;
+    return number != 0 && sigaction(number, NULL, &found) == 0 &&
+           (found.sa_flags & (SA_SIGINFO | SA_ONSTACK)) == SA_SIGINFO &&
+           found.sa_sigaction == on_signal;
 }
 
 SELDOM static int install(int number)
@@ -496,13 +481,17 @@ SELDOM int sampling_arm(error *e)
             return error_set(e, ERROR_RUNTIME, "the agent cannot keep itself loaded (%s)",
                              dlerror());
         number = choose_signal(&found);
-        if (number == 0)
-            return error_set(e, ERROR_BUSY,
-                             "the program uses SIGURG, SIGPROF and all real-time signals");
+        sampling_state.refusal = number > 0    ? NULL
+                                 : number == 0 ? "uses SIGURG, SIGPROF and all real-time signals"
+                                               : "handles SIGURG on other stacks, as Go does: "
+                                                 "its own are too small for samples";
+        if (number <= 0)
+            return 0;
         sampling_state.previous = found;
         if (install(number) != 0)
             return error_set_errno(e, ERROR_IO, errno, "cannot handle signal %d", number);
-        sampling_state.number = number;
+        atomic_store(&sampling_state.number, number);
+        atomic_store(&sampling_state.armed_ns, os_monotonic_ns());
     }
     atomic_store(&sampling_state.armed, true);
     return 0;
@@ -512,28 +501,30 @@ SELDOM void sampling_keep_signal(void)
 {
     uint64_t interval = sampling_state.interval_ns[SAMPLING_CPU];
 
-    if (sampling_state.number == 0 || sampling_is_installed())
+    if (sampling_is_installed())
         return;
     sampling_threads_hear(true);
     sampling_timers_set(0, sampling_state.monotonic); /* what they send is the program's now */
-    sampling_state.number = 0;
+    atomic_store(&sampling_state.number, 0);
     sampling_arm(NULL);
     if (interval != 0)
         sampling_timers_set(interval, sampling_state.monotonic);
 }
 
-/* To ignore a signal for a moment discards those that wait behind a thread's mask: nobody shall
- * find them there after we have gone. */
+/* To ignore a signal discards those that wait behind a thread's mask: nobody shall find them there
+ * after we have gone. Of SIGURG the default is to ignore it; of the others a late one would end the
+ * process, and still needs its handler. */
 SELDOM static void discard_pending(void)
 {
     struct sigaction ignore;
+    int number = atomic_load(&sampling_state.number);
 
     if (!sampling_is_installed())
         return;
     memset(&ignore, 0, sizeof ignore);
-    ignore.sa_handler = SIG_IGN;
-    if (sigaction(sampling_state.number, &ignore, NULL) == 0)
-        install(sampling_state.number);
+    ignore.sa_handler = number == SIGURG ? SIG_DFL : SIG_IGN;
+    if (sigaction(number, &ignore, NULL) == 0 && number != SIGURG)
+        install(number);
 }
 
 SELDOM bool sampling_disarm(void)
@@ -547,6 +538,8 @@ SELDOM bool sampling_disarm(void)
 
 bool sampling_send(sampling_thread *t, sampling_kind kind)
 {
+    int number = atomic_load(&sampling_state.number);
+    unsigned bit = 1u << kind, before;
     queued_info info;
 
     /* The program may have set it to something else since, or back to what ends the process. */
@@ -559,23 +552,26 @@ bool sampling_send(sampling_thread *t, sampling_kind kind)
         return false;
     }
     memset(&info, 0, sizeof info);
-    info.number = sampling_state.number;
+    info.number = number;
     info.code = FROM_QUEUE;
     info.process = sampling_state.process;
     info.user = getuid();
-    info.value = (void *)((uintptr_t)t | (uintptr_t)kind);
-    if (syscall(SYS_rt_tgsigqueueinfo, sampling_state.process, atomic_load(&t->thread),
-                sampling_state.number, &info) == 0)
+    info.value = t;
+    before = atomic_fetch_or(&t->pending, bit);
+    if (syscall(SYS_rt_tgsigqueueinfo, sampling_state.process, atomic_load(&t->thread), number,
+                &info) == 0)
         return true;
     if (errno != ESRCH) /* it has just ended */
         lose(kind, SAMPLING_LOST_SIGNAL, 1);
+    if ((before & bit) == 0)
+        atomic_fetch_and(&t->pending, ~bit);
     return false;
 }
 
 /*
  * A thread that stands still is not woken again, as with wall: its last stack is still the one. One
  * that has not taken the last signal, because it blocks it or does not run, gets few more: those of
- * real time would pile up. Some, since one of another kind that was under way swallows ours.
+ * real time would pile up. Some, since the program may have thrown the last one away.
  */
 bool sampling_ask_holder(int os_thread)
 {
@@ -586,7 +582,7 @@ bool sampling_ask_holder(int os_thread)
     if (t == NULL)
         return false;
     before = atomic_load(&t->asked_ns);
-    if (now - before < (atomic_load(&t->asking) ? ASKING_APART_NS : APART_NS) ||
+    if (now - before < (sampling_is_asked(t, SAMPLING_HOLDER) ? ASKING_APART_NS : APART_NS) ||
         !atomic_compare_exchange_strong(&t->asked_ns, &before, now))
         return false;
     atomic_store(&t->managed, true); /* who else holds a lock */
@@ -594,11 +590,8 @@ bool sampling_ask_holder(int os_thread)
     seen = atomic_load(&t->held_clock_ns);
     if (seen != 0 && clock <= seen + MOVED_NS)
         return true;
-    if (clock != 0) {
-        atomic_store(&t->asking, true);
-        if (!sampling_send(t, SAMPLING_HOLDER))
-            atomic_store(&t->asking, false);
-    }
+    if (clock != 0)
+        sampling_send(t, SAMPLING_HOLDER);
     return false;
 }
 

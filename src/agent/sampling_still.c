@@ -85,6 +85,14 @@ void sampling_still_learn(sampling_thread *t, const sampling_capture *c, bool wh
 
 enum { BARE_TRIES = 4 };
 
+/* A thread that waits is woken by the signal, and may have to wait for a processor until the
+ * collection is over for which it was stopped. */
+static void set_sent_flags(sampling_thread *t, bool is_ready)
+{
+    atomic_store(&t->sent_flags, (sampling_runtime_flags(t) & SAMPLING_STOPPING) |
+                                     (is_ready ? SAMPLING_READY : 0u));
+}
+
 bool sampling_still_take(sampling_thread *t, uint64_t clock, uint64_t now, uint64_t period,
                          bool busy)
 {
@@ -96,11 +104,11 @@ bool sampling_still_take(sampling_thread *t, uint64_t clock, uint64_t now, uint6
     size_t length;
     bool bare;
 
-    atomic_store(&t->ready, busy);
+    set_sent_flags(t, busy);
     if (busy && !has_places(t))
         return false;
     spot = native_stack_place((uint32_t)os_thread);
-    atomic_store(&t->ready, spot.call < 0 && spot.stack == 0);
+    set_sent_flags(t, spot.call < 0 && spot.stack == 0);
     if (spot.call == SYS_rt_sigtimedwait)
         atomic_store(&t->deaf_ns, now); /* it takes signals there, and would ours */
     place = find_place(t, spot.stack, spot.instruction);

@@ -109,6 +109,20 @@ sampling_thread *sampling_thread_at(int os_thread, sampling_wish wish)
     return found;
 }
 
+/* Without the guard: a handler must not wait. */
+SIGNAL_SAFE sampling_thread *sampling_own_slot(void)
+{
+    int os_thread = (int)syscall(SYS_gettid);
+
+    for (unsigned i = 0; i < SAMPLING_PROBES; i++) {
+        unsigned number = (sampling_first_slot(os_thread) + i) % SAMPLING_THREADS;
+
+        if (atomic_load_explicit(&sampling_state.owners[number], memory_order_acquire) == os_thread)
+            return &sampling_state.threads[number];
+    }
+    return NULL;
+}
+
 /* A random number in (0, limit]. */
 static uint64_t random_up_to(uint64_t limit)
 {
@@ -151,11 +165,13 @@ void sampling_timer_arm(sampling_thread *t)
     int timer = atomic_load(&t->timer);
 
     if (timer < 0) {
-        if (sampling_state.number == 0 || sampling_is_deaf(t))
+        int number = atomic_load(&sampling_state.number);
+
+        if (number == 0 || sampling_is_deaf(t))
             return;
         memset(&event, 0, sizeof event);
         event.value = t;
-        event.number = sampling_state.number;
+        event.number = number;
         event.notify = NOTIFY_THREAD;
         event.thread = os_thread;
         if (syscall(SYS_timer_create,

@@ -44,6 +44,7 @@ typedef struct {
     unsigned changes; /* sampling_state.changes when they were listed */
     uint64_t listed_ns;
     uint64_t begin_ns;  /* when the sampler began */
+    uint64_t armed_ns;  /* sampling_state.armed_ns, when last looked at */
     size_t next;        /* of `slots`, to be looked at next */
     unsigned under_way; /* signals that may not have been taken yet, at most */
     bool all_seen;      /* every thread that was there at the beginning was looked at */
@@ -130,7 +131,7 @@ static void visit(wall *w, sampling_thread *t, uint64_t now, uint64_t interval)
     moved = first || clock > handled + MOVED_NS;
     /* Where it stood is not known before its last sample was walked: look again later. A thread
      * that waits must not be signalled only because we are slow. */
-    unread = !moved && !atomic_load(&t->waiting) && atomic_load(&t->unread) > 0;
+    unread = !moved && !sampling_is_asked(t, SAMPLING_WALL) && atomic_load(&t->unread) > 0;
     moved = (!unread && has_woken(t, clock, now)) || moved;
     /* Read once: a new thread may get the slot meanwhile, which sets it to 0. */
     pause = *(volatile uint32_t *)&t->pause;
@@ -140,11 +141,12 @@ static void visit(wall *w, sampling_thread *t, uint64_t now, uint64_t interval)
     if (unread)
         return;
     t->visited_ns = now;
-    if (atomic_load_explicit(&t->waiting, memory_order_acquire)) {
-        /* The last signal has not been taken yet: nothing is known but that time passes. */
+    if (sampling_is_asked(t, SAMPLING_WALL)) {
+        /* The last signal has not been taken yet: nothing is known but that time passes. The
+         * program may have thrown it away, where it ignored that signal for a moment. */
         atomic_fetch_add(&t->period_ns, now - since);
-        if (sampling_is_merged() && now - t->signalled_ns >= TAKEN_BY_NS) {
-            t->signalled_ns = now; /* a foreign one may have stood in its way */
+        if (now - t->sent_ns >= TAKEN_BY_NS || t->sent_ns < w->armed_ns) {
+            t->sent_ns = now;
             sampling_send(t, SAMPLING_WALL);
         }
         return;
@@ -163,20 +165,19 @@ static void visit(wall *w, sampling_thread *t, uint64_t now, uint64_t interval)
         return;
     }
     /* It is awake for a moment, and the signal might come when it is back in such a call. */
-    if (t->bare && !busy && atomic_load(&t->ready) && t->spared++ < MOST_SPARED) {
+    if (t->bare && !busy && (atomic_load(&t->sent_flags) & SAMPLING_READY) != 0 &&
+        t->spared++ < MOST_SPARED) {
         t->visited_ns = first ? 0 : since;
         return;
     }
     t->spared = 0;
     atomic_store(&t->period_ns, now - since);
-    t->signalled_ns = now;
+    t->signalled_ns = t->sent_ns = now;
     t->still_ns = t->seen_clock_ns = 0;
     atomic_store(&t->clock_ns, clock);
-    atomic_store_explicit(&t->waiting, true, memory_order_release);
     w->under_way++;
     if (!sampling_send(t, SAMPLING_WALL)) {
         atomic_store(&t->clock_ns, handled); /* it is still to be seen where it went */
-        atomic_store(&t->waiting, false);
         t->next_ns = now + REFUSED_NS;
     }
 }
@@ -196,20 +197,25 @@ static bool is_crowded(wall *w, uint64_t now)
     for (size_t i = 0; i < w->count; i++) {
         const sampling_thread *t = &sampling_state.threads[w->slots[i]];
 
-        w->under_way += atomic_load(&t->waiting) && now - t->signalled_ns < TAKEN_BY_NS;
+        w->under_way += sampling_is_asked(t, SAMPLING_WALL) && now - t->signalled_ns < TAKEN_BY_NS;
     }
     return w->under_way >= MOST_UNDER_WAY;
 }
 
-/* Looks at the threads that are due; false: there were too many, and the rest come next. */
+/* Looks at the threads that are due; false: there were too many, and the rest come next. Where the
+ * handler is back those that were refused need not wait. */
 static bool look(wall *w, uint64_t now, uint64_t interval)
 {
+    uint64_t armed = atomic_load(&sampling_state.armed_ns);
+    bool again = armed != w->armed_ns;
+
+    w->armed_ns = armed;
     for (size_t i = 0; i < w->count; i++, w->next++) {
         sampling_thread *t;
 
         w->next = w->next < w->count ? w->next : 0;
         t = &sampling_state.threads[w->slots[w->next]];
-        if (now < t->next_ns)
+        if (now < t->next_ns && !again)
             continue;
         if (is_crowded(w, now))
             return false;
@@ -333,7 +339,7 @@ static int start(agent *a, error *e)
         t->pause = 1;
         t->last_stack = 0;
         atomic_store(&t->idle_ns, 0);
-        atomic_store(&t->waiting, false);
+        atomic_fetch_and(&t->pending, ~(1u << SAMPLING_WALL));
         atomic_store(&t->unread, 0);
         atomic_store(&t->last_blocked, false);
     }

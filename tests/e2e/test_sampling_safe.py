@@ -234,6 +234,47 @@ def test_a_sigprof_handler_that_comes_after_us_gets_none_of_our_ticks(
                    Recording.load(path).samples(kind) for f in s.stack), kind
 
 
+OTHER_STACKS = """
+#include <signal.h>
+#include <string.h>
+static void handle(int number, siginfo_t *info, void *context)
+{
+    (void)number, (void)info, (void)context;
+}
+__attribute__((constructor)) static void begin(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = handle;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    sigaction(SIGURG, &action, NULL);
+}
+"""
+
+
+def thrown(recording):
+    return any(profiler == "exceptions" for profiler, _ in recording.rows)
+
+
+def test_a_program_with_small_stacks_of_its_own_is_not_signalled(runtime, sample, clarinet, compile_c,
+                                                                 tmp_path):
+    # As Go's runtime does when it is a library of a .NET program. What else is recorded goes on.
+    library = compile_c(OTHER_STACKS, "-shared", "-fPIC")
+    with sample("ExceptionStorm", "--rate", 50,
+                env={"LD_PRELOAD": str(library)}) as patient:
+        for _ in range(3):
+            recording = record(clarinet, tmp_path, patient.pid, "-p", "cpu,wall,exceptions",
+                               seconds=2, enough=lambda r: r.losses and thrown(r))
+            notes = {profiler["name"]: profiler["note"] for profiler in recording.profilers
+                     if profiler["note"] != ""}
+            assert set(notes) == {"cpu", "wall"}, notes
+            assert all("SIGURG" in note for note in notes.values()), notes
+            assert set(recording.losses) == {("wall", "signal could not be sent"),
+                                             ("cpu", "signal could not be sent")}, recording.losses
+            assert thrown(recording) and not list(recording.samples("cpu"))
+    assert patient.process.returncode == 0, patient
+
+
 def blocks_signals(recording):
     return all(recording.losses.get((kind, "thread blocks the signal"), 0) > 0
                for kind in ("cpu", "wall"))
