@@ -13,10 +13,10 @@
 
 const cil_opcode_info CIL_OPCODES[CIL_OPCODE_LIMIT] = {
 #define X(identifier, code, text, operand, pops, pushes, flow)                                     \
-    [code] = {text, pops, pushes, operand, OPERAND_SIZE(operand), flow, (code) > 0xFF ? 2 : 1},
+    [code] = {text, pops, pushes, operand, flow, OPERAND_SIZE(operand), (code) > 0xFF ? 2 : 1},
     CIL_OPCODE_LIST(X)
 #undef X
-        [CIL_LABEL] = {"label", "", "", CIL_OPERAND_NONE, 0, CIL_FLOW_NEXT, 0},
+        [CIL_LABEL] = {"label", "", "", CIL_OPERAND_NONE, CIL_FLOW_NEXT, 0, 0},
 };
 
 /* br.s … blt.un.s (2B-37) and br … blt.un (38-44) stand in the same order; leave is apart. */

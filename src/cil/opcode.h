@@ -19,10 +19,10 @@ typedef struct {
     char name[15]; /* "": there is no such instruction */
     char pops[4];  /* a letter per value, see tools/cil/opcodes.txt */
     char pushes[3];
-    uint8_t operand;      /* cil_operand_kind */
-    uint8_t operand_size; /* bytes; 4 for switch (its count) */
-    uint8_t flow;         /* cil_flow */
-    uint8_t size;         /* bytes of the code itself: 1 or 2 */
+    uint8_t operand : 5;      /* cil_operand_kind */
+    uint8_t flow : 3;         /* cil_flow */
+    uint8_t operand_size : 4; /* bytes; 4 for switch (its count) */
+    uint8_t size : 4;         /* bytes of the code itself: 1 or 2 */
 } cil_opcode_info;
 
 extern const cil_opcode_info CIL_OPCODES[CIL_OPCODE_LIMIT];
