@@ -59,6 +59,31 @@ static int tell_unheard(const diagnostics_process *process, error *e)
     return error_advise(e, "start the program without CORECLR_ENABLE_PROFILING"), ERROR_RUNTIME;
 }
 
+/* Attaches the counterweight, where the agent hears nothing without. */
+static void balance(const diagnostics_process *process, const place *p, control_welcome *welcome)
+{
+    char path[PLACE_PATH + 80];
+    GUID clsid;
+
+    snprintf(path, sizeof path, "%s/%s", p->path, p->library);
+    clr_guid_parse(CONTROL_CLSID_COUNTERWEIGHT, &clsid);
+    if (diagnostics_attach_profiler(&process->address, &clsid, path, "", 0, ATTACH_TIMEOUT_MS,
+                                    NULL) == 0)
+        welcome->flags &= ~(uint64_t)CONTROL_HEARS_NOTHING;
+}
+
+/* The same for one that is there already: whoever loaded it was ended before that. */
+static void balance_resident(const diagnostics_process *process, const char *library,
+                             control_welcome *welcome)
+{
+    place p;
+
+    if (place_make(process, library, &p, NULL) != 0)
+        return;
+    balance(process, &p, welcome);
+    place_close(&p);
+}
+
 static int load(const diagnostics_process *process, const char *library, bool main_place,
                 session_link *l, control_welcome *welcome, error *e)
 {
@@ -88,12 +113,8 @@ static int load(const diagnostics_process *process, const char *library, bool ma
                                            ATTACH_TIMEOUT_MS, e);
     if (code == 0)
         code = connect_to(process, &p, token, l, welcome, &hung_up, e);
-    if (code == 0 && (welcome->flags & CONTROL_HEARS_NOTHING) != 0) {
-        clr_guid_parse(CONTROL_CLSID_COUNTERWEIGHT, &clsid);
-        if (diagnostics_attach_profiler(&process->address, &clsid, path, "", 0, ATTACH_TIMEOUT_MS,
-                                        NULL) == 0)
-            welcome->flags &= ~(uint64_t)CONTROL_HEARS_NOTHING;
-    }
+    if (code == 0 && (welcome->flags & CONTROL_HEARS_NOTHING) != 0)
+        balance(process, &p, welcome);
     buffer_free(&data);
     place_close(&p);
     return code;
@@ -165,6 +186,8 @@ int attach_open(const diagnostics_process *process, const char *library, bool ma
             *e = resident;
             return code;
         }
+        if (code == 0 && (welcome->flags & CONTROL_HEARS_NOTHING) != 0)
+            balance_resident(process, library, welcome);
         if (code == 0)
             break;
         silent = is_silent(code);
