@@ -464,7 +464,7 @@ static int start(agent *a, error *e)
     s->late_count = 0;
     a->engines[SELF].state = s;
     /* Without the signal, only threads that report themselves are named. */
-    atomic_store(&s->looks, sampling_open(a, SAMPLING_LATE, e) == 0);
+    atomic_store(&s->looks, sampling_open(a, SAMPLING_LATE, NULL) == 0);
     if (atomic_load(&s->looks))
         sampling_configure_asked(a, SAMPLING_LATE, DEPTH);
     return 0;
