@@ -53,7 +53,8 @@ static void take_path(buffer *path, cursor *c)
     }
 }
 
-/* "[,]", and "<,>" in its place. */
+/* "[,]", and "<,>" in its place. "[*]", of one whose first index may be another than 0, is written
+ * as "[]", as the agent does. */
 static bool take_array(buffer *out, cursor *c)
 {
     const char *at = c->at;
@@ -62,10 +63,11 @@ static bool take_array(buffer *out, cursor *c)
         return false;
     for (at++; *at == ','; at++)
         ;
+    at += strncmp(at, "*]", 2) == 0 || strncmp(at, "*>", 2) == 0;
     if (*at != ']' && *at != '>')
         return false;
     buffer_append_char(out, '[');
-    buffer_append(out, c->at + 1, (size_t)(at - c->at) - 1);
+    buffer_append(out, c->at + 1, strspn(c->at + 1, ","));
     buffer_append_char(out, ']');
     c->at = at + 1;
     return true;

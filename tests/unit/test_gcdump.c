@@ -151,6 +151,8 @@ static void spells_types(void **state)
         {"System.Int32[]", "int[]"},
         {"System.Int32[,]", "int[,]"},
         {"System.Int32[][]", "int[][]"},
+        {"Shop.Order[*]", "Shop.Order[]"},
+        {"Shop.Order<*>", "Shop.Order[]"},
         {"System.String<,>", "string[,]"},
         {"Shop.Order", "Shop.Order"},
         {"Shop.Store+Order", "Shop.Store.Order"},
