@@ -15,8 +15,10 @@ enum {
     STRING_TEXT = 12,
     ARRAY_BASE = 24,
     LARGEST_ARRAY = 512,
-    CONTENT = 8, /* behind an object's type: the length and what follows */
-    HAS_REFERENCES = 0x01000000,
+    CONTENT = 8,                 /* behind an object's type: the length and what follows */
+    HAS_REFERENCES = 0x01000000, /* of a type */
+    HAS_FINALIZER = 0x00100000,
+    IS_FINALIZED = 0x40000000, /* in the half word before an object */
 };
 #define HAS_ELEMENTS UINT32_C(0x80000000)
 
@@ -45,8 +47,11 @@ heap_texts_kind heap_texts_kind_of(heap_texts *t, uint64_t type_id)
 {
     uint32_t words[2]; /* flags, and bytes of an element in the low half; bytes of an instance */
 
-    if (t->read == NULL || t->read(t->context, type_id, words, sizeof words) != sizeof words ||
-        (words[0] & HAS_ELEMENTS) == 0 || (words[0] & HAS_REFERENCES) != 0)
+    if (t->read == NULL || t->read(t->context, type_id, words, sizeof words) != sizeof words)
+        return HEAP_TEXTS_NONE;
+    if ((words[0] & HAS_ELEMENTS) == 0)
+        return (words[0] & HAS_FINALIZER) != 0 ? HEAP_TEXTS_FINALIZABLE : HEAP_TEXTS_NONE;
+    if ((words[0] & HAS_REFERENCES) != 0)
         return HEAP_TEXTS_NONE;
     if ((words[0] & 0xffff) == 2 && words[1] == STRING_BASE)
         return HEAP_TEXTS_STRING;
@@ -131,4 +136,18 @@ uint64_t heap_texts_code(heap_texts *t, heap_texts_kind kind, uint64_t type_id, 
     }
     t->not_compared += code == NOT_COMPARED && kind == HEAP_TEXTS_STRING;
     return code;
+}
+
+bool heap_texts_is_finalized(heap_texts *t, uint64_t type_id, uint64_t address, bool *is_finalized)
+{
+    uint64_t words[2]; /* what stands before the object, and its type */
+    const uint8_t *bytes = bytes_of(t, address - sizeof *words, sizeof words);
+
+    if (bytes == NULL)
+        return false;
+    memcpy(words, bytes, sizeof words);
+    if ((words[1] & ~UINT64_C(7)) != type_id)
+        return false;
+    *is_finalized = (words[0] >> 32 & IS_FINALIZED) != 0;
+    return true;
 }

@@ -1,9 +1,9 @@
 /*
  * heap_texts: which strings and small arrays of a heap say the same, where the heap is told by
- * events that leave contents out. They are read from the process's memory, in large pieces, while
- * the events come: the program may run again and a collection may move objects before they are
- * read. So what is read counts only if it is of the type that the events tell and as long as they
- * say; the rest is counted as not compared.
+ * events that leave contents out, and which objects need not be finalized any more. They are read
+ * from the process's memory, in large pieces, while the events come: the program may run again and
+ * a collection may move objects before they are read. So what is read counts only if it is of the
+ * type that the events tell and as long as they say; the rest is counted as not compared.
  *
  * Thread rules: one thread at a time.
  */
@@ -24,6 +24,7 @@ typedef enum {
     HEAP_TEXTS_NONE, /* objects of the type are not compared */
     HEAP_TEXTS_STRING,
     HEAP_TEXTS_ARRAY, /* of numbers: no references in it */
+    HEAP_TEXTS_FINALIZABLE,
 } heap_texts_kind;
 
 typedef struct {
@@ -46,5 +47,8 @@ heap_texts_kind heap_texts_kind_of(heap_texts *t, uint64_t type_id);
  * a string whose text follows, until the next call. */
 uint64_t heap_texts_code(heap_texts *t, heap_texts_kind kind, uint64_t type_id, uint64_t address,
                          uint64_t size, const uint16_t **text, uint32_t *length);
+/* Whether the finalizer of an object was suppressed or has run. false when that could not be read.
+ */
+bool heap_texts_is_finalized(heap_texts *t, uint64_t type_id, uint64_t address, bool *is_finalized);
 
 #endif

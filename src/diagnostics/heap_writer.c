@@ -52,7 +52,8 @@ uint32_t heap_writer_add_type(heap_writer *w, uint32_t name, uint32_t assembly, 
         w->types = grown;
         w->type_capacity = capacity;
     }
-    w->types[w->type_count] = (heap_writer_type){name, assembly, flags, 0};
+    w->types[w->type_count] =
+        (heap_writer_type){.name = name, .assembly = assembly, .flags = flags};
     return (uint32_t)w->type_count++;
 }
 
@@ -168,12 +169,12 @@ void heap_writer_put_content(heap_writer *w, uint64_t address, uint32_t type, ui
 }
 
 void heap_writer_put_object(heap_writer *w, uint64_t address, uint32_t type, uint64_t size,
-                            const uint64_t *targets, size_t count)
+                            uint32_t flags, const uint64_t *targets, size_t count)
 {
     heap_writer_type *t = &w->types[type];
     buffer *out;
-    uint32_t flags = count > MOST_PLACES ? RECORDING_SHAPE_LISTED : 0;
 
+    flags |= count > MOST_PLACES ? RECORDING_SHAPE_LISTED : 0;
     if (t->size == 0)
         t->size = size;
     if (t->size != size)
@@ -221,7 +222,9 @@ static void put_types(heap_writer *w, uint64_t table, buffer *out)
                                         [SIZE] = w->types[i].size,
                                         [NAME] = w->types[i].name,
                                         [ASSEMBLY] = w->types[i].assembly,
-                                        [FLAGS] = w->types[i].flags};
+                                        [FLAGS] = w->types[i].flags,
+                                        [ELEMENT] = w->types[i].element,
+                                        [DATA] = w->types[i].data};
 
         if (i % 4096 == 0)
             recording_rows_begin(&rows, out, 0, table, &TYPES);

@@ -21,6 +21,8 @@ typedef struct {
     uint32_t assembly; /* string */
     uint32_t flags;    /* RECORDING_TYPE_… */
     uint64_t size;     /* of its first instance; 0 = none yet */
+    uint32_t element;  /* bytes, of an array; 0 = not known */
+    uint32_t data;     /* of such a one: where the first element is */
 } heap_writer_type;
 
 typedef struct {
@@ -46,8 +48,9 @@ void heap_writer_free(heap_writer *w);
 uint32_t heap_writer_add_type(heap_writer *w, uint32_t name, uint32_t assembly, uint32_t flags);
 /* Begins another walk: what was put before does not count, but for types. */
 void heap_writer_begin(heap_writer *w);
+/* `flags`: 0 or RECORDING_SHAPE_FINALIZED. */
 void heap_writer_put_object(heap_writer *w, uint64_t address, uint32_t type, uint64_t size,
-                            const uint64_t *targets, size_t count);
+                            uint32_t flags, const uint64_t *targets, size_t count);
 /* An object that says which content it has: a string or an array, by `flag` (RECORDING_SHAPE_…).
  * `text`: of a string whose code says that it follows. */
 void heap_writer_put_content(heap_writer *w, uint64_t address, uint32_t type, uint64_t size,

@@ -21,7 +21,17 @@ enum {
     EDGES = 19,
     RANGE = 23,
     STATICS = 38,
+    TYPE_IS_DELEGATE = 1,
+    TYPE_IS_FINALIZABLE = 2,
     TYPE_IS_ARRAY = 8,
+    TYPE_RANK = 8, /* bits before it */
+    MOST_RANK = 63,
+    LAST_NUMBER = 0x0d, /* CorElementTypes: void, bool, … double */
+    A_STRUCT = 0x11,
+    AN_INT_PTR = 0x18,
+    A_UINT_PTR = 0x19,
+    ARRAY_DATA = 16,
+    WORD = 8,
     DEEPEST_ARRAYS = 3, /* of arrays, whose elements are named */
     GC_START = 1,
     GC_END = 2,
@@ -110,6 +120,23 @@ static void spell_type(event_import *i, heap_writer_type *type, const char *text
         type->flags |= RECORDING_TYPE_STRING;
 }
 
+/* One that is in a box when it is an object. */
+static bool is_value(uint8_t shape)
+{
+    return (shape != 0 && shape <= LAST_NUMBER) || shape == A_STRUCT || shape == AN_INT_PTR ||
+           shape == A_UINT_PTR;
+}
+
+static uint32_t flags_of(const import_type *type, uint32_t told)
+{
+    if (type->element != 0)
+        return 0;
+    if (is_value(type->shape))
+        return RECORDING_TYPE_BOXED;
+    return ((told & TYPE_IS_DELEGATE) != 0 ? RECORDING_TYPE_DELEGATE : 0u) |
+           ((told & TYPE_IS_FINALIZABLE) != 0 ? RECORDING_TYPE_FINALIZABLE : 0u);
+}
+
 static void take_types(event_import *i, reader *r)
 {
     import_heap *h = &i->heap;
@@ -123,13 +150,15 @@ static void take_types(event_import *i, reader *r)
 
         found.definition = found.token = reader_u32(r);
         flags = reader_u32(r);
-        reader_u8(r);
+        found.shape = reader_u8(r);
         import_read_text(r, &i->names.text);
         parameters = reader_u32(r);
         if ((flags & TYPE_IS_ARRAY) != 0 && parameters == 1) {
             found.element = reader_u64(r);
+            found.rank = flags >> TYPE_RANK & MOST_RANK;
             parameters = 0;
         }
+        found.flags = flags_of(&found, flags);
         reader_skip(r, (size_t)parameters * 8);
         if (reader_failed(r))
             return;
@@ -143,32 +172,55 @@ static void take_types(event_import *i, reader *r)
             found.text =
                 import_string(&i->names, buffer_text(&i->names.text), i->names.text.length);
         found.kind = h->types[number].kind;
+        found.has_unread_state = h->types[number].has_unread_state;
         h->types[number] = found;
     }
 }
 
 /* ---- objects ---- */
 
+static heap_texts_kind kind_of(import_heap *h, const import_node *node, uint32_t type)
+{
+    heap_texts_kind *kind = &h->types[type].kind;
+
+    if (*kind == HEAP_TEXTS_NOT_ASKED)
+        *kind = h->texts.read == NULL ? HEAP_TEXTS_NONE : heap_texts_kind_of(&h->texts, node->type);
+    return *kind;
+}
+
 /* A string or an array of numbers, with what it has in it where that could be read. */
 static bool write_content(import_heap *h, const import_node *node, uint32_t type)
 {
-    heap_texts_kind *kind = &h->types[type].kind;
+    heap_texts_kind kind = kind_of(h, node, type);
     const uint16_t *text = NULL;
     uint32_t length = 0;
     uint64_t code;
 
-    if (h->texts.read == NULL || node->edges != 0)
+    if (kind != HEAP_TEXTS_STRING && kind != HEAP_TEXTS_ARRAY)
         return false;
-    if (*kind == HEAP_TEXTS_NOT_ASKED)
-        *kind = heap_texts_kind_of(&h->texts, node->type);
-    if (*kind == HEAP_TEXTS_NONE)
-        return false;
-    code = heap_texts_code(&h->texts, *kind, node->type, node->address, node->size, &text, &length);
+    code = heap_texts_code(&h->texts, kind, node->type, node->address, node->size, &text, &length);
     heap_writer_put_content(&h->writer, node->address, type, node->size,
-                            *kind == HEAP_TEXTS_STRING ? RECORDING_SHAPE_STRING
-                                                       : RECORDING_SHAPE_CONTENT,
+                            kind == HEAP_TEXTS_STRING ? RECORDING_SHAPE_STRING
+                                                      : RECORDING_SHAPE_CONTENT,
                             code, text, length);
     return true;
+}
+
+static void write_object(import_heap *h, const import_node *node, uint32_t type)
+{
+    uint32_t flags = 0;
+    bool is_finalized;
+
+    if (write_content(h, node, type))
+        return;
+    if (kind_of(h, node, type) == HEAP_TEXTS_FINALIZABLE) {
+        if (!heap_texts_is_finalized(&h->texts, node->type, node->address, &is_finalized))
+            h->types[type].has_unread_state = true;
+        else if (is_finalized)
+            flags = RECORDING_SHAPE_FINALIZED;
+    }
+    heap_writer_put_object(&h->writer, node->address, type, node->size, flags,
+                           node->edges != 0 ? h->edges + h->edge_next : NULL, (size_t)node->edges);
 }
 
 /* Objects whose references are all there. */
@@ -183,10 +235,8 @@ static void write_ready(import_heap *h)
         type = number_of(h, node->type);
         if (h->failed)
             break;
-        if (node->address % 8 == 0 && !write_content(h, node, type))
-            heap_writer_put_object(&h->writer, node->address, type, node->size,
-                                   node->edges != 0 ? h->edges + h->edge_next : NULL,
-                                   (size_t)node->edges);
+        if (node->address % 8 == 0)
+            write_object(h, node, type);
         h->edge_next += (size_t)node->edges;
         h->node_next++;
     }
@@ -213,6 +263,8 @@ static void begin_walk(import_heap *h)
     h->node_next = h->node_count = h->edge_next = h->edge_count = 0;
     h->next_nodes = h->next_edges = 0;
     h->gaps = 0;
+    for (size_t k = 0; k < h->writer.type_count; k++)
+        h->types[k].has_unread_state = false;
 }
 
 static void take_nodes(import_heap *h, reader *r)
@@ -418,10 +470,29 @@ static void name_array(event_import *i, heap_writer_type *type, import_type *kno
     known->is_whole = true;
 }
 
+/* What a type is, once the types of arrays' elements are known. Whether objects were disposed is
+ * said only where it could be read of all of the type. */
+static void classify(import_heap *h, heap_writer_type *type, const import_type *known)
+{
+    uint64_t element;
+
+    type->flags |= known->flags;
+    if (known->kind != HEAP_TEXTS_FINALIZABLE || known->has_unread_state)
+        type->flags &= ~(uint32_t)RECORDING_TYPE_FINALIZABLE;
+    if (known->element == 0 || !table_u64_get(&h->type_numbers, known->element, &element) ||
+        h->types[element].shape == 0 || is_value(h->types[element].shape))
+        return;
+    type->flags |= RECORDING_TYPE_REFERENCES;
+    type->element = WORD;
+    type->data = ARRAY_DATA + WORD * (uint32_t)known->rank;
+}
+
 void import_name_heap(event_import *i)
 {
     import_heap *h = &i->heap;
 
+    for (size_t k = 0; k < h->writer.type_count && h->has_nodes; k++)
+        classify(h, &h->writer.types[k], &h->types[k]);
     for (size_t k = 0; k < h->writer.type_count && h->has_nodes; k++) {
         h->writer.types[k].assembly = import_module_name(&i->names, h->types[k].module);
         if (h->types[k].token != 0 && h->namer.nested != NULL)

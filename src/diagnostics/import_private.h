@@ -137,6 +137,10 @@ typedef struct {
     uint32_t text;            /* string, as the runtime spelled it; only of such a one */
     bool is_whole;            /* its outer classes were put before it */
     heap_texts_kind kind;
+    uint8_t shape;         /* CorElementType of its instances; 0 = the type was not told */
+    uint8_t rank;          /* of an array with bounds, else 0 */
+    uint32_t flags;        /* RECORDING_TYPE_…, as far as the events tell them */
+    bool has_unread_state; /* of one of its objects it is not known whether it was disposed */
 } import_type;
 
 /* A static field that holds an object; see import_statics.c. */

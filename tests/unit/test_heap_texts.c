@@ -75,6 +75,30 @@ static void kinds_are_told_by_the_class(void **state)
     heap_texts_free(&t);
 }
 
+static void what_was_disposed_is_told(void **state)
+{
+    static const uint32_t type[2] = {0x01100000, 24}; /* with references and a finalizer */
+    const uint64_t words[2] = {UINT64_C(0x40000000) << 32, BASE + 48};
+    bool is_finalized = true;
+    heap_texts t;
+    memory m;
+
+    (void)state;
+    open_both(&m, &t);
+    put(&m, BASE + 48, type, sizeof type);
+    assert_int_equal(heap_texts_kind_of(&t, BASE + 48), HEAP_TEXTS_FINALIZABLE);
+    put(&m, FIRST + 8, &words[1], sizeof words[1]);
+    put(&m, FIRST + 16, words, sizeof words);
+    assert_true(heap_texts_is_finalized(&t, BASE + 48, FIRST + 8, &is_finalized));
+    assert_false(is_finalized);
+    assert_true(heap_texts_is_finalized(&t, BASE + 48, FIRST + 24, &is_finalized));
+    assert_true(is_finalized);
+    /* another object by now, or none */
+    assert_false(heap_texts_is_finalized(&t, BASE + 48, FIRST + 40, &is_finalized));
+    assert_false(heap_texts_is_finalized(&t, BASE + 48, 0x10, &is_finalized));
+    heap_texts_free(&t);
+}
+
 static void equal_strings_have_one_number(void **state)
 {
     uint64_t sizes[4];
@@ -152,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_are_told_by_the_class),
+        cmocka_unit_test(what_was_disposed_is_told),
         cmocka_unit_test(equal_strings_have_one_number),
         cmocka_unit_test(what_is_another_object_by_now_is_not_compared),
         cmocka_unit_test(addresses_at_the_end_of_memory_are_not_read),
