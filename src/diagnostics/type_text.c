@@ -24,6 +24,20 @@ static bool is_name(char c)
     return c != '\0' && strchr("[]<>,", c) == NULL;
 }
 
+/* The end of a name's part in angle brackets that the compiler made: they may stand in one another,
+ * as in `<<Main>$>d__0`. Of one that is not closed, the last character. */
+static const char *end_of_made(const char *at)
+{
+    size_t depth = 0;
+
+    for (; at[1] != '\0'; at++) {
+        depth += *at == '<';
+        if (*at == '>' && --depth == 0)
+            break;
+    }
+    return at;
+}
+
 /* The path up to what follows it. */
 static void take_path(buffer *path, cursor *c)
 {
@@ -37,10 +51,8 @@ static void take_path(buffer *path, cursor *c)
             continue;
         }
         if (begins && *c->at == '<') {
-            const char *end = strchr(c->at, '>');
+            const char *end = end_of_made(c->at);
 
-            if (end == NULL)
-                end = c->at + strlen(c->at) - 1;
             buffer_append(path, c->at, (size_t)(end - c->at) + 1);
             c->at = end;
             begins = false;

@@ -168,6 +168,11 @@ static void spells_types(void **state)
         {"Shop.Program+<>c", "Shop.Program.<>c"},
         {"Shop.Program+[]c", "Shop.Program.<>c"},
         {"Shop.Program+<Main>d__0", "Shop.Program.<Main>d__0"},
+        /* of statements without a method around them */
+        {"Program+<<Main>$>d__0", "Program.<<Main>$>d__0"},
+        {"A.Box`1[Program+<<Main>$>d__0]", "A.Box<Program.<<Main>$>d__0>"},
+        {"A.Box`1[Program+<<<Main>$>g__Ask|0_1>d[]]", "A.Box<Program.<<<Main>$>g__Ask|0_1>d[]>"},
+        {"A.<<Main", "A.<<Main"},
         {"", ""},
         {"A[", "A"},
         {"A<B", "A<B>"},
