@@ -215,8 +215,18 @@ static bool matters(const heap_series *s, int64_t growth)
            (uint64_t)growth >= s->snapshots[s->count - 1].bytes / LEAST_SHARE;
 }
 
+bool heap_series_has_quick(const heap_series *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->snapshots[i].is_quick)
+            return true;
+    return false;
+}
+
 bool heap_series_is_leak(const heap_series *s, const heap_series_row *row)
 {
+    if (heap_series_has_quick(s))
+        return false;
     return (matters(s, heap_series_growth(s, row->bytes)) && heap_series_rises(s, row)) ||
            (matters(s, heap_series_growth(s, row->retained)) && holds_more(s, row));
 }

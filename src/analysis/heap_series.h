@@ -66,7 +66,10 @@ bool heap_series_has_grown(const heap_series *s, const char *type);
  * only.
  */
 bool heap_series_rises(const heap_series *s, const heap_series_row *row);
-/* Rises, and by so much that it matters: 64 KB and a hundredth of the heap. So do types whose
+/* One of them is a quick look: dead objects count in it, and what is retained is not known. */
+bool heap_series_has_quick(const heap_series *s);
+/* Rises, and by so much that it matters: 64 KB and a hundredth of the heap. Never with quick looks,
+ * where garbage rises as well. So do types whose
  * objects become more with every snapshot, and what they retain, too. */
 bool heap_series_is_leak(const heap_series *s, const heap_series_row *row);
 /* What has grown by it: its own bytes, or what it retains where that is more. */

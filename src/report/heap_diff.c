@@ -32,14 +32,6 @@ static uint64_t minutely(const heap_series *s, const heap_series_row *row)
                                          : (uint64_t)((double)growth * 60e9 / (double)length_ns);
 }
 
-static bool has_retained(const heap_series *s)
-{
-    for (size_t i = 0; i < s->count; i++)
-        if (s->snapshots[i].is_quick)
-            return false;
-    return true;
-}
-
 /* Objects of the last snapshot that were not found in the first, and the other way round: at most
  * so many, because survivors may have moved. */
 static uint64_t new_of(const heap_series *s, const heap_series_row *row)
@@ -105,7 +97,7 @@ static int put_leaks(const heap_series *s, const heap *last, const heap_report_o
         sink_format(out, " grows with every snapshot: %+lld objects, %s",
                     (long long)heap_series_growth(s, row->count),
                     signed_bytes(heap_series_growth(s, row->bytes), text[0]));
-        if (has_retained(s) && heap_series_weight(s, row) != heap_series_growth(s, row->bytes))
+        if (heap_series_weight(s, row) != heap_series_growth(s, row->bytes))
             sink_format(out, ", %s with what they keep alive",
                         signed_bytes(heap_series_weight(s, row), text[2]));
         if (minutely(s, row) != 0)
@@ -117,7 +109,9 @@ static int put_leaks(const heap_series *s, const heap *last, const heap_report_o
         sink_text(out, ".\n");
         buffer_free(&way);
     }
-    if (found == 0 && s->count >= 3)
+    if (s->count >= 3 && heap_series_has_quick(s))
+        sink_text(out, "What grows is not judged: a quick look counts dead objects too.\n");
+    else if (found == 0 && s->count >= 3)
         sink_text(out, o->type == NULL ? "Nothing of size grows with every snapshot.\n"
                                        : "None of these types grows with every snapshot.\n");
     sink_text(out, s->count >= 3 ? "\n" : "");
@@ -129,7 +123,7 @@ static void put_rows(const heap_series *s, const heap_series_rows *rows, bool of
 {
     char text[2][REPORT_AMOUNT_SIZE + 1];
     size_t shown = 0, left = 0;
-    bool retained = of_types && has_retained(s);
+    bool retained = of_types && !heap_series_has_quick(s);
     bool matched = of_types && s->is_matched;
 
     sink_format(out, "%12s ", of_types ? "own bytes" : "retained");
@@ -221,7 +215,7 @@ int heap_report_diff(heap_series *s, const heap *last, const heap_report_options
         sink_text(out, "From the first snapshot to the last; ^ grows with every one.\n");
     sink_char(out, '\n');
     put_rows(s, &s->types, true, o, out);
-    if (has_retained(s) && o->type == NULL) {
+    if (!heap_series_has_quick(s) && o->type == NULL) {
         sink_char(out, '\n');
         put_rows(s, &s->holders, false, o, out);
     }
@@ -255,7 +249,7 @@ static void json_rows(const heap_series *s, const heap_series_rows *rows, bool o
         put_i64(j, "count", heap_series_growth(s, row->count));
         if (of_types)
             put_i64(j, "bytes", heap_series_growth(s, row->bytes));
-        if (has_retained(s))
+        if (!heap_series_has_quick(s))
             put_i64(j, "retained", heap_series_growth(s, row->retained));
         json_put_u64(j, "count_after", row->count[s->count - 1]);
         json_put_u64(j, of_types ? "bytes_after" : "retained_after", row->bytes[s->count - 1]);
@@ -308,7 +302,7 @@ static int json_leaks(const heap_series *s, const heap *last, const heap_report_
         json_put_text(j, "type", row->name);
         put_i64(j, "count", heap_series_growth(s, row->count));
         put_i64(j, "bytes", heap_series_growth(s, row->bytes));
-        if (has_retained(s))
+        if (!heap_series_has_quick(s))
             put_i64(j, "retained", heap_series_growth(s, row->retained));
         json_put_u64(j, "bytes_per_minute", minutely(s, row));
         json_put_text(j, "path", buffer_text(&way));
@@ -342,7 +336,7 @@ int heap_report_diff_json(heap_series *s, const heap *last, const heap_report_op
     if (s->is_matched)
         json_put_u64(j, "survived", survivors(s));
     json_rows(s, &s->types, true, o, j);
-    if (has_retained(s) && o->type == NULL)
+    if (!heap_series_has_quick(s) && o->type == NULL)
         json_rows(s, &s->holders, false, o, j);
     json_sites(s, o, j);
     code = json_leaks(s, last, o, j, e);

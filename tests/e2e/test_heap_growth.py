@@ -76,6 +76,17 @@ def test_nothing_grows_in_a_healthy_program(sample, clarinet, newest_runtime):
     assert done.code == 0 and done.json["leaks"] == [], done
 
 
+def test_quick_looks_call_nothing_a_leak(sample, clarinet, newest_runtime):
+    """Garbage rises from look to look until a collection comes."""
+    with sample("Allocator", "--rate", 50) as patient:
+        watch = "heap", "watch", "--quick", "--every", "300ms", "--count", "3"
+        text = clarinet(*watch, patient.pid)
+        done = clarinet(*watch, "--json", patient.pid)
+    assert text.code == 0 and "What grows is not judged: a quick look counts dead objects too." in text.out, text
+    assert "grows with every snapshot:" not in text.out, text
+    assert done.code == 0 and done.json["leaks"] == [], done
+
+
 def test_what_was_taken_is_compared(sample, clarinet, newest_runtime, tmp_path):
     """Ctrl-C in the middle of a later snapshot, or a program that ends: the snapshots before it are
     compared."""
