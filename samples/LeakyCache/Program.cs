@@ -34,6 +34,12 @@ namespace LeakyCache
         }
     }
 
+    // Its text is a literal, which the runtime never frees.
+    public sealed class Motto
+    {
+        public string Text = "what we have we hold";
+    }
+
     public sealed class Detail
     {
         public int? Nothing;
@@ -89,6 +95,7 @@ namespace LeakyCache
 
     public static class Store
     {
+        public static readonly Motto Motto = new Motto();
         public static readonly List<Entry> Entries = new List<Entry>();
         public static Label[] Labels = Array.Empty<Label>();
         public static readonly Detail Detail = new Detail();

@@ -11,6 +11,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 
+enum { FROZEN = 5 }; /* generation */
+
 static int no_memory(error *e)
 {
     return error_set(e, ERROR_MEMORY, "no memory to analyse the snapshot");
@@ -137,17 +139,24 @@ static bool load_fields(heap *h)
     return good;
 }
 
+static uint64_t size_of(const heap *h, size_t object)
+{
+    uint64_t size = h->snapshot->sizes[object];
+
+    if (size == 0)
+        size = heap_class_of(h, (uint32_t)object + 1)->size;
+    return size < HEAP_LEAST_SIZE ? HEAP_LEAST_SIZE : size;
+}
+
 static void fill_objects(heap *h)
 {
     const model_heap *s = h->snapshot;
 
     for (size_t i = 0; i < s->object_count; i++) {
         const heap_class *class = heap_class_of(h, (uint32_t)i + 1);
-        uint64_t size = s->sizes[i] == 0 ? class->size : s->sizes[i];
+        uint64_t size = size_of(h, i);
         heap_type *t = &h->types[class->type];
 
-        if (size < HEAP_LEAST_SIZE)
-            size = HEAP_LEAST_SIZE;
         h->type[i + 1] = class->type;
         h->own[i + 1] = size;
         t->count++;
@@ -369,6 +378,20 @@ static bool find_holders(heap *h)
 
 /* ---- all of it ---- */
 
+/* What would be freed. Frozen objects never are, nor what they alone refer to: that is frozen. */
+static void find_retained(heap *h)
+{
+    const model_heap *s = h->snapshot;
+
+    for (size_t i = 0; i < s->object_count; i++)
+        if (s->generations[i] == FROZEN)
+            h->own[i + 1] = 0;
+    dominators_retained(&h->tree, h->own, h->retained);
+    for (size_t i = 0; i < s->object_count; i++)
+        if (s->generations[i] == FROZEN)
+            h->own[i + 1] = size_of(h, i);
+}
+
 static int analyse(heap *h, error *e)
 {
     dominators_graph graph = {h->nodes, h->first, h->targets};
@@ -383,7 +406,7 @@ static int analyse(heap *h, error *e)
     if (h->type == NULL || h->own == NULL || h->retained == NULL || h->towards_root == NULL)
         return no_memory(e);
     fill_objects(h);
-    dominators_retained(&h->tree, h->own, h->retained);
+    find_retained(h);
     code = dominators_shortest(&graph, h->lasting, h->towards_root, e);
     if (code != 0)
         return code;

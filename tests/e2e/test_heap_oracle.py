@@ -15,7 +15,7 @@ from build import oracle  # noqa: E402
 
 ENTRIES = 20000
 CHOSEN = ["System.Collections.Generic.List<LeakyCache.Entry>", "LeakyCache.Entry",
-          "LeakyCache.Entry[]", "LeakyCache.Label[]"]
+          "LeakyCache.Entry[]", "LeakyCache.Label[]", "LeakyCache.Motto"]
 STRONG, PINNED, WEAK = 0, 1, 2
 
 
