@@ -219,6 +219,7 @@ static void put_types(heap_writer *w, uint64_t table, buffer *out)
     recording_end_chunk(out, chunk);
     for (size_t i = 0; i < w->type_count; i++) {
         uint64_t cells[TYPE_COLUMNS] = {[NUMBER] = i,
+                                        [CLASS] = w->types[i].class,
                                         [SIZE] = w->types[i].size,
                                         [NAME] = w->types[i].name,
                                         [ASSEMBLY] = w->types[i].assembly,

@@ -17,6 +17,7 @@
 #include "base/table.h"
 
 typedef struct {
+    uint64_t class;    /* the runtime's number of it; 0 = not known */
     uint32_t name;     /* string */
     uint32_t assembly; /* string */
     uint32_t flags;    /* RECORDING_TYPE_… */

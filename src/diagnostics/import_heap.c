@@ -94,7 +94,11 @@ static uint32_t number_of(import_heap *h, uint64_t type_id)
     }
     if (*number == UINT32_MAX) {
         *number = heap_writer_add_type(&h->writer, 0, 0, 0);
-        h->failed = h->failed || h->writer.failed;
+        if (h->writer.failed) {
+            h->failed = true;
+            return 0;
+        }
+        h->writer.types[*number].class = type_id;
         h->types[*number] = (import_type){0};
     }
     return (uint32_t)*number;
