@@ -101,6 +101,9 @@ typedef struct {
 
 extern const engine *const ENGINES[ENGINE_COUNT];
 
+/* The error of an engine that cannot start for want of it. */
+int engine_no_memory(unsigned index, error *e);
+
 /* profilers/exceptions.c. One exception makes ten calls and more, and some programs throw half a
  * million a second: these come straight from the runtime. The second pass enters or leaves a frame:
  * exceptions_on_unwind. */

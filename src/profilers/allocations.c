@@ -295,7 +295,7 @@ static int start(agent *a, error *e)
     if (s == NULL)
         s = memory_allocate_array(1, sizeof *s);
     if (s == NULL)
-        return error_set(e, ERROR_MEMORY, "no memory for the profiler 'allocations'");
+        return engine_no_memory(SELF, e);
     a->engines[SELF].state = s;
     s->ticks = clr_get_runtime(&a->info, &runtime) != S_OK || runtime.major < SAMPLING_MAJOR;
     s->looked_ns = os_monotonic_ns();

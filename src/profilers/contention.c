@@ -500,7 +500,7 @@ SELDOM static int start(agent *a, error *e)
             s->open = memory_allocate_array(OPEN, sizeof *s->open);
         if (s == NULL || s->open == NULL) {
             memory_free(s);
-            return error_set(e, ERROR_MEMORY, "no memory for the profiler 'contention'");
+            return engine_no_memory(SELF, e);
         }
         a->engines[SELF].state = s;
     }

@@ -10,3 +10,8 @@ const engine *const ENGINES[ENGINE_COUNT] = {
     ENGINE_LIST(X)
 #undef X
 };
+
+int engine_no_memory(unsigned index, error *e)
+{
+    return error_set(e, ERROR_MEMORY, "no memory for the profiler '%s'", ENGINES[index]->name);
+}

@@ -43,11 +43,11 @@ int exceptions_start(agent *a, error *e)
     if (s == NULL) {
         s = memory_allocate_array(1, sizeof *s);
         if (s == NULL)
-            return error_set(e, ERROR_MEMORY, "no memory for the profiler 'exceptions'");
+            return engine_no_memory(EXCEPTIONS_SELF, e);
         s->held = memory_allocate_array(HELD, sizeof *s->held);
         if (s->held == NULL) {
             memory_free(s);
-            return error_set(e, ERROR_MEMORY, "no memory for the profiler 'exceptions'");
+            return engine_no_memory(EXCEPTIONS_SELF, e);
         }
         table_u64_init(&s->stacks);
         atomic_store(&s->main_stack_top, exception_main_stack_top());

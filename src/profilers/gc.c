@@ -124,7 +124,7 @@ static int start(agent *a, error *e)
     if (a->engines[SELF].state == NULL)
         a->engines[SELF].state = memory_allocate_array(1, sizeof(gc_collections));
     if (a->engines[SELF].state == NULL)
-        return error_set(e, ERROR_MEMORY, "no memory for the profiler gc");
+        return engine_no_memory(SELF, e);
     memset(a->engines[SELF].state, 0, sizeof(gc_collections));
     return 0;
 }

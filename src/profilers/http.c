@@ -385,7 +385,7 @@ static int start(agent *a, error *e)
     if (s != NULL && s->kept == NULL)
         s->kept = memory_allocate(OPEN * sizeof *s->kept);
     if (s == NULL || s->kept == NULL)
-        return error_set(e, ERROR_MEMORY, "no memory for the profiler 'http'");
+        return engine_no_memory(SELF, e);
     table_u64_free(&s->known); /* ids may start anew with the next session */
     memset(s->recent, 0, sizeof s->recent);
     memset(s->chains, 0, sizeof s->chains);

@@ -315,7 +315,7 @@ static int start(agent *a, error *e)
     if (state_of(a) == NULL)
         a->engines[SELF].state = memory_allocate_array(1, sizeof(state));
     if (state_of(a) == NULL)
-        return error_set(e, ERROR_MEMORY, "no memory for the profiler 'jit'");
+        return engine_no_memory(SELF, e);
     state_of(a)->count = 0;
     return 0;
 }

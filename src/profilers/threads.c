@@ -454,7 +454,7 @@ static int start(agent *a, error *e)
     if (s == NULL) {
         s = memory_allocate_array(1, sizeof *s);
         if (s == NULL)
-            return error_set(e, ERROR_MEMORY, "no memory for the profiler threads");
+            return engine_no_memory(SELF, e);
         a->engines[SELF].state = s;
     }
     s->looks = 0;

@@ -158,7 +158,7 @@ static int start(agent *a, error *e)
     if (state_of(a) == NULL)
         a->engines[SELF].state = memory_allocate_array(1, sizeof(state));
     if (state_of(a) == NULL)
-        return error_set(e, ERROR_MEMORY, "no memory for the profiler 'transitions'");
+        return engine_no_memory(SELF, e);
     tally_reset(&state_of(a)->counted);
     return 0;
 }
