@@ -3,7 +3,8 @@
 // still, has to wait for it. In a round the stopper begins its native wait of --hold ms (100), and
 // another thread asks for a collection meanwhile. Prints what it did.
 // Options: --rounds N (0 = until the end), --rate R rounds a second (4), --seconds S, --polite 1
-// calls the same function the normal way (healthy).
+// calls the same function the normal way (healthy), --fill 1 fills a span instead, --set 1 sets
+// memory in pieces of 64 MB (in .NET 8 by libc's memset, without a place to stop at) and then sleeps.
 using System;
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
@@ -26,7 +27,11 @@ namespace SlowToStop
             int hold = patient.Number("hold", 100);
             bool polite = patient.Number("polite", 0) != 0;
             bool fills = patient.Number("fill", 0) != 0;
-            Thread stopper = new Thread(() => Stopper.Run(Meeting, hold, polite, fills, () => over))
+            bool sets = patient.Number("set", 0) != 0;
+            Action work = fills ? Stopper.Filler(hold)
+                : sets ? Stopper.Setter(hold)
+                : () => Stopper.Sleep(hold, polite);
+            Thread stopper = new Thread(() => Stopper.Run(Meeting, work, () => over))
             {
                 Name = "stopper",
             };
@@ -55,27 +60,59 @@ namespace SlowToStop
 
     public static class Stopper
     {
+        private const int Piece = 64 << 20;
         private static readonly IntPtr Mutex = MakeMutex();
         private static readonly IntPtr End = Marshal.AllocHGlobal(16);
 
-        public static void Run(Barrier meeting, int hold, bool polite, bool fills, Func<bool> over)
+        public static void Run(Barrier meeting, Action work, Func<bool> over)
         {
-            double[] numbers = new double[fills ? 8 << 20 : 0];
-
             SleepRudely(0);
             SleepPolitely(0);
             while (!over())
             {
                 meeting.SignalAndWait();
-                if (fills)
-                    FillFor(numbers, hold);
-                else if (polite)
-                    SleepPolitely(hold);
-                else
-                    SleepRudely(hold);
+                work();
                 meeting.SignalAndWait();
                 meeting.SignalAndWait();
             }
+        }
+
+        public static void Sleep(int milliseconds, bool polite)
+        {
+            if (polite)
+                SleepPolitely(milliseconds);
+            else
+                SleepRudely(milliseconds);
+        }
+
+        public static Action Filler(int milliseconds)
+        {
+            double[] numbers = new double[8 << 20];
+
+            return () => FillFor(numbers, milliseconds);
+        }
+
+        public static Action Setter(int milliseconds)
+        {
+            IntPtr memory = Marshal.AllocHGlobal(Piece);
+            Stopwatch clock = new Stopwatch();
+
+            SetMemory(memory, 1);
+            clock.Start();
+            SetMemory(memory, 4);
+            int times = (int)(milliseconds * 4 / clock.Elapsed.TotalMilliseconds) + 1;
+            return () =>
+            {
+                SetMemory(memory, times);
+                Thread.Sleep(50);
+            };
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static unsafe void SetMemory(IntPtr memory, int times)
+        {
+            for (int i = 0; i < times; i++)
+                Unsafe.InitBlock((void*)memory, (byte)i, Piece);
         }
 
         // Long code without a place to stop at.

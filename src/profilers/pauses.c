@@ -16,7 +16,8 @@
  * One that gets no processor after it let the others go on (8.0: whoever it woke takes its place)
  * reports itself when all is over, or the runtime does not tell. So whoever suspends looks for it,
  * when all have stopped late and nobody has reported itself: the one managed thread that wants a
- * processor. A signal takes its stack as soon as it runs.
+ * processor. A signal takes its stack as soon as it runs. One that stopped because it went to wait
+ * is not seen then: while a stopping goes on for long, the own thread looks too.
  *
  * Thread rules: engine.h. What callbacks share is atomic; the rest belongs to the own thread.
  */
@@ -95,6 +96,7 @@ typedef struct {
     bool is_held;
     late late[LATE];
     size_t late_count;
+    uint64_t looked; /* number of the suspension in which a thread was found meanwhile */
 } state;
 
 static state *state_of(agent *a)
@@ -120,42 +122,41 @@ static uint64_t grace_of(uint64_t stopping)
     return stopping / 4;
 }
 
-/* Who stopped last, where that one has not reported itself. The program waits for this: it may take
- * an eighth of the time that the stopping took. */
-static void find_unreported(state *s, uint64_t begin, uint64_t now)
+/* Who stopped last, or is the last to stop, where that one has not reported itself. The program
+ * waits for this: it may take an eighth of the time that the stopping took. */
+static bool find_unreported(state *s, uint64_t number, uint64_t begin)
 {
+    uint64_t now = os_monotonic_ns();
     sampling_thread *t;
 
-    if (!atomic_load(&s->looks) || now - atomic_load(&s->reported_ns) <= grace_of(now - begin))
-        return;
+    if (begin == 0 || now - begin < atomic_load_explicit(&s->slow, memory_order_relaxed) ||
+        !atomic_load(&s->looks) || now - atomic_load(&s->reported_ns) <= grace_of(now - begin))
+        return false;
     t = sampling_find_running(now + (now - begin) / 8);
     if (t == NULL)
-        return;
-    atomic_store(&t->late_for, atomic_load(&s->number));
-    sampling_send(t, SAMPLING_LATE);
+        return false;
+    atomic_store(&t->late_for, number);
+    return sampling_send(t, SAMPLING_LATE);
 }
 
 void pauses_on_finished(agent *a)
 {
     state *s = state_of(a);
-    uint64_t begin = atomic_load(&s->begin), now = os_monotonic_ns();
 
-    atomic_store(&s->suspended, now);
-    if (begin != 0 && now - begin >= atomic_load_explicit(&s->slow, memory_order_relaxed))
-        find_unreported(s, begin, now);
+    atomic_store(&s->suspended, os_monotonic_ns());
+    find_unreported(s, atomic_load(&s->number), atomic_load(&s->begin));
 }
 
 static bool is_slow(state *s, const pause_record *record)
 {
-    return record->suspended >= record->begin &&
-           record->suspended - record->begin >=
-               atomic_load_explicit(&s->slow, memory_order_relaxed);
+    return record->suspended - record->begin >=
+           atomic_load_explicit(&s->slow, memory_order_relaxed);
 }
 
 void pauses_on_resumed(agent *a)
 {
     state *s = state_of(a);
-    uint64_t begin = atomic_exchange(&s->begin, 0);
+    uint64_t begin = atomic_exchange(&s->begin, 0), suspended = atomic_load(&s->suspended);
     pause_record *record;
 
     if (begin == 0)
@@ -165,7 +166,7 @@ void pauses_on_resumed(agent *a)
         return;
     record->number = atomic_load(&s->number);
     record->begin = begin;
-    record->suspended = atomic_load(&s->suspended);
+    record->suspended = suspended != 0 ? suspended : begin;
     record->end = os_monotonic_ns();
     record->thread = (uint32_t)os_thread_id();
     record->reason = atomic_load(&s->reason);
@@ -358,7 +359,8 @@ static void take_late(agent *a, state *s, const late_record *record)
 
 /* The report nearest to the moment when all had stopped; NULL = none. The thread that suspends
  * reports itself too. What comes long after belongs to threads that came back from native code into
- * a standing runtime: they kept nobody waiting. Where none is near, the one that was found. */
+ * a standing runtime: they kept nobody waiting. Where none is near, the one that was found, with
+ * the stack from within the slow code where there is one. */
 static const late *find_last(const state *s, const pause_record *record, uint64_t slow)
 {
     uint64_t grace = grace_of(record->suspended - record->begin);
@@ -374,7 +376,7 @@ static const late *find_last(const state *s, const pause_record *record, uint64_
         if (l->number != record->number || l->thread == record->thread)
             continue;
         if (l->found) {
-            other = l;
+            other = other != NULL && other->thread == l->thread ? other : l;
         } else if (distance < nearest && (!is_after || distance <= grace)) {
             nearest = distance;
             found = l;
@@ -386,18 +388,17 @@ static const late *find_last(const state *s, const pause_record *record, uint64_
 static void write_pause(agent *a, state *s, const pause_record *record)
 {
     uint64_t cells[COLUMNS] = {0};
-    uint64_t suspended = record->suspended >= record->begin ? record->suspended : record->begin;
     const late *last = is_slow(s, record) ? find_last(s, record, atomic_load(&s->slow)) : NULL;
 
     cells[TIME] = record->begin;
     cells[THREAD] = record->thread;
     cells[WEIGHT] = record->end - record->begin;
-    cells[SUSPENDING] = suspended - record->begin;
+    cells[SUSPENDING] = record->suspended - record->begin;
     cells[REASON] = record->reason;
     if (last != NULL) {
         cells[STACK] = last->stack;
         cells[LAST_THREAD] = last->thread;
-        cells[LAST_AFTER] = last->time > record->begin ? last->time - record->begin : 0;
+        cells[LAST_AFTER] = (last->found ? record->suspended : last->time) - record->begin;
     }
     agent_row(a, SELF, 0, cells);
 }
@@ -440,10 +441,20 @@ static void take_record(agent *a, unsigned kind, const void *payload, size_t len
         take_late(a, s, payload);
 }
 
+/* A stopping that goes on. When another one begins between the two looks, it is too young. */
+static void look_meanwhile(state *s)
+{
+    uint64_t number = atomic_load(&s->number), begin = atomic_load(&s->begin);
+
+    if (number != s->looked && atomic_load(&s->suspended) == 0 && find_unreported(s, number, begin))
+        s->looked = number;
+}
+
 static void drain(agent *a, bool last)
 {
     state *s = state_of(a);
 
+    look_meanwhile(s);
     if (atomic_load(&s->looks))
         sampling_drain(a, last);
     if (s->is_held && (last || os_monotonic_ns() - s->held.end > HELD_NS))
@@ -457,7 +468,7 @@ static int start(agent *a, error *e)
     if (s == NULL)
         s = memory_allocate_array(1, sizeof *s);
     if (s == NULL)
-        return error_set(e, ERROR_MEMORY, "no memory for the profiler 'pauses'");
+        return engine_no_memory(SELF, e);
     atomic_store(&s->begin, 0);
     atomic_store(&s->over, 0);
     s->is_held = false;

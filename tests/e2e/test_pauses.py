@@ -1,7 +1,7 @@
 """The profiler pauses: suspensions with reason and length, and the thread that was slow to stop."""
 import subprocess
 
-from conftest import PATIENCE
+from conftest import PATIENCE, Runtime, known_runtimes
 
 
 def pauses(clarinet, file="out.clarinet"):
@@ -56,6 +56,23 @@ def test_the_place_where_it_stopped_is_told(runtime, sample_command, clarinet):
     assert any(leaf.startswith(("System.SpanHelpers.Fill", "SlowToStop.Stopper.FillFor"))
                for leaf in leaves), slow
     assert "" not in leaves, slow
+
+
+def test_one_that_stops_by_waiting_is_named_with_its_slow_code(runtimes_folder, sample_command,
+                                                               clarinet):
+    # In .NET 8 memory is set by libc, and the thread passes no place to stop at until it sleeps: it
+    # does not report itself, and does not run when all have stopped.
+    old = Runtime("8.0", known_runtimes()["8.0"], runtimes_folder)
+    command = sample_command("SlowToStop", "--set", 1, "--rounds", 6, "--hold", 400, "--rate", 50,
+                             runtime=old)
+    alone = subprocess.run([*command, "--hold", "1"], capture_output=True, text=True,
+                           timeout=PATIENCE)
+    done = clarinet("record", "-p", "pauses", "-o", "out.clarinet", "--", *command)
+    assert (done.code, done.out) == (alone.returncode, alone.stdout), done
+    slow = [row for row in pauses(clarinet)["slow_to_stop"] if row["name"] == "stopper"]
+    told = [row["count"] for row in slow
+            if any(frame["name"] == "SlowToStop.Stopper.SetMemory" for frame in row["stack"])]
+    assert sum(told) >= 5, slow  # of 6: another may want a processor, too, in the same moment
 
 
 def test_a_polite_program_keeps_nobody_waiting(runtime, sample_command, clarinet):
