@@ -1,10 +1,12 @@
 // Sick: makes the same small method anew for every order, so the runtime compiles it again and
 // again. Prints the sum of what the methods answered.
 // Options: --rate R orders a second (100; 0 = as fast as it can), --rounds N (0 = until the end),
-// --seconds S, --cached 1 makes the method once (healthy).
+// --seconds S, --cached 1 makes the method once (healthy), --pattern 1 compiles a regular expression
+// instead.
 using System;
 using System.Reflection.Emit;
 using System.Runtime.CompilerServices;
+using System.Text.RegularExpressions;
 using Clarinet.Samples;
 
 namespace Recompiler
@@ -17,6 +19,7 @@ namespace Recompiler
             int rate = patient.Number("rate", 100);
             int limit = patient.Number("rounds", 0);
             bool cached = patient.Number("cached", 0) != 0;
+            bool pattern = patient.Number("pattern", 0) != 0;
             long start = Environment.TickCount64;
             Func<int, int>? rule = null;
             long rounds = 0;
@@ -26,7 +29,7 @@ namespace Recompiler
             while (!patient.IsOver && (limit == 0 || rounds < limit))
             {
                 if (rule == null || !cached)
-                    rule = Rules.Make();
+                    rule = pattern ? Rules.MakePattern() : Rules.Make();
                 sum += rule((int)(rounds % 100));
                 rounds++;
                 if (rate > 0)
@@ -59,6 +62,14 @@ namespace Recompiler
             code.Emit(OpCodes.Add);
             code.Emit(OpCodes.Ret);
             return (Func<int, int>)method.CreateDelegate(typeof(Func<int, int>));
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static Func<int, int> MakePattern()
+        {
+            Regex order = new Regex("^order-[0-9]+$", RegexOptions.Compiled);
+
+            return x => order.IsMatch("order-" + x) ? 1 : 0;
         }
     }
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "base/text.h"
 
 /* Tiers as the runtime numbers them. */
 enum { TIER_OPTIMIZED_LATER = 4, TIER_INSTRUMENTED = 6, TIER_INSTRUMENTED_OPTIMIZED = 7 };
@@ -26,29 +27,42 @@ const char *jit_tier_name(uint64_t tier)
     return NAMES[tier < sizeof NAMES / sizeof *NAMES ? tier : 0];
 }
 
+static size_t digits_at(const char *text)
+{
+    return strspn(text, "0123456789");
+}
+
+/* Where the number is that the library gives to every expression tree that it compiles, at the end
+ * of the name (lambda_method103), and to every regular expression (Regex12_Scan); 0 = none. */
+static uint32_t find_number(const char *name)
+{
+    enum { REGEX = sizeof "Regex" - 1 };
+    size_t length = strlen(name), place = length;
+
+    if (text_starts_with(name, "Regex") && digits_at(name + REGEX) != 0 &&
+        name[REGEX + digits_at(name + REGEX)] == '_')
+        return REGEX;
+    while (place > 0 && name[place - 1] >= '0' && name[place - 1] <= '9')
+        place--;
+    return place == length ? 0 : (uint32_t)place;
+}
+
+/* The name with # in the place of its number. */
+static const char *without_number(const char *name, uint32_t place, char room[JIT_NAME])
+{
+    snprintf(room, JIT_NAME, "%.*s#%s", (int)place, name, name + place + digits_at(name + place));
+    return room;
+}
+
 const char *jit_method_name(const model *m, const model_process *process, const groups_item *item,
                             char room[JIT_NAME])
 {
     const char *name =
         model_text(m, item->key[0] != 0 ? process->methods[item->key[0]].name : item->key[1]);
 
-    if (item->key[2] != 0) {
-        snprintf(room, JIT_NAME, "%.*s#", (int)item->key[2], name);
-        return room;
-    }
+    if (item->key[2] != 0)
+        return without_number(name, (uint32_t)item->key[2], room);
     return name[0] == '\0' ? "(name not known)" : name;
-}
-
-/* The length of a name without the number at its end, which the library gives to every expression
- * tree that it compiles (lambda_method103); 0 = there is none. */
-static uint32_t numbered_stem(const char *name)
-{
-    size_t length = strlen(name);
-    size_t stem = length;
-
-    while (stem > 0 && name[stem - 1] >= '0' && name[stem - 1] <= '9')
-        stem--;
-    return stem == length ? 0 : (uint32_t)stem;
 }
 
 /* Methods made at run time are one where only that number differs: the first one's name stands for
@@ -57,13 +71,17 @@ static bool add_again(const model *m, jit *result, table_text *stems, uint32_t m
                       uint32_t name, uint64_t length)
 {
     const char *text = model_text(m, name);
-    uint32_t stem = method == 0 ? numbered_stem(text) : 0;
+    uint32_t place = method == 0 ? find_number(text) : 0;
     uint64_t first = name;
+    char room[JIT_NAME];
 
-    if (stem != 0 && !table_text_get(stems, text, stem, &first) &&
-        !table_text_put(stems, text, stem, name))
-        return false;
-    return groups_add(&result->again, method, (uint32_t)first, stem, 1, length);
+    if (place != 0) {
+        without_number(text, place, room);
+        if (!table_text_get(stems, room, strlen(room), &first) &&
+            !table_text_put(stems, room, strlen(room), name))
+            return false;
+    }
+    return groups_add(&result->again, method, (uint32_t)first, place, 1, length);
 }
 
 /* These are compiled by a thread of the runtime while the program goes on. */

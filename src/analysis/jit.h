@@ -16,8 +16,8 @@ typedef struct {
     uint64_t code_bytes;
     groups_list tiers;   /* key: tier; sum: ns */
     groups_list methods; /* key: method (0 = made at run time), name then; sum: ns */
-    /* The same, most compilations first. Methods made at run time whose names differ by a number at
-     * the end are one; the third key is then how long the name is without it. */
+    /* The same, most compilations first. Methods made at run time whose names differ by the number
+     * that their maker gave them are one; the third key is then where it stands. */
     groups_list again;
 } jit;
 

@@ -38,6 +38,16 @@ def test_a_method_made_again_and_again_is_counted(runtime, sample_command, clari
     assert "### Compiled again and again" in words and "| 120 | `DiscountRule` |" in words, words
 
 
+def test_expressions_made_anew_are_counted_together(runtime, sample_command, clarinet):
+    # The library gives each one a number: Regex1_Scan, Regex2_Scan, …
+    command = sample_command("Recompiler", "--rounds", 12, "--rate", 0, "--pattern", 1)
+    done = clarinet("record", "-p", "jit", "-o", "out.clarinet", "--", *command)
+    assert done.code == 0, done
+    again = {row["method"]: row["count"] for row in compilations(clarinet)["again"]}
+    assert again["Regex#_TryMatchAtCurrentPosition"] == 12, again
+    assert not any(name.startswith("Regex1") for name in again), again
+
+
 def test_a_running_process_is_recorded(runtime, sample, clarinet):
     with sample("Recompiler") as patient:
         done = clarinet("record", "-p", "jit", "-d", "1s", "-o", "out.clarinet", patient.pid)
