@@ -245,6 +245,9 @@ void top_screen_draw(const top_terminal *t, const top_choice *choice, const char
                      const top_vitals *v, const top_rows *rows, buffer *picture)
 {
     size_t room = t->rows > HEAD_LINES + FOOT_LINES ? t->rows - HEAD_LINES - FOOT_LINES : 0;
+    const char *nothing = choice->filter[0] == '\0'
+                              ? "  nothing in the last 5 seconds"
+                              : "  nothing that matches the filter in the last 5 seconds";
 
     buffer_clear(picture);
     top_terminal_line(t, picture, BOLD, title);
@@ -257,7 +260,7 @@ void top_screen_draw(const top_terminal *t, const top_choice *choice, const char
         if (i < rows->count)
             draw_row(t, &TOP_VIEWS[choice->view], &rows->items[i], picture);
         else
-            top_terminal_line(t, picture, "", i == 0 ? "  nothing in the last 5 seconds" : "");
+            top_terminal_line(t, picture, "", i == 0 ? nothing : "");
     }
     if (t->rows > 1)
         draw_foot(t, choice, picture);

@@ -82,7 +82,7 @@ def test_the_live_view(runtime, sample, clarinet, terminal):
         terminal.wait_for(has(">exception"))
         # a filter, and without it
         terminal.type("/", "no such text")
-        terminal.wait_for(has("filter: no such text_", "nothing in the last 5 seconds"))
+        terminal.wait_for(has("filter: no such text_", "nothing that matches the filter"))
         terminal.type("Enter")
         terminal.wait_for(has("/ filter = no such text"))
         terminal.type("Escape")
