@@ -1,7 +1,8 @@
 // Sick: crosses between managed and native code all the time. One round asks libc 1,000 times for
 // the parent's process id, sorts 100 numbers with libc's qsort, which calls back for each comparison,
 // sleeps --sleep ms (5) in libc, and asks 1,000 times more without telling the runtime
-// (SuppressGCTransition). Prints how many comparisons there were.
+// (SuppressGCTransition), and 50 times through a function pointer. Prints how many comparisons there
+// were.
 // Options: --rounds N (0 = until the end), --seconds S, --managed 1 does the same without native
 // code (healthy).
 using System;
@@ -52,6 +53,8 @@ namespace Crossings
     public static class Work
     {
         private static readonly Native.Comparison Comparer = Compare;
+        private static readonly IntPtr Parent = NativeLibrary.GetExport(
+            NativeLibrary.Load("libc", typeof(Work).Assembly, null), "getppid");
         public static long Comparisons;
 
         [MethodImpl(MethodImplOptions.NoInlining)]
@@ -66,6 +69,8 @@ namespace Crossings
             Native.Sleep((uint)sleep * 1000);
             for (int i = 0; i < 1000; i++)
                 sum += Native.GetParentQuietly() != 0 ? 1 : 1;
+            for (int i = 0; i < 50; i++)
+                sum += CallPointer() != 0 ? 1 : 1;
             return sum + items[0];
         }
 
@@ -77,6 +82,11 @@ namespace Crossings
             Array.Sort(items);
             Thread.Sleep(sleep);
             return 2000 + items[0];
+        }
+
+        private static unsafe int CallPointer()
+        {
+            return ((delegate* unmanaged<int>)Parent)();
         }
 
         private static int[] Numbers()

@@ -49,7 +49,8 @@ static int summarise(const section *s, transitions *x)
 
 static const char *method_name(const section *s, uint32_t method)
 {
-    return method == 0 ? "(not known)" : model_text(s->m, s->process->methods[method].name);
+    return method == 0 ? "(through function pointers)"
+                       : model_text(s->m, s->process->methods[method].name);
 }
 
 static void put_direction(const section *s, const transitions *x, size_t direction)
