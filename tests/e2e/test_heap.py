@@ -493,7 +493,7 @@ def test_through_the_port(sample, clarinet, runtime, tmp_path):
     rows = {row["type"]: row["count"] for row in grown.json["types"]}
     assert not [name for name in rows if name in ours], rows
     # both ways tell the runtime's own number of a class
-    assert grown.json["survived"] > 5 * ITEMS, grown.json["survived"]
+    assert grown.json["survived"] > 100, grown.json["survived"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="takes a right away, which only root has")
