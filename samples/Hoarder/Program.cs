@@ -35,6 +35,14 @@ namespace Hoarder
 
     public sealed class ThreadItem { }
 
+    public sealed class BoxedItem { }
+
+    public struct Pocket
+    {
+        public long Number;
+        public List<BoxedItem>? Items;
+    }
+
     public sealed class TableItem { }
 
     public sealed class GenericItem { }
@@ -221,6 +229,9 @@ namespace Hoarder
 
         [ThreadStatic]
         public static List<ThreadItem>? PerThread;
+
+        [ThreadStatic]
+        public static Pocket Pocket;
     }
 
     public sealed class DrawerItem { }
@@ -365,6 +376,7 @@ namespace Hoarder
             Attic.Spare.AddRange(Cellar.Shelf);
             Attic.Spare.AddRange(Attic.Shelf);
             Store.PerThread = Many<ThreadItem>(count);
+            Store.Pocket.Items = Many<BoxedItem>(count);
             MakeTypes(8);
             KeepInThread(4 * count);
             Slot<string>.Items = Many<SlotItem>(count);

@@ -42,7 +42,7 @@ typedef struct {
     uint32_t name;
     uint32_t length, index; /* of the array */
     ClassID class_id;       /* of what is kept there */
-    uint64_t array, handle;
+    uint64_t array, handle; /* where it is; of a struct, which is kept in a box: where that is */
     uint32_t thread_index;
 } thread_slot;
 
@@ -81,16 +81,23 @@ static uint32_t name_of_field(search *s, const buffer *field)
     return name;
 }
 
+/* The class of what begins right before an address, when the snapshot has such; 0 = it has not. */
+static ClassID class_before(const search *s, uint64_t address)
+{
+    ClassID box = read_self_word(address - 8) & ~(ClassID)7;
+    uint64_t number;
+
+    return table_u64_get(&s->walk->record.type_numbers, box, &number) ? box : 0;
+}
+
 /* A struct is kept in a box, which a collection since the snapshot may have moved: told by its
  * class instead of its place. */
 static void tell_box(search *s, uint64_t address, const buffer *field)
 {
-    ClassID box = read_self_word(address - 8) & ~(ClassID)7;
-    uint64_t number;
+    ClassID box = class_before(s, address);
     uint32_t offset;
 
-    if (table_u64_get(&s->walk->record.type_numbers, box, &number) &&
-        clr_info_get_box_class_layout(s->walk->info, box, &offset) == S_OK)
+    if (box != 0 && clr_info_get_box_class_layout(s->walk->info, box, &offset) == S_OK)
         s->found(s->context, &(heap_static){.class_id = box, .name = name_of_field(s, field)});
 }
 
@@ -252,8 +259,15 @@ static int visit_thread(void *context, uintptr_t thread)
         if (f->length != 0 ||
             clr_info_get_thread_static_address2(s->walk->info, f->class_id, f->token, f->domain,
                                                 thread, &address) != S_OK ||
-            ((uintptr_t)address & 7) != 0 || !find_array(s, (uintptr_t)address, slot))
+            ((uintptr_t)address & 7) != 0)
             continue;
+        if (!find_array(s, (uintptr_t)address, slot)) {
+            *slot = (thread_slot){.name = f->name,
+                                  .class_id = class_before(s, (uintptr_t)address),
+                                  .array = (uintptr_t)address - 8};
+            s->thread_slot_count += slot->class_id != 0;
+            continue;
+        }
         slot->name = f->name;
         slot->thread_index = f->thread_index;
         s->thread_slot_count++;

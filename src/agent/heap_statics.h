@@ -18,10 +18,10 @@ typedef struct {
     /* the slot as the root record has it, or in an array that does not move (a generic class's) */
     uint64_t slot;
     /* a struct's whose box has moved: no slot, but the class of the box; a thread's: no slot, but
-     * the place in an array of that length, and what is kept there */
+     * the place in an array of that length, and what is kept there (a struct's: only its box) */
     uint32_t length, index;
     ClassID class_id;
-    uint64_t array;  /* where it was; it moves */
+    uint64_t array;  /* where it was, or where the box was; it moves */
     uint64_t handle; /* the root that holds it; 0 = not known */
     /* of a thread's static: how threads number the array; of a generic class only this is known,
      * and the index in it */

@@ -446,6 +446,80 @@ static uint32_t array_of_row(const thread_search *t, size_t row)
     return node != 0 && fitting(t, node, row) != 0 ? node : 0;
 }
 
+/* ---- structs of threads ---- */
+
+/* A thread keeps a struct in a box, whose place at the look is all that is known of it. */
+static bool is_box(const static_rows *r, size_t row)
+{
+    return model_cell(r->slot, row) == 0 && model_cell(r->length, row) == 0 && r->array != NULL &&
+           model_cell(r->array, row) != 0;
+}
+
+static bool is_box_of(const thread_search *t, uint32_t node, size_t row)
+{
+    uint64_t ignored;
+
+    return node != 0 && heap_class_of(t->h, node)->id == model_cell(t->rows->class, row) &&
+           !table_u64_get(&t->taken, t->h->snapshot->addresses[node - 1], &ignored);
+}
+
+/* What of the row's class the arrays keep that may be threads', named when `found` is NULL. */
+static bool each_box(thread_search *t, size_t row, size_t *found)
+{
+    const model_heap *s = t->h->snapshot;
+    bool good = true;
+
+    for (size_t i = 0; good && i < t->arrays.count; i++) {
+        uint32_t array = t->arrays.nodes[i];
+        uint64_t end = array == s->object_count ? s->target_count : s->first[array];
+
+        for (uint64_t k = s->first[array - 1]; good && k < end; k++) {
+            if (!is_box_of(t, heap_places_at(t->p, s->targets[k]), row))
+                continue;
+            if (found != NULL)
+                ++*found;
+            else
+                good = add_thread_root(t, s->targets[k], row);
+        }
+    }
+    return good;
+}
+
+/* Of boxes that have moved: those of the class, where only one field has such, and not more of them
+ * than threads had. */
+static bool add_moved_boxes(thread_search *t, const uint8_t *is_done, size_t row)
+{
+    const static_rows *r = t->rows;
+    size_t alike = 0, boxes = 0;
+
+    for (size_t i = 0; i < r->rows; i++) {
+        if (!is_box(r, i) || model_cell(r->class, i) != model_cell(r->class, row))
+            continue;
+        if (model_cell(r->name, i) != model_cell(r->name, row))
+            return true;
+        alike += !is_done[i];
+    }
+    return each_box(t, row, &boxes) && (boxes > alike || each_box(t, row, NULL));
+}
+
+static bool add_boxes(thread_search *t, uint8_t *is_done)
+{
+    const static_rows *r = t->rows;
+    bool good = true;
+
+    for (size_t row = 0; good && row < r->rows; row++) {
+        uint32_t node = is_box(r, row) ? heap_places_at(t->p, model_cell(r->array, row)) : 0;
+
+        is_done[row] = is_box_of(t, node, row);
+        if (is_done[row])
+            good = add_thread_root(t, t->h->snapshot->addresses[node - 1], row);
+    }
+    for (size_t row = 0; good && row < r->rows; row++)
+        if (is_box(r, row) && !is_done[row])
+            good = add_moved_boxes(t, is_done, row);
+    return good;
+}
+
 static bool add_of_threads(heap *h, heap_places *p, const static_rows *rows)
 {
     thread_search t = {.h = h, .p = p, .rows = rows};
@@ -456,7 +530,8 @@ static bool add_of_threads(heap *h, heap_places *p, const static_rows *rows)
     table_u64_init(&t.handles);
     table_u64_init(&t.arrays.known);
     table_u64_init(&t.threads.known);
-    good = good && (rows->rows == 0 || (add_by_numbers(&t) && find_arrays(&t) && note_handles(&t)));
+    good = good && (rows->rows == 0 || (add_by_numbers(&t) && find_arrays(&t) && note_handles(&t) &&
+                                        add_boxes(&t, is_done)));
     for (size_t row = 0; good && row < rows->rows; row++) {
         bool is_known = model_cell(rows->length, row) == 0;
         uint32_t node = is_known ? 0 : array_of_row(&t, row);
@@ -494,7 +569,7 @@ static bool name_box(heap *h, heap_places *p, const static_rows *rows, const mod
     if (node == 0 || table_u64_get(&h->statics, root->id, &name))
         return true;
     for (size_t i = 0; i < rows->rows; i++) {
-        if (model_cell(rows->slot, i) != 0 || model_cell(rows->length, i) != 0 ||
+        if (model_cell(rows->slot, i) != 0 || model_cell(rows->length, i) != 0 || is_box(rows, i) ||
             model_cell(rows->class, i) != heap_class_of(h, node)->id ||
             !is_name_of(model_text(h->m, (uint32_t)model_cell(rows->name, i)),
                         model_text(h->m, root->name)))

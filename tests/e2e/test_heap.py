@@ -316,6 +316,7 @@ WAYS = [
     ("PairItem", ITEMS, "static field Hoarder.Store.Pairs", ["[].First"]),
     ("Named", ITEMS, "static field Hoarder.Store.Names", ["_items", "[]"]),
     ("ThreadItem", ITEMS, "thread static Hoarder.Store.PerThread", ["_items", "[]"]),
+    ("BoxedItem", ITEMS, "thread static Hoarder.Store.Pocket", ["Items", "_items", "[]"]),
     ("Blocked", ITEMS - 1, "finalizer queue", []),
 ]
 
