@@ -3,6 +3,7 @@
 // asked for: a call that signals start anew never ends, one on a busy machine does.
 //   receive  a socket receive with a timeout of 60 ms, and nobody sends
 //   stream   the same through a NetworkStream
+//   silent   a receive with a timeout of 600 ms; says how long each took
 //   sleep    Thread.Sleep(50) and a wait of 50 ms
 //   child    Process.WaitForExit of a child that takes 100 ms and ends with 7
 //   alive    Process.WaitForExit of 15 ms of a child that goes on as long as the program
@@ -52,6 +53,7 @@ namespace Punctual
                 {
                     "receive" => Receiver(),
                     "stream" => Reader(),
+                    "silent" => Receiver(600),
                     "sleep" => Sleep,
                     "child" => Child,
                     "alive" => Alive(),
@@ -103,11 +105,11 @@ namespace Punctual
             return (one, listener.Accept());
         }
 
-        private static Func<bool> Receiver()
+        private static Func<bool> Receiver(int timeout = 60)
         {
             (Socket one, Socket two) = Pair();
 
-            one.ReceiveTimeout = 60;
+            one.ReceiveTimeout = timeout;
             return () =>
             {
                 Stopwatch watch = Stopwatch.StartNew();
@@ -119,7 +121,9 @@ namespace Punctual
                 catch (SocketException e) when (e.SocketErrorCode == SocketError.TimedOut)
                 {
                     GC.KeepAlive(two);
-                    return InTime(watch, 60);
+                    if (timeout > 60)
+                        Console.WriteLine("received nothing for " + watch.ElapsedMilliseconds);
+                    return InTime(watch, timeout);
                 }
                 return false;
             };

@@ -64,7 +64,7 @@ static void forget_ids(void)
         atomic_store(&t->readable_end, 0);
         atomic_store(&t->stack_end, 0);
         t->sampled_ns = t->heard_ns = t->start_next_ns = 0;
-        memset(t->places, 0, sizeof t->places);
+        memset(&t->still, 0, sizeof t->still);
         atomic_store(&t->born, false);
         atomic_store(&t->collecting, 0);
     }

@@ -67,6 +67,10 @@ typedef struct {
     atomic_uintptr_t stack; /* 0 = none */
     uint64_t registers[STACKWALK_REGISTERS];
 } still_place;
+typedef struct {
+    still_place places[STILL_PLACES];
+    atomic_uint learned; /* so far */
+} still_places;
 
 /* A thread that may be signalled. The handler finds it through the signal's value, or by its id. */
 typedef struct {
@@ -123,8 +127,7 @@ typedef struct {
     atomic_uint_fast64_t idle_ns;      /* idle time since, not yet in a row */
     atomic_uint_fast64_t idle_from_ns; /* when that began */
     atomic_uint_fast64_t clock_ns;     /* its CPU clock when the last signal had been handled */
-    still_place places[STILL_PLACES];
-    unsigned next_place;
+    still_places still;
     /* As the holder of a lock. */
     atomic_uint_fast64_t asked_ns;      /* when a waiter last asked for its stack */
     atomic_uint_fast64_t held_clock_ns; /* its CPU clock when that had been taken; 0 = it was not */

@@ -24,7 +24,7 @@
 static still_place *find_place(sampling_thread *t, uint64_t stack, uint64_t instruction)
 {
     for (unsigned i = 0; i < STILL_PLACES && stack != 0; i++) {
-        still_place *place = &t->places[i];
+        still_place *place = &t->still.places[i];
 
         /* A call that the kernel would begin again has the instruction itself. */
         if (atomic_load(&place->stack) == stack &&
@@ -58,16 +58,6 @@ uint32_t sampling_still_state(long call)
     }
 }
 
-/* Most threads that run have none: the kernel need not be asked. */
-static bool has_places(sampling_thread *t)
-{
-    for (unsigned i = 0; i < STILL_PLACES; i++) {
-        if (atomic_load(&t->places[i].stack) != 0)
-            return true;
-    }
-    return false;
-}
-
 void sampling_still_learn(sampling_thread *t, const sampling_capture *c, bool whole)
 {
     uint64_t stack = c->registers[STACKWALK_RSP];
@@ -77,7 +67,7 @@ void sampling_still_learn(sampling_thread *t, const sampling_capture *c, bool wh
         atomic_store(&place->stack, 0);
     if (place != NULL || !whole)
         return;
-    place = &t->places[t->next_place++ % STILL_PLACES];
+    place = &t->still.places[atomic_fetch_add(&t->still.learned, 1) % STILL_PLACES];
     atomic_store(&place->stack, 0);
     memcpy(place->registers, c->registers, sizeof c->registers);
     atomic_store(&place->stack, stack);
@@ -85,30 +75,25 @@ void sampling_still_learn(sampling_thread *t, const sampling_capture *c, bool wh
 
 enum { BARE_TRIES = 4 };
 
-/* A thread that waits is woken by the signal, and may have to wait for a processor until the
- * collection is over for which it was stopped. */
-static void set_sent_flags(sampling_thread *t, bool is_ready)
-{
-    atomic_store(&t->sent_flags, (sampling_runtime_flags(t) & SAMPLING_STOPPING) |
-                                     (is_ready ? SAMPLING_READY : 0u));
-}
-
 bool sampling_still_take(sampling_thread *t, uint64_t clock, uint64_t now, uint64_t period,
                          bool busy)
 {
     int os_thread = atomic_load(&t->thread);
-    native_stack_spot spot;
+    native_stack_spot spot = {.call = -1}; /* it runs */
     still_place *place;
     sampling_capture *c;
     uintptr_t from;
     size_t length;
     bool bare;
 
-    set_sent_flags(t, busy);
-    if (busy && !has_places(t))
-        return false;
-    spot = native_stack_place((uint32_t)os_thread);
-    set_sent_flags(t, spot.call < 0 && spot.stack == 0);
+    /* Most threads that run have never waited: the kernel need not be asked. */
+    if (!busy || atomic_load(&t->still.learned) != 0)
+        spot = native_stack_place((uint32_t)os_thread);
+    /* A thread that waits is woken by the signal, and may have to wait for a processor until the
+     * collection is over for which it was stopped. */
+    atomic_store(&t->sent_flags,
+                 (sampling_runtime_flags(t) & SAMPLING_STOPPING) |
+                     (spot.call < 0 && spot.stack == 0 ? (unsigned)SAMPLING_READY : 0u));
     if (spot.call == SYS_rt_sigtimedwait)
         atomic_store(&t->deaf_ns, now); /* it takes signals there, and would ours */
     place = find_place(t, spot.stack, spot.instruction);
@@ -116,7 +101,7 @@ bool sampling_still_take(sampling_thread *t, uint64_t clock, uint64_t now, uint6
            atomic_load(&t->bare_failures) < BARE_TRIES;
     if (place == NULL && !bare)
         return false;
-    t->bare = t->bare || bare;
+    t->bare |= bare;
     from = spot.stack - SAMPLING_RED_ZONE;
     length = sampling_copy_length(t, SAMPLING_WALL, from);
     c = ring_reserve(&sampling_state.captures, sizeof *c + length);

@@ -186,6 +186,7 @@ void sampling_timer_arm(sampling_thread *t)
 void sampling_timers_set(uint64_t interval_ns, bool monotonic)
 {
     uint64_t seed = 0;
+    bool is_other;
 
     if (atomic_load(&sampling_state.random) == 0) {
         os_random(&seed, sizeof seed);
@@ -196,18 +197,17 @@ void sampling_timers_set(uint64_t interval_ns, bool monotonic)
     for (size_t i = 0; interval_ns != 0 && (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++)
         (void)sampling_is_deaf(&sampling_state.threads[i]);
     lock_take(&sampling_state.guard);
+    is_other = monotonic != sampling_state.monotonic;
     sampling_state.interval_ns[SAMPLING_CPU] = interval_ns;
+    sampling_state.monotonic = monotonic;
     for (size_t i = 0; (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
         sampling_thread *t = &sampling_state.threads[i];
+        bool is_wanted = interval_ns != 0 && !sampling_is_unwanted(t, SAMPLING_CPU);
 
-        if (interval_ns == 0 || sampling_is_unwanted(t, SAMPLING_CPU) ||
-            monotonic != sampling_state.monotonic)
+        if (!is_wanted || is_other)
             sampling_timer_drop(t);
-    }
-    sampling_state.monotonic = monotonic;
-    for (size_t i = 0; interval_ns != 0 && (i = sampling_next_slot(i)) < SAMPLING_THREADS; i++) {
-        if (!sampling_is_unwanted(&sampling_state.threads[i], SAMPLING_CPU))
-            sampling_timer_arm(&sampling_state.threads[i]);
+        if (is_wanted)
+            sampling_timer_arm(t);
     }
     lock_give(&sampling_state.guard);
 }

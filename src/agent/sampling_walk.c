@@ -132,20 +132,23 @@ static void note_resumption(sampling_walker *w, const walk_resumption *inner, bo
 
 /*
  * Where rbp is not known: a method that calls native code keeps a record of it for the runtime,
- * with its own stack pointer, the address it goes on at, and its rbp, in this order.
+ * with its own stack pointer, an address at the call or a little before it, and its rbp, in this
+ * order. What the call goes on at lies right below that stack pointer; a native function whose
+ * frame hangs on rbp (the CFA is `above` bytes above it; 0 = a method) is taken for the one called,
+ * whose frame ends there.
  */
-static void find_frame_pointer(const peek *stack, stackwalk_registers *r)
+static void find_frame_pointer(const peek *stack, uint64_t above, stackwalk_registers *r)
 {
-    enum { REACH = 1024 };
-    uint64_t at = r->value[STACKWALK_RSP], end = at + REACH, words[3];
+    enum { REACH = 8192, NEAR = 1 << 16 };
+    uint64_t low = r->value[STACKWALK_RSP] + above, at = low, words[3], next;
 
-    for (; at < end && peek_read(stack, at, words, sizeof words); at += 8) {
-        if (words[0] == r->value[STACKWALK_RSP] && words[2] > at && words[2] - at < 1 << 16 &&
-            (words[1] ^ r->value[STACKWALK_RIP]) >> 32 == 0) {
-            r->value[STACKWALK_RBP] = words[2];
-            r->known |= 1U << STACKWALK_RBP;
-            return;
-        }
+    for (; at < low + REACH && peek_read(stack, at, words, sizeof words); at += 8) {
+        if (words[0] - low > (above != 0 ? at - low : 0) || words[2] - at >= NEAR ||
+            !peek_read(stack, words[0] - 8, &next, sizeof next) || next - words[1] >= NEAR)
+            continue;
+        r->value[STACKWALK_RBP] = above != 0 ? words[0] - above : words[2];
+        r->known |= 1U << STACKWALK_RBP;
+        return;
     }
 }
 
@@ -185,8 +188,8 @@ static stackwalk_end walk_frames(sampling_walker *w, const sampling_capture *c, 
         if (here.place == SAMPLING_MANAGED && !here.in_box && !here.resumes)
             inner = (walk_resumption){w->count, r->value[STACKWALK_RSP], false};
         leaf = here.rule.kind == STACKWALK_RULE_SIGNAL;
-        if (!native_run && !stackwalk_knows(r, STACKWALK_RBP))
-            find_frame_pointer(&stack, r);
+        if ((!native_run || here.rule.base == STACKWALK_RBP) && !stackwalk_knows(r, STACKWALK_RBP))
+            find_frame_pointer(&stack, native_run ? (uint64_t)here.rule.cfa_offset : 0, r);
         end = stackwalk_step(r, &here.rule, &stack, &code);
     }
     return end;

@@ -39,8 +39,7 @@ typedef struct {
     pthread_t thread;
     atomic_bool stopping;
     bool running;
-    unsigned *slots; /* managed threads, by slot */
-    size_t count;
+    size_t count;     /* of `slots` */
     unsigned changes; /* sampling_state.changes when they were listed */
     uint64_t listed_ns;
     uint64_t begin_ns;  /* when the sampler began */
@@ -48,6 +47,7 @@ typedef struct {
     size_t next;        /* of `slots`, to be looked at next */
     unsigned under_way; /* signals that may not have been taken yet, at most */
     bool all_seen;      /* every thread that was there at the beginning was looked at */
+    unsigned slots[SAMPLING_THREADS]; /* managed threads, by slot */
 } wall;
 
 static const recording_table TABLES[] = {
@@ -303,7 +303,6 @@ static int start_sampler(wall *w, error *e)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    atomic_store(&w->stopping, false);
     code = pthread_create(&w->thread, &attributes, run, w);
     pthread_attr_destroy(&attributes);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -320,12 +319,8 @@ static int start(agent *a, error *e)
 
     if (w == NULL) {
         w = memory_allocate_array(1, sizeof *w);
-        if (w != NULL)
-            w->slots = memory_allocate_array(SAMPLING_THREADS, sizeof *w->slots);
-        if (w == NULL || w->slots == NULL) {
-            memory_free(w);
+        if (w == NULL)
             return error_set(e, ERROR_MEMORY, "the agent has no memory left");
-        }
         a->engines[ENGINE_INDEX_wall].state = w;
     }
     code = sampling_open(a, SAMPLING_WALL, e);
@@ -336,16 +331,13 @@ static int start(agent *a, error *e)
 
         t->visited_ns = t->next_ns = 0;
         t->signalled_ns = t->still_ns = t->seen_clock_ns = t->row_end_ns = 0;
-        t->pause = 1;
         t->last_stack = 0;
         atomic_store(&t->idle_ns, 0);
         atomic_fetch_and(&t->pending, ~(1u << SAMPLING_WALL));
         atomic_store(&t->unread, 0);
         atomic_store(&t->last_blocked, false);
     }
-    w->changes = w->under_way = 0;
-    w->listed_ns = 0;
-    w->all_seen = false;
+    memset(w, 0, sizeof *w);
     return start_sampler(w, e);
 }
 
@@ -451,12 +443,7 @@ static void drain(agent *a, bool last)
 
 static void destroy(agent *a)
 {
-    wall *w = a->engines[ENGINE_INDEX_wall].state;
-
-    if (w != NULL) {
-        memory_free(w->slots);
-        memory_free(w);
-    }
+    memory_free(a->engines[ENGINE_INDEX_wall].state);
     sampling_destroy(a);
 }
 

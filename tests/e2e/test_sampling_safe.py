@@ -90,6 +90,31 @@ def test_a_thread_that_waits_where_it_waited_before_needs_no_signal(runtime, sam
         patient.kill()
 
 
+def test_a_receive_that_waits_when_we_come_keeps_its_time(runtime, sample, clarinet, tmp_path):
+    # A signal would begin it anew, with all of its 600 ms, once in each recording.
+    # On a busy machine a look may meet the thread awake, and its signal come when it waits again.
+    seen = []
+    with sample("Punctual", "--parts", "silent", "--rounds", 1000000) as patient:
+        patient.wait_for("^received ")
+        for _ in range(3):
+            before = len(patient.lines)
+            recordings = [record(clarinet, tmp_path, patient.pid, "-p", "wall", "--set",
+                                 "wall.interval=1ms", seconds=1) for _ in range(6)]
+            time.sleep(1.3)
+            waits = [int(line.split()[-1]) for line in patient.lines[before:]]
+            stacks = [s.stack for recording in recordings for s in recording.samples("wall")
+                      if recording.thread_name(s.thread) == "silent"]
+            named = any(f.name.endswith("Socket.Receive") for stack in stacks for f in stack)
+            torn = sum(stack[0].name == "(incomplete)" for stack in stacks)
+            late = sum(wait > 690 for wait in waits)
+            seen.append((late, len(waits), named, torn))
+            if late <= 1 and named and torn == 0:
+                break
+        else:
+            raise AssertionError(f"late, waits, named, incomplete: {seen}")
+        patient.kill()
+
+
 def states_of(recording, thread):
     states = collections.Counter()
     for s in recording.samples("wall"):
