@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "base/os.h"
+#include "base/text.h"
 #include "diagnostics/procfs.h"
 #include "diagnostics/secrets.h"
 #include "session/facts.h"
@@ -26,6 +27,7 @@ enum {
     STATUS_MS = 500,
     UNTOLD_MS = 2000,   /* since an agent told its state: it is asked, which wakes it */
     SILENCE_MS = 60000, /* of an agent that is to send one thing: its runtime cannot be suspended */
+    LATER_NICE = 5,     /* more: on a full machine the agent would wait for us in vain */
     SPARE_DESCRIPTORS = 8, /* for the files that are looked into while processes are recorded */
 };
 /* So long the agent waits for nobody who does not read (5 s, less what was under way); and so soon
@@ -149,12 +151,31 @@ static void drop(recorder *r, peer *p, const char *reason)
     link_close(&p->link);
 }
 
+/* What the program wants to do comes first, before the names of its code are looked up, which is
+ * most of our work. Samples are few and can wait; of other records there may be so many that they
+ * would be lost, and while the heap is read the program stands still. */
+static void give_way(const session_options *options)
+{
+    const catalogue_selection *selection = options->selection;
+
+    if (options->enough != NULL)
+        return; /* somebody watches */
+    for (size_t i = 0; i < selection->count; i++)
+        if (!text_equal(selection->items[i].profiler->name, "cpu") &&
+            !text_equal(selection->items[i].profiler->name, "wall"))
+            return;
+    setpriority(PRIO_PROCESS, (id_t)os_thread_id(),
+                getpriority(PRIO_PROCESS, (id_t)os_thread_id()) + LATER_NICE);
+}
+
 void recorder_start(recorder *r, peer *p)
 {
     buffer message = BUFFER_EMPTY;
     char root[32];
     error e;
 
+    if (r->next_index == 0)
+        give_way(r->options);
     p->index = r->next_index++;
     control_put_start(&message, r->options->selection);
     p->phase = PEER_STARTING;

@@ -3,18 +3,16 @@
 
 #include <poll.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/memory.h"
 #include "base/os.h"
-#include "base/text.h"
 #include "session/attach.h"
 #include "session/counter_sources.h"
 #include "session/meters.h"
 #include "session/port.h"
 #include "session/recorder.h"
 
-enum { TURN_MS = 60000, TURN_PAUSE_MS = 100, LATER_NICE = 10 };
+enum { TURN_MS = 60000, TURN_PAUSE_MS = 100 };
 
 /* Where the agent cannot be, and the caller allows it: through the port. *e says why. */
 static int record_by_port(const session_options *options, const diagnostics_process *process,
@@ -49,23 +47,6 @@ static void take_meters(recorder *r, meters *m)
     buffer_free(&chunks);
 }
 
-/* What the program wants to do comes first, before the names of its code are looked up, which is
- * most of our work. Samples are few and can wait; of other records there may be so many that they
- * would be lost, and while the heap is read the program stands still. */
-static void give_way(const session_options *options)
-{
-    const catalogue_selection *selection = options->selection;
-
-    if (options->enough != NULL)
-        return; /* somebody watches */
-    for (size_t i = 0; i < selection->count; i++)
-        if (!text_equal(selection->items[i].profiler->name, "cpu") &&
-            !text_equal(selection->items[i].profiler->name, "wall"))
-            return;
-    setpriority(PRIO_PROCESS, (id_t)os_thread_id(),
-                getpriority(PRIO_PROCESS, (id_t)os_thread_id()) + LATER_NICE);
-}
-
 static int record_by_agent(const session_options *options, const diagnostics_process *process,
                            session_result *result, bool *unloadable, error *e)
 {
@@ -97,7 +78,6 @@ static int record_by_agent(const session_options *options, const diagnostics_pro
         recorder_abandon(r);
         return code;
     }
-    give_way(options);
     do {
         recorder_round(r, meters_descriptor(m));
         take_meters(r, m);

@@ -478,3 +478,29 @@ def test_threads_that_have_ended_have_names(runtime, sample_command, clarinet, t
     names = {s.thread: recording.thread_name(s.thread) for s in recording.samples("wall")
              if any(f.name.endswith(".Compute") for f in s.stack)}
     assert names and all(name in ("burst-1", "burst-2") for name in names.values()), names
+
+
+def niceness(process):
+    with open(f"/proc/{process}/stat", encoding="ascii") as file:
+        return int(file.read().rsplit(")", 1)[1].split()[16])
+
+
+@pytest.mark.parametrize("profilers, more", [("cpu,wall", 5), ("cpu,exceptions", 0)])
+def test_the_tool_makes_way_where_its_records_can_wait(newest_runtime, sample_command, clarinet,
+                                                       tmp_path, profilers, more):
+    # Names are looked up beside the program. It is the tool that is nicer, and not what it started.
+    path = tmp_path / "nice.clarinet"
+    process = clarinet.start("record", "-p", profilers, "-o", path, "--",
+                             *sample_command("Healthy", "--seconds", 60))
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not path.exists() or path.stat().st_size < 1000:
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.1)
+        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)],
+                                  stdout=subprocess.PIPE, text=True).stdout.split()
+        assert children and {niceness(child) for child in children} == {niceness("self")}
+        assert niceness(process.pid) == niceness("self") + more
+    finally:
+        process.terminate()
+        process.communicate(timeout=PATIENCE)
