@@ -107,7 +107,7 @@ static void hear(sampling_thread *t, int os_thread, uint64_t interval, bool is_t
     uint64_t clock = sampling_thread_clock(os_thread), taken = atomic_load(&t->taken), burned;
     uint64_t tick = sampling_tick_ns();
     int number = atomic_load(&sampling_state.number);
-    unsigned lost = SAMPLING_LOST_TIMER;
+    unsigned lost = number == 0 ? SAMPLING_LOST_SIGNAL : SAMPLING_LOST_TIMER;
 
     if (t->heard_ns == 0 && atomic_load(&t->born) && atomic_load(&t->timer) < 0)
         t->heard_ns = 1; /* from its start */
