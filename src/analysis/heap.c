@@ -196,6 +196,16 @@ const model_heap_valued *heap_values_of(const heap *h, uint32_t node)
     return low < s->valued_count && s->valued[low].object == node - 1 ? &s->valued[low] : NULL;
 }
 
+bool heap_knows_places(const heap *h, uint32_t node)
+{
+    if ((h->snapshot->flags & RECORDING_HEAP_OUTSIDE) == 0 || h->first[node] == h->first[node + 1])
+        return true;
+    for (uint64_t k = h->first[node]; k < h->first[node + 1]; k++)
+        if (h->places[k] != 0)
+            return true;
+    return false;
+}
+
 heap_field heap_field_at(const heap *h, uint32_t node, uint32_t place)
 {
     uint64_t number = h->snapshot->shapes[h->snapshot->shape_of[node - 1]].type;
@@ -204,7 +214,7 @@ heap_field heap_field_at(const heap *h, uint32_t node, uint32_t place)
 
     if (place == 0 && (h->snapshot->flags & RECORDING_HEAP_OUTSIDE) != 0 &&
         (class->flags & RECORDING_TYPE_ARRAY) != 0)
-        return HEAP_ELEMENT; /* no places are known, but an array has nothing else */
+        return HEAP_ELEMENT; /* the place is not known, but an array has nothing else */
     if (place == 0)
         return 0;
     if (class->element != 0) {

@@ -128,6 +128,9 @@ static inline const heap_class *heap_class_of(const heap *h, uint32_t node)
 }
 /* The values that were kept of an object; NULL = none. */
 const model_heap_valued *heap_values_of(const heap *h, uint32_t node);
+/* Whether it is known where in the object its references are: of one that was told without the
+ * agent, and has changed since, it is not. */
+bool heap_knows_places(const heap *h, uint32_t node);
 heap_field heap_field_at(const heap *h, uint32_t node, uint32_t place);
 /* "items", "[]", "[].value", or nothing. */
 void heap_field_text(const heap *h, heap_field field, buffer *out);

@@ -91,8 +91,9 @@ uint64_t heap_counts_used(const heap *h, uint32_t node)
     const heap_class *class = heap_class_of(h, node);
     uint64_t used = 0, last = UINT64_MAX;
 
-    if ((h->snapshot->flags & RECORDING_HEAP_OUTSIDE) != 0) /* only of arrays of references */
-        return h->first[node + 1] - h->first[node];
+    if (!heap_knows_places(h, node))
+        return class->element == sizeof last ? h->first[node + 1] - h->first[node]
+                                             : heap_counts_room(h, node);
     for (uint64_t k = h->first[node]; k < h->first[node + 1]; k++) {
         uint64_t index =
             h->places[k] < class->data ? 0 : (h->places[k] - class->data) / class->element;

@@ -206,13 +206,16 @@ static uint32_t follow_by_type(const work *w, uint32_t node, const char *name)
 static uint32_t follow(const work *w, uint32_t node, const char *name)
 {
     const heap *h = w->h;
+    bool has_names = (h->snapshot->flags & RECORDING_HEAP_OUTSIDE) == 0;
 
-    if (node != 0 && (h->snapshot->flags & RECORDING_HEAP_OUTSIDE) != 0)
-        return follow_by_type(w, node, name);
-    for (uint64_t k = h->first[node]; node != 0 && k < h->first[node + 1]; k++)
+    if (node == 0)
+        return 0;
+    for (uint64_t k = h->first[node]; k < h->first[node + 1]; k++) {
         if (is_named(h, node, h->places[k], name))
             return h->targets[k];
-    return 0;
+        has_names = has_names || heap_field_at(h, node, h->places[k]) != 0;
+    }
+    return has_names ? 0 : follow_by_type(w, node, name);
 }
 
 /* The static field that holds an object: index into roots + 1, 0 = none does. */

@@ -300,8 +300,11 @@ static int put_object(gcdump *g, uint32_t index, error *e)
     }
     number = number_of(g, node.type);
     if (!g->writer.failed)
-        heap_writer_put_object(&g->writer, g->addresses[index], number, node.size, 0, g->targets,
-                               g->target_count);
+        heap_writer_put_object(&g->writer, &(heap_writer_object){.address = g->addresses[index],
+                                                                 .size = node.size,
+                                                                 .type = number,
+                                                                 .targets = g->targets,
+                                                                 .count = g->target_count});
     return 0;
 }
 

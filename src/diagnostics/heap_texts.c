@@ -47,29 +47,29 @@ heap_texts_kind heap_texts_kind_of(heap_texts *t, uint64_t type_id)
 {
     uint32_t words[2]; /* flags, and bytes of an element in the low half; bytes of an instance */
 
-    if (t->read == NULL || t->read(t->context, type_id, words, sizeof words) != sizeof words)
+    if (t->memory.read == NULL ||
+        t->memory.read(t->memory.context, type_id, words, sizeof words) != sizeof words)
         return HEAP_TEXTS_NONE;
     if ((words[0] & HAS_ELEMENTS) == 0)
         return (words[0] & HAS_FINALIZER) != 0 ? HEAP_TEXTS_FINALIZABLE : HEAP_TEXTS_NONE;
-    if ((words[0] & HAS_REFERENCES) != 0)
+    if ((words[0] & HAS_REFERENCES) != 0 || !t->is_comparing)
         return HEAP_TEXTS_NONE;
     if ((words[0] & 0xffff) == 2 && words[1] == STRING_BASE)
         return HEAP_TEXTS_STRING;
     return words[1] == ARRAY_BASE ? HEAP_TEXTS_ARRAY : HEAP_TEXTS_NONE;
 }
 
-/* The object's bytes; objects come in the order of their addresses, so what follows is read with
- * it. NULL when they cannot be read. */
-static const uint8_t *bytes_of(heap_texts *t, uint64_t address, uint64_t size)
+/* Objects come in the order of their addresses, so what follows is read with it. */
+const uint8_t *heap_texts_bytes(heap_texts *t, uint64_t address, uint64_t size)
 {
     if (size > PIECE || (t->piece == NULL && (t->piece = memory_allocate(PIECE)) == NULL))
         return NULL;
     if (address < t->start || address - t->start > t->length ||
         size > t->length - (address - t->start)) {
         t->start = address;
-        t->length = t->read(t->context, address, t->piece, PIECE);
+        t->length = t->memory.read(t->memory.context, address, t->piece, PIECE);
         if (t->length < size)
-            t->length = t->read(t->context, address, t->piece, (size_t)size);
+            t->length = t->memory.read(t->memory.context, address, t->piece, (size_t)size);
     }
     return t->length < size ? NULL : t->piece + (address - t->start);
 }
@@ -126,7 +126,7 @@ uint64_t heap_texts_code(heap_texts *t, heap_texts_kind kind, uint64_t type_id, 
 
     if (kind == HEAP_TEXTS_ARRAY && (size > LARGEST_ARRAY || size < 2 * CONTENT))
         return NOT_COMPARED;
-    object = size < 2 * CONTENT ? NULL : bytes_of(t, address, size);
+    object = size < 2 * CONTENT ? NULL : heap_texts_bytes(t, address, size);
     if (object != NULL && is_it(object, kind, type_id, size)) {
         memcpy(length, object + CONTENT, sizeof *length);
         *text = (const uint16_t *)(const void *)(object + STRING_TEXT);
@@ -141,7 +141,7 @@ uint64_t heap_texts_code(heap_texts *t, heap_texts_kind kind, uint64_t type_id, 
 bool heap_texts_is_finalized(heap_texts *t, uint64_t type_id, uint64_t address, bool *is_finalized)
 {
     uint64_t words[2]; /* what stands before the object, and its type */
-    const uint8_t *bytes = bytes_of(t, address - sizeof *words, sizeof words);
+    const uint8_t *bytes = heap_texts_bytes(t, address - sizeof *words, sizeof words);
 
     if (bytes == NULL)
         return false;

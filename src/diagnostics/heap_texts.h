@@ -15,9 +15,7 @@
 #include <stdint.h>
 
 #include "base/table.h"
-
-/* How many of the bytes from `address` on could be read. */
-typedef size_t heap_texts_read(void *context, uint64_t address, void *out, size_t size);
+#include "diagnostics/class_memory.h"
 
 typedef enum {
     HEAP_TEXTS_NOT_ASKED = 0,
@@ -28,8 +26,8 @@ typedef enum {
 } heap_texts_kind;
 
 typedef struct {
-    heap_texts_read *read; /* NULL: nothing is read */
-    void *context;
+    class_memory memory;
+    bool is_comparing; /* strings and arrays; else only finalizers are looked at */
     uint8_t *piece;
     uint64_t start; /* of what is in it */
     size_t length;
@@ -50,5 +48,8 @@ uint64_t heap_texts_code(heap_texts *t, heap_texts_kind kind, uint64_t type_id, 
 /* Whether the finalizer of an object was suppressed or has run. false when that could not be read.
  */
 bool heap_texts_is_finalized(heap_texts *t, uint64_t type_id, uint64_t address, bool *is_finalized);
+/* Bytes of an object, or a part of one, until the next call. NULL when they cannot be read, and for
+ * more than 256 KB. Cheap where they follow what was asked for before. */
+const uint8_t *heap_texts_bytes(heap_texts *t, uint64_t address, uint64_t size);
 
 #endif

@@ -10,11 +10,12 @@
 enum {
     CHUNK = 1 << 20,
     MOST_PLACES = 24, /* of a shape; objects with more references list them */
-    FIRST_PLACE = 1,  /* in words: where a list of references begins */
-    SAID_STEPS = 3,   /* of a list; later ones are as the one of two before */
-    NOT_KNOWN = 6,    /* generation */
-    MOST_TEXT = 160,  /* characters of a text that are kept */
-    FIRST_CODE = 2,   /* from which on odd ones are followed by a text */
+    MOST_SHAPES = 1 << 20,
+    WORD = 8,
+    FIRST_PLACE = 1, /* in words: where a list of references begins */
+    NOT_KNOWN = 6,   /* generation */
+    MOST_TEXT = 160, /* characters of a text that are kept */
+    FIRST_CODE = 2,  /* from which on odd ones are followed by a text */
 };
 
 enum { TABLES_HEAP_TYPES(TABLES_CELL) TYPE_COLUMNS };
@@ -24,7 +25,7 @@ static const recording_table TYPES = {"heap_types", "heap", COLUMNS, TYPE_COLUMN
 void heap_writer_init(heap_writer *w)
 {
     memset(w, 0, sizeof *w);
-    table_u64_init(&w->shapes);
+    table_text_init(&w->shapes);
     w->attempt = 1;
 }
 
@@ -34,7 +35,7 @@ void heap_writer_free(heap_writer *w)
     buffer_free(&w->objects);
     buffer_free(&w->roots);
     buffer_free(&w->ranges);
-    table_u64_free(&w->shapes);
+    table_text_free(&w->shapes);
     memory_free(w->types);
 }
 
@@ -63,8 +64,8 @@ void heap_writer_begin(heap_writer *w)
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         buffer_clear(all[i]);
-    table_u64_free(&w->shapes);
-    table_u64_init(&w->shapes);
+    table_text_free(&w->shapes);
+    table_text_init(&w->shapes);
     w->attempt++;
     w->previous = w->object_count = w->reference_count = w->root_count = 0;
     w->said_generation = false;
@@ -85,11 +86,15 @@ static buffer *room(heap_writer *w, buffer *payload, uint64_t section)
 }
 
 /* The number of the object's shape, with what it means when that is new. */
-static void put_shape(heap_writer *w, buffer *out, uint32_t type, uint32_t flags, uint32_t places)
+static void put_shape(heap_writer *w, buffer *out, const heap_writer_object *o, uint32_t flags)
 {
-    uint64_t key = (uint64_t)type << 16 | (uint64_t)flags << 8 | places;
-    uint64_t *number = table_u64_at(&w->shapes, key, 0);
+    size_t count = (flags & RECORDING_SHAPE_LISTED) != 0 ? 0 : o->count;
+    uint64_t key[2 + MOST_PLACES] = {o->type, flags}, before = 0;
+    uint64_t *number;
 
+    for (size_t i = 0; i < count; i++)
+        key[2 + i] = o->places == NULL ? 0 : o->places[i] / WORD;
+    number = table_text_at(&w->shapes, (const char *)key, (2 + count) * sizeof *key, 0);
     if (number == NULL) {
         w->failed = true;
         return;
@@ -100,11 +105,13 @@ static void put_shape(heap_writer *w, buffer *out, uint32_t type, uint32_t flags
     }
     *number = w->shapes.count;
     buffer_append_varint(out, *number);
-    buffer_append_varint(out, type);
+    buffer_append_varint(out, o->type);
     buffer_append_varint(out, flags);
-    buffer_append_varint(out, places);
-    for (uint32_t i = 0; i < places; i++)
-        buffer_append_zigzag(out, 0);
+    buffer_append_varint(out, count);
+    for (size_t i = 0; i < count; i++) {
+        buffer_append_zigzag(out, (int64_t)(key[2 + i] - before));
+        before = key[2 + i];
+    }
 }
 
 static uint64_t zigzag(uint64_t difference)
@@ -118,35 +125,41 @@ static uint64_t words(uint64_t to, uint64_t from)
     return (uint64_t)((int64_t)(to - from) / 8);
 }
 
-static void put_list(heap_writer *w, uint64_t address, const uint64_t *targets, size_t count)
+/* A step that is the one of two before is not said. */
+static void put_list(heap_writer *w, const heap_writer_object *o)
 {
-    for (size_t i = 0; i < count; i++) {
-        buffer *out = room(w, &w->objects, RECORDING_HEAP_OBJECTS);
-        uint64_t number = zigzag(words(targets[i], address));
+    int64_t place = FIRST_PLACE, step = 1, step_before = 1;
 
-        buffer_append_varint(out, number * 2 + (i < SAID_STEPS) + 1);
-        if (i < SAID_STEPS)
-            buffer_append_zigzag(out, i == 0 ? -FIRST_PLACE : 0);
+    for (size_t i = 0; i < o->count; i++) {
+        buffer *out = room(w, &w->objects, RECORDING_HEAP_OBJECTS);
+        int64_t next = o->places == NULL ? 0 : (int64_t)(o->places[i] / WORD);
+        bool is_said = next - place != step_before;
+
+        buffer_append_varint(out, zigzag(words(o->targets[i], o->address)) * 2 + is_said + 1);
+        if (is_said)
+            buffer_append_zigzag(out, next - place);
+        step_before = step;
+        step = next - place;
+        place = next;
     }
     buffer_append_varint(room(w, &w->objects, RECORDING_HEAP_OBJECTS), 0);
 }
 
 /* The record's begin, up to the size. */
-static buffer *put_head(heap_writer *w, uint64_t address, uint32_t type, uint64_t size,
-                        uint32_t flags, uint32_t places)
+static buffer *put_head(heap_writer *w, const heap_writer_object *o, uint32_t flags)
 {
     buffer *out = room(w, &w->objects, RECORDING_HEAP_OBJECTS);
 
-    buffer_append_varint(out, zigzag(words(address, w->previous)));
-    w->previous = address;
+    buffer_append_varint(out, zigzag(words(o->address, w->previous)));
+    w->previous = o->address;
     if (!w->said_generation) {
         buffer_append_varint(out, 0);
         buffer_append_varint(out, NOT_KNOWN);
         w->said_generation = true;
     }
-    put_shape(w, out, type, flags, places);
+    put_shape(w, out, o, flags);
     if ((flags & RECORDING_SHAPE_SIZED) != 0)
-        buffer_append_varint(out, size);
+        buffer_append_varint(out, o->size);
     w->object_count++;
     return out;
 }
@@ -154,7 +167,8 @@ static buffer *put_head(heap_writer *w, uint64_t address, uint32_t type, uint64_
 void heap_writer_put_content(heap_writer *w, uint64_t address, uint32_t type, uint64_t size,
                              uint32_t flag, uint64_t code, const uint16_t *text, uint32_t length)
 {
-    buffer *out = put_head(w, address, type, size, RECORDING_SHAPE_SIZED | flag, 0);
+    const heap_writer_object object = {.address = address, .size = size, .type = type};
+    buffer *out = put_head(w, &object, RECORDING_SHAPE_SIZED | flag);
     uint8_t memory[MOST_TEXT * 3 + 1];
     buffer bytes;
 
@@ -168,23 +182,42 @@ void heap_writer_put_content(heap_writer *w, uint64_t address, uint32_t type, ui
     buffer_append_blob(out, buffer_text(&bytes), bytes.length);
 }
 
-void heap_writer_put_object(heap_writer *w, uint64_t address, uint32_t type, uint64_t size,
-                            uint32_t flags, const uint64_t *targets, size_t count)
+/* Arrays whose places are known are seldom alike. */
+static bool is_listed(const heap_writer *w, const heap_writer_object *o)
 {
-    heap_writer_type *t = &w->types[type];
+    return o->count > MOST_PLACES ||
+           (o->places != NULL && o->count != 0 &&
+            (w->types[o->type].element != 0 || w->shapes.count >= MOST_SHAPES));
+}
+
+void heap_writer_put_object(heap_writer *w, const heap_writer_object *o)
+{
+    heap_writer_type *t = &w->types[o->type];
+    uint32_t flags = o->flags;
     buffer *out;
 
-    flags |= count > MOST_PLACES ? RECORDING_SHAPE_LISTED : 0;
+    if (is_listed(w, o))
+        flags |= RECORDING_SHAPE_LISTED;
+    else if (o->words != NULL)
+        flags |= RECORDING_SHAPE_VALUES;
     if (t->size == 0)
-        t->size = size;
-    if (t->size != size)
+        t->size = o->size;
+    if (t->size != o->size)
         flags |= RECORDING_SHAPE_SIZED;
-    out = put_head(w, address, type, size, flags, count > MOST_PLACES ? 0 : (uint32_t)count);
-    if (count > MOST_PLACES)
-        put_list(w, address, targets, count);
-    for (size_t i = 0; i < count && count <= MOST_PLACES; i++)
-        buffer_append_varint(out, zigzag(words(targets[i], address)));
-    w->reference_count += count;
+    out = put_head(w, o, flags);
+    w->reference_count += o->count;
+    if ((flags & RECORDING_SHAPE_LISTED) != 0) {
+        put_list(w, o);
+        return;
+    }
+    for (size_t i = 0; i < o->count; i++)
+        buffer_append_varint(out, zigzag(words(o->targets[i], o->address)));
+    if (o->words == NULL)
+        return;
+    buffer_append_varint(out, o->word_count);
+    for (size_t i = 0; i < o->word_count; i++)
+        buffer_append_varint(out, o->words[i]);
+    buffer_append_varint(out, 0); /* no state machine */
 }
 
 void heap_writer_put_root(heap_writer *w, uint32_t kind, uint32_t flags, uint64_t object,

@@ -1,7 +1,7 @@
 /*
  * heap_writer: a heap snapshot in the recording's format (docs/recording.md, HEAP), of objects that
  * were told from outside of the process: by its event stream, or by a .gcdump file. Where a
- * reference lies in its object is not known there.
+ * reference lies in its object may not be known there.
  *
  * Invariant: what is in `done` are whole chunks; objects are in the order they were put, which must
  * be runs of rising addresses. Thread rules: one thread at a time.
@@ -27,11 +27,22 @@ typedef struct {
 } heap_writer_type;
 
 typedef struct {
+    uint64_t address, size;
+    uint32_t type;
+    uint32_t flags;          /* 0 or RECORDING_SHAPE_FINALIZED */
+    const uint64_t *targets; /* references */
+    const uint64_t *places;  /* of them, in bytes from the object's start; NULL: not known */
+    size_t count;
+    const uint32_t *words; /* its values, as the recording has them; NULL: not told */
+    size_t word_count;
+} heap_writer_object;
+
+typedef struct {
     buffer done;    /* chunks */
     buffer objects; /* payload of chunks to come */
     buffer roots;
     buffer ranges;
-    table_u64 shapes; /* type, places and flags → number */
+    table_text shapes; /* type, flags and places → number */
     uint64_t attempt;
     uint64_t previous; /* address */
     uint64_t object_count, reference_count, root_count;
@@ -49,9 +60,7 @@ void heap_writer_free(heap_writer *w);
 uint32_t heap_writer_add_type(heap_writer *w, uint32_t name, uint32_t assembly, uint32_t flags);
 /* Begins another walk: what was put before does not count, but for types. */
 void heap_writer_begin(heap_writer *w);
-/* `flags`: 0 or RECORDING_SHAPE_FINALIZED. */
-void heap_writer_put_object(heap_writer *w, uint64_t address, uint32_t type, uint64_t size,
-                            uint32_t flags, const uint64_t *targets, size_t count);
+void heap_writer_put_object(heap_writer *w, const heap_writer_object *object);
 /* An object that says which content it has: a string or an array, by `flag` (RECORDING_SHAPE_…).
  * `text`: of a string whose code says that it follows. */
 void heap_writer_put_content(heap_writer *w, uint64_t address, uint32_t type, uint64_t size,

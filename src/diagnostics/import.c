@@ -523,12 +523,11 @@ void import_set_namer(event_import *i, const import_namer *namer)
     i->heap.namer = *namer;
 }
 
-void import_set_memory(event_import *i,
-                       size_t (*read)(void *context, uint64_t address, void *out, size_t size),
-                       void *context)
+void import_set_memory(event_import *i, const class_memory *memory, bool texts, const char *values)
 {
-    i->heap.texts.read = read;
-    i->heap.texts.context = context;
+    i->heap.texts.memory = *memory;
+    i->heap.texts.is_comparing = texts;
+    i->heap.values = values[0] == '\0' ? NULL : values;
 }
 
 void import_leave_out_messages(event_import *i)

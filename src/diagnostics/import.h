@@ -17,6 +17,8 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "diagnostics/class_memory.h"
+#include "symbols/field_index.h"
 #include "symbols/static_fields.h"
 
 typedef struct event_import event_import;
@@ -40,15 +42,15 @@ typedef struct {
      * answers live as long as the context. */
     void (*classes_of_statics)(void *context, const static_told *told, const char **classes,
                                size_t count);
+    const field_index *fields; /* NULL: not known */
 } import_namer;
 
 /* Before the first bytes; the namer is asked until import_write is over. */
 void import_set_namer(event_import *i, const import_namer *namer);
-/* Before the first bytes: how to read the memory of the process that the events come from: equal
- * strings and small arrays of a heap are told then. Returns how many bytes could be read. */
-void import_set_memory(event_import *i,
-                       size_t (*read)(void *context, uint64_t address, void *out, size_t size),
-                       void *context);
+/* Before the first bytes: how to read the memory of the process that the events come from: fields
+ * of a heap have their names then, and with `texts` equal strings and small arrays are told.
+ * `values`: names of types whose fields' values are told, by commas. */
+void import_set_memory(event_import *i, const class_memory *memory, bool texts, const char *values);
 /* Before the first bytes: the messages of exceptions are not kept. */
 void import_leave_out_messages(event_import *i);
 /* Before the first bytes: how often meters are told. */

@@ -65,12 +65,15 @@ void import_heap_init(import_heap *h)
     memset(h, 0, sizeof *h);
     heap_writer_init(&h->writer);
     heap_texts_init(&h->texts);
+    h->values_left = IMPORT_VALUES_IN_ALL;
     table_u64_init(&h->type_numbers);
     table_u64_init(&h->functions);
 }
 
 void import_heap_free(import_heap *h)
 {
+    for (size_t k = 0; h->types != NULL && k < h->writer.type_count; k++)
+        class_memory_shape_free(&h->types[k].layout.shape);
     heap_writer_free(&h->writer);
     heap_texts_free(&h->texts);
     table_u64_free(&h->type_numbers);
@@ -79,6 +82,9 @@ void import_heap_free(import_heap *h)
     memory_free(h->nodes);
     memory_free(h->edges);
     memory_free(h->statics);
+    memory_free(h->places);
+    memory_free(h->fields);
+    memory_free(h->parameters);
 }
 
 /* ---- types ---- */
@@ -124,8 +130,7 @@ static void spell_type(event_import *i, heap_writer_type *type, const char *text
         type->flags |= RECORDING_TYPE_STRING;
 }
 
-/* One that is in a box when it is an object. */
-static bool is_value(uint8_t shape)
+bool import_is_value(uint8_t shape)
 {
     return (shape != 0 && shape <= LAST_NUMBER) || shape == A_STRUCT || shape == AN_INT_PTR ||
            shape == A_UINT_PTR;
@@ -135,10 +140,26 @@ static uint32_t flags_of(const import_type *type, uint32_t told)
 {
     if (type->element != 0)
         return 0;
-    if (is_value(type->shape))
+    if (import_is_value(type->shape))
         return RECORDING_TYPE_BOXED;
     return ((told & TYPE_IS_DELEGATE) != 0 ? RECORDING_TYPE_DELEGATE : 0u) |
            ((told & TYPE_IS_FINALIZABLE) != 0 ? RECORDING_TYPE_FINALIZABLE : 0u);
+}
+
+static void take_parameters(import_heap *h, reader *r, uint32_t count, import_type *type)
+{
+    type->parameters = h->parameter_count;
+    for (uint32_t k = 0; k < count && !reader_failed(r); k++) {
+        uint64_t parameter = reader_u64(r);
+
+        if (!grow(&h->parameters, &h->parameter_capacity, h->parameter_count,
+                  sizeof *h->parameters)) {
+            h->failed = true;
+            return;
+        }
+        h->parameters[h->parameter_count++] = parameter;
+    }
+    type->parameter_count = count;
 }
 
 static void take_types(event_import *i, reader *r)
@@ -163,7 +184,7 @@ static void take_types(event_import *i, reader *r)
             parameters = 0;
         }
         found.flags = flags_of(&found, flags);
-        reader_skip(r, (size_t)parameters * 8);
+        take_parameters(h, r, parameters, &found);
         if (reader_failed(r))
             return;
         number = number_of(h, type_id);
@@ -177,6 +198,7 @@ static void take_types(event_import *i, reader *r)
                 import_string(&i->names, buffer_text(&i->names.text), i->names.text.length);
         found.kind = h->types[number].kind;
         found.has_unread_state = h->types[number].has_unread_state;
+        found.layout = h->types[number].layout;
         h->types[number] = found;
     }
 }
@@ -188,7 +210,7 @@ static heap_texts_kind kind_of(import_heap *h, const import_node *node, uint32_t
     heap_texts_kind *kind = &h->types[type].kind;
 
     if (*kind == HEAP_TEXTS_NOT_ASKED)
-        *kind = h->texts.read == NULL ? HEAP_TEXTS_NONE : heap_texts_kind_of(&h->texts, node->type);
+        *kind = heap_texts_kind_of(&h->texts, node->type);
     return *kind;
 }
 
@@ -212,19 +234,24 @@ static bool write_content(import_heap *h, const import_node *node, uint32_t type
 
 static void write_object(import_heap *h, const import_node *node, uint32_t type)
 {
-    uint32_t flags = 0;
+    heap_writer_object object = {.address = node->address,
+                                 .size = node->size,
+                                 .type = type,
+                                 .targets = node->edges != 0 ? h->edges + h->edge_next : NULL,
+                                 .count = (size_t)node->edges};
     bool is_finalized;
 
+    import_read_layout(h, node->type, type);
     if (write_content(h, node, type))
         return;
     if (kind_of(h, node, type) == HEAP_TEXTS_FINALIZABLE) {
         if (!heap_texts_is_finalized(&h->texts, node->type, node->address, &is_finalized))
             h->types[type].has_unread_state = true;
         else if (is_finalized)
-            flags = RECORDING_SHAPE_FINALIZED;
+            object.flags = RECORDING_SHAPE_FINALIZED;
     }
-    heap_writer_put_object(&h->writer, node->address, type, node->size, flags,
-                           node->edges != 0 ? h->edges + h->edge_next : NULL, (size_t)node->edges);
+    import_lay_out(h, node, &object);
+    heap_writer_put_object(&h->writer, &object);
 }
 
 /* Objects whose references are all there. */
@@ -267,6 +294,7 @@ static void begin_walk(import_heap *h)
     h->node_next = h->node_count = h->edge_next = h->edge_count = 0;
     h->next_nodes = h->next_edges = 0;
     h->gaps = 0;
+    h->values_left = IMPORT_VALUES_IN_ALL;
     for (size_t k = 0; k < h->writer.type_count; k++)
         h->types[k].has_unread_state = false;
 }
@@ -483,8 +511,13 @@ static void classify(import_heap *h, heap_writer_type *type, const import_type *
     type->flags |= known->flags;
     if (known->kind != HEAP_TEXTS_FINALIZABLE || known->has_unread_state)
         type->flags &= ~(uint32_t)RECORDING_TYPE_FINALIZABLE;
+    if (known->layout.shape.is_known) {
+        if (type->element != 0 && class_memory_has_references(&known->layout.shape))
+            type->flags |= RECORDING_TYPE_REFERENCES;
+        return;
+    }
     if (known->element == 0 || !table_u64_get(&h->type_numbers, known->element, &element) ||
-        h->types[element].shape == 0 || is_value(h->types[element].shape))
+        h->types[element].shape == 0 || import_is_value(h->types[element].shape))
         return;
     type->flags |= RECORDING_TYPE_REFERENCES;
     type->element = WORD;
@@ -506,6 +539,8 @@ void import_name_heap(event_import *i)
         for (size_t k = 0; k < h->writer.type_count && h->has_nodes; k++)
             if (h->types[k].element != 0 && !h->types[k].is_whole)
                 name_array(i, &h->writer.types[k], &h->types[k]);
+    if (h->has_nodes)
+        import_name_fields(i);
 }
 
 void import_write_heap(event_import *i, uint64_t table, buffer *out)
@@ -518,8 +553,9 @@ void import_write_heap(event_import *i, uint64_t table, buffer *out)
     if (!h->has_nodes)
         return;
     write_functions(i, table, out);
+    import_write_fields(i, table + 2, out);
     import_put_statics(i);
-    h->writer.with_strings = h->texts.read != NULL;
+    h->writer.with_strings = h->texts.is_comparing;
     h->writer.not_compared = h->texts.not_compared;
     heap_writer_finish(
         &h->writer, table + 1, h->end - h->begin,

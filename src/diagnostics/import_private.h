@@ -4,6 +4,7 @@
 
 #include "base/reader.h"
 #include "base/table.h"
+#include "diagnostics/class_memory.h"
 #include "diagnostics/heap_texts.h"
 #include "diagnostics/heap_writer.h"
 #include "diagnostics/import.h"
@@ -129,6 +130,22 @@ typedef struct {
     uint64_t address, size, type, edges;
 } import_node;
 
+/* Where objects of a type keep what, from the process's memory; see import_layout.c. */
+typedef struct {
+    class_memory_shape shape;
+    bool is_read;
+    bool is_wanted;  /* a person wants to see the values of its fields */
+    bool is_counted; /* it is a collection that counts its elements */
+    bool has_places; /* one of its objects was told with the places of its references */
+    bool has_values; /* … and with values */
+} import_layout;
+
+/* The name of a place. */
+typedef struct {
+    uint32_t type, place, name;
+    uint32_t kind; /* CorElementType of a value's, 0 = of a reference */
+} import_field;
+
 /* What is needed to name a type of the heap dump. */
 typedef struct {
     uint64_t module, element; /* the runtime's ids; element: of an array, else 0 */
@@ -141,7 +158,12 @@ typedef struct {
     uint8_t rank;          /* of an array with bounds, else 0 */
     uint32_t flags;        /* RECORDING_TYPE_…, as far as the events tell them */
     bool has_unread_state; /* of one of its objects it is not known whether it was disposed */
+    import_layout layout;
+    size_t parameters; /* index of its type arguments */
+    uint32_t parameter_count;
 } import_type;
+
+enum { IMPORT_VALUES = 256, IMPORT_VALUES_IN_ALL = 1 << 20 }; /* words */
 
 /* A static field that holds an object; see import_statics.c. */
 typedef struct {
@@ -158,6 +180,15 @@ typedef struct {
     size_t type_capacity;
     import_namer namer;
     heap_texts texts;
+    uint64_t *places; /* of the object in hand */
+    size_t place_capacity;
+    uint32_t words[IMPORT_VALUES]; /* its values */
+    uint32_t values_left;          /* words */
+    const char *values;            /* names of types, by commas; NULL = none */
+    import_field *fields;
+    size_t field_count, field_capacity;
+    uint64_t *parameters; /* of all types: the runtime's ids */
+    size_t parameter_count, parameter_capacity;
     table_u64 functions; /* that have a root on their stack */
     import_node *nodes;
     size_t node_next, node_count, node_capacity;
@@ -274,7 +305,17 @@ void import_name_heap(event_import *i);
 /* Static fields of a walk: kept as they come, put with their classes at its end. */
 void import_take_statics(event_import *i, reader *r);
 void import_put_statics(event_import *i);
-/* The snapshot, if there is one; takes two ids of tables from `table` on. */
+/* Whether objects of a type with this CorElementType are boxes. */
+bool import_is_value(uint8_t shape);
+/* For the first object of a type. */
+void import_read_layout(import_heap *h, uint64_t class_id, uint32_t type);
+/* Puts to an object where its references are and values of it, where that can be had. */
+void import_lay_out(import_heap *h, const import_node *node, heap_writer_object *out);
+/* Once all types were told, before the strings are written. */
+void import_name_fields(event_import *i);
+/* Takes two ids of tables. */
+void import_write_fields(event_import *i, uint64_t table, buffer *out);
+/* The snapshot, if there is one; takes four ids of tables from `table` on. */
 void import_write_heap(event_import *i, uint64_t table, buffer *out);
 /* An event of a managed source: counters become rows, those about requests are kept. */
 void import_take_library_event(event_import *i, const nettrace_event *event, uint64_t time);

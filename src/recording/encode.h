@@ -81,7 +81,7 @@ enum {
     RECORDING_HEAP_QUICK = 1,
     RECORDING_HEAP_STRINGS = 2,
     RECORDING_HEAP_COLLECTED = 4,
-    RECORDING_HEAP_OUTSIDE = 8, /* told without the agent: no names of fields */
+    RECORDING_HEAP_OUTSIDE = 8, /* told without the agent: not all places of references are known */
 };
 /* Kinds of heap roots, and their flags. */
 enum {

@@ -25,5 +25,5 @@ import_namer heap_names_read(type_index *index, int process_id)
 {
     type_index_init(index);
     assemblies_each(process_id, NULL, take, index);
-    return (import_namer){index, nested, classes_of_statics};
+    return (import_namer){index, nested, classes_of_statics, &index->fields};
 }

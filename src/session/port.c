@@ -42,7 +42,9 @@ typedef struct {
     uint64_t ended_ns;  /* since it began */
     bool with_heap;
     type_index names; /* for a heap */
+    bool may_read;    /* its memory */
     bool with_strings;
+    const char *values; /* names of types */
     int process_id;
     bool is_over; /* the stream has ended */
     pthread_t stopper;
@@ -72,6 +74,22 @@ static void note_missing(session_result *result, const char *name, const char *p
              length == 0 ? "" : ", ", name, parameter[0] == '\0' ? "" : ".", parameter);
 }
 
+/* Its events have no contents, nor names of fields: they are in the process's memory. */
+static void choose_of_heap(port *p, const catalogue_selected *heap, session_result *result)
+{
+    p->process_id = p->process->process_id;
+    p->may_read = heap_contents_may_read(p->process_id);
+    p->with_strings = catalogue_number(heap, "strings") != 0;
+    p->values = catalogue_text(heap, "fields");
+    if (p->may_read)
+        return;
+    note_missing(result, "heap", "field names (its memory may not be read)");
+    if (p->with_strings)
+        note_missing(result, "heap", "strings (its memory may not be read)");
+    if (p->values[0] != '\0')
+        note_missing(result, "heap", "fields (its memory may not be read)");
+}
+
 static void choose(port *p, session_result *result)
 {
     const catalogue_selection *s = p->options->selection;
@@ -88,14 +106,8 @@ static void choose(port *p, session_result *result)
             if (text_equal(name, AGENT_ONLY[k].profiler) &&
                 catalogue_number(&s->items[i], AGENT_ONLY[k].parameter) != 0)
                 note_missing(result, name, AGENT_ONLY[k].parameter);
-        if (text_equal(name, "heap") && catalogue_number(&s->items[i], "strings") != 0) {
-            p->process_id = p->process->process_id;
-            p->with_strings = heap_contents_may_read(p->process_id);
-            if (!p->with_strings)
-                note_missing(result, name, "strings (its memory may not be read)");
-        }
-        if (text_equal(name, "heap") && catalogue_text(&s->items[i], "fields")[0] != '\0')
-            note_missing(result, name, "fields (values of fields)");
+        if (text_equal(name, "heap"))
+            choose_of_heap(p, &s->items[i], result);
     }
 }
 
@@ -381,8 +393,9 @@ static int start(port *p, error *e)
         import_namer namer = heap_names_read(&p->names, p->process->process_id);
 
         import_set_namer(p->events, &namer);
-        if (p->with_strings)
-            import_set_memory(p->events, heap_contents_read, &p->process_id);
+        if (p->may_read)
+            import_set_memory(p->events, &(class_memory){heap_contents_read, &p->process_id},
+                              p->with_strings, p->values);
     }
     return eventpipe_start(&p->process->address, &options, &p->session, e);
 }

@@ -12,6 +12,7 @@ void type_index_init(type_index *t)
     memset(t, 0, sizeof *t);
     table_u64_init(&t->nested);
     static_fields_init(&t->statics);
+    field_index_init(&t->fields, &t->statics.types);
 }
 
 void type_index_free(type_index *t)
@@ -19,6 +20,7 @@ void type_index_free(type_index *t)
     buffer_free(&t->names);
     table_u64_free(&t->nested);
     static_fields_free(&t->statics);
+    field_index_free(&t->fields);
 }
 
 static uint64_t key_of(const char *home, uint32_t token)
@@ -58,6 +60,7 @@ void type_index_add(type_index *t, const void *bytes, size_t length)
         return;
     add_nested(t, &a);
     static_fields_add(&t->statics, &a);
+    field_index_add(&t->fields, &a);
 }
 
 static const char *name_at(const type_index *t, uint64_t at)

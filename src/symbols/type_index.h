@@ -1,7 +1,8 @@
 /*
  * type_index: what events about a heap leave out, from the metadata of the process's assemblies:
- * the outer classes of nested types, and the classes of static fields (static_fields.h). Every byte
- * of an assembly is treated as hostile. Thread rules: one thread at a time.
+ * the outer classes of nested types, the classes of static fields (static_fields.h), and the names
+ * of fields (field_index.h). Every byte of an assembly is treated as hostile. Thread rules: one
+ * thread at a time.
  */
 #ifndef CLARINET_SYMBOLS_TYPE_INDEX_H
 #define CLARINET_SYMBOLS_TYPE_INDEX_H
@@ -12,12 +13,14 @@
 
 #include "base/buffer.h"
 #include "base/table.h"
+#include "symbols/field_index.h"
 #include "symbols/static_fields.h"
 
 typedef struct {
     buffer names;     /* each closed by a zero */
     table_u64 nested; /* of assembly and token: where its name begins */
     static_fields statics;
+    field_index fields;
 } type_index;
 
 void type_index_init(type_index *t);

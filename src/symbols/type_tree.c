@@ -42,8 +42,7 @@ static uint32_t number_of(type_tree *t, const char *name, size_t length)
     return (uint32_t)*number;
 }
 
-/* Of a TypeDef or TypeRef. */
-static uint32_t name_of(type_tree *t, const assembly *a, uint32_t token)
+uint32_t type_tree_number(type_tree *t, const assembly *a, uint32_t token)
 {
     buffer_clear(&t->text);
     assembly_type_name(a, token, &t->text);
@@ -68,7 +67,7 @@ static type_tree_type type_of(type_tree *t, const assembly *a, const cil_signatu
         break;
     case CIL_TYPE_CLASS:
     case CIL_TYPE_VALUETYPE:
-        found = (type_tree_type){TYPE_TREE_CLASS, name_of(t, a, s->types[at].token), 0};
+        found = (type_tree_type){TYPE_TREE_CLASS, type_tree_number(t, a, s->types[at].token), 0};
         break;
     case CIL_TYPE_ARRAY:
     case CIL_TYPE_VECTOR:
@@ -100,7 +99,7 @@ static uint32_t base_of(type_tree *t, const assembly *a, uint32_t row)
     uint32_t name = 0;
 
     if (token >> 24 != METADATA_TYPE_SPEC)
-        return (token & 0xffffff) == 0 ? 0 : name_of(t, a, token);
+        return (token & 0xffffff) == 0 ? 0 : type_tree_number(t, a, token);
     bytes = assembly_signature(a, token);
     cil_signature_init(&s);
     if (bytes.data != NULL && cil_signature_read_type(&s, bytes.data, bytes.length, NULL) == 0)
@@ -144,8 +143,8 @@ void type_tree_add(type_tree *t, const assembly *a)
          row++) {
         uint32_t token = METADATA_TYPE_DEF << 24 | row;
         uint32_t flags = metadata_cell(&a->tables, METADATA_TYPE_DEF, row, METADATA_TYPE_DEF_FLAGS);
-        type_tree_class class = {name_of(t, a, token), base_of(t, a, row), (flags & INTERFACE) != 0,
-                                 false};
+        type_tree_class class = {type_tree_number(t, a, token), base_of(t, a, row),
+                                 (flags & INTERFACE) != 0, false};
 
         if (class.name != 0)
             put_class(t, class, key_of(home, token));

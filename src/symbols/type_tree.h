@@ -43,6 +43,8 @@ typedef struct {
 void type_tree_init(type_tree *t);
 void type_tree_free(type_tree *t);
 void type_tree_add(type_tree *t, const assembly *a);
+/* The number of the name of a TypeDef or TypeRef; 0 = it has none. */
+uint32_t type_tree_number(type_tree *t, const assembly *a, uint32_t token);
 /* What a field signature declares. */
 type_tree_type type_tree_declared(type_tree *t, const assembly *a, metadata_span signature);
 /* The class of an object by the name of its assembly and its token; TYPE_TREE_ANY if not known. */

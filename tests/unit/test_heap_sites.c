@@ -70,9 +70,9 @@ static void add_snapshot(heap_series *series, uint64_t orders, uint64_t allocate
     heap_writer_init(&w);
     heap_writer_add_type(&w, ORDER, 0, 0);
     heap_writer_add_type(&w, CACHE, 0, 0);
-    heap_writer_put_object(&w, 64, 1, 32, 0, NULL, 0);
+    heap_writer_put_object(&w, &(heap_writer_object){.address = 64, .size = 32, .type = 1});
     for (uint64_t i = 0; i < orders; i++)
-        heap_writer_put_object(&w, 128 + i * 32, 0, 32, 0, NULL, 0);
+        heap_writer_put_object(&w, &(heap_writer_object){.address = 128 + i * 32, .size = 32});
     heap_writer_finish(&w, 3, 0, "", &out);
     heap_writer_free(&w);
     assert_int_equal(recording_file_open_bytes(out.data, out.length, &file, &e), 0);

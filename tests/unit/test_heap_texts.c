@@ -57,8 +57,8 @@ static void open_both(memory *m, heap_texts *t)
     for (size_t i = 0; i < 3; i++)
         put(m, BASE + 16 * i, types[i], sizeof types[i]);
     heap_texts_init(t);
-    t->read = read_memory;
-    t->context = m;
+    t->memory = (class_memory){read_memory, m};
+    t->is_comparing = true;
 }
 
 static void kinds_are_told_by_the_class(void **state)

@@ -27,7 +27,9 @@ static void make_recording(buffer *out)
     for (uint64_t i = 1; i <= OBJECTS; i++) {
         uint64_t next = (i + 1) * 32;
 
-        heap_writer_put_object(&w, i * 32, 0, 32, 0, &next, i < OBJECTS);
+        heap_writer_put_object(
+            &w, &(heap_writer_object){
+                    .address = i * 32, .size = 32, .targets = &next, .count = i < OBJECTS});
     }
     heap_writer_put_root(&w, RECORDING_ROOT_HANDLE, 0, 32, 1, "", 0);
     recording_put_file_header(out);
