@@ -139,7 +139,7 @@ static bool load_fields(heap *h)
     return good;
 }
 
-static uint64_t size_of(const heap *h, size_t object)
+uint64_t heap_object_size(const heap *h, size_t object)
 {
     uint64_t size = h->snapshot->sizes[object];
 
@@ -154,7 +154,7 @@ static void fill_objects(heap *h)
 
     for (size_t i = 0; i < s->object_count; i++) {
         const heap_class *class = heap_class_of(h, (uint32_t)i + 1);
-        uint64_t size = size_of(h, i);
+        uint64_t size = heap_object_size(h, i);
         heap_type *t = &h->types[class->type];
 
         h->type[i + 1] = class->type;
@@ -399,7 +399,7 @@ static void find_retained(heap *h)
     dominators_retained(&h->tree, h->own, h->retained);
     for (size_t i = 0; i < s->object_count; i++)
         if (s->generations[i] == FROZEN)
-            h->own[i + 1] = size_of(h, i);
+            h->own[i + 1] = heap_object_size(h, i);
 }
 
 static int analyse(heap *h, error *e)

@@ -128,6 +128,8 @@ static inline const heap_class *heap_class_of(const heap *h, uint32_t node)
 }
 /* The values that were kept of an object; NULL = none. */
 const model_heap_valued *heap_values_of(const heap *h, uint32_t node);
+/* Bytes of an object by its index, also before the analysis is whole. */
+uint64_t heap_object_size(const heap *h, size_t object);
 /* Whether it is known where in the object its references are: of one that was told without the
  * agent, and has changed since, it is not. */
 bool heap_knows_places(const heap *h, uint32_t node);

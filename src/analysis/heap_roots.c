@@ -7,7 +7,8 @@
 #include "base/memory.h"
 
 enum {
-    UNUSED_MOST = 8, /* numbers of classes that threads do not use */
+    UNUSED_MOST = 8,  /* numbers of classes that threads do not use */
+    UNUSED_USUAL = 2, /* seen in 9.0 and 10.0 */
     MOST_VOTERS = 64,
 };
 
@@ -99,7 +100,7 @@ static uint64_t fitting(const thread_search *t, uint32_t node, size_t row)
     uint32_t held;
 
     if (class->element != 8 ||
-        s->sizes[node - 1] != class->data + 8 + 8 * model_cell(t->rows->length, row))
+        heap_object_size(t->h, node - 1) != class->data + 8 + 8 * model_cell(t->rows->length, row))
         return 0;
     object = reference_at(s, node, s->addresses[node - 1] + place);
     held = object == 0 ? 0 : heap_places_at(t->p, object);
@@ -258,25 +259,6 @@ static bool find_voter(const thread_search *t, size_t *row)
     return *row < t->rows->rows;
 }
 
-/* How many numbers are not used; UNUSED_MOST = there is no clear answer. */
-static uint64_t elect_unused(const thread_search *t)
-{
-    size_t votes[UNUSED_MOST + 1] = {0}, voters = 0;
-    uint64_t best = UNUSED_MOST;
-
-    for (size_t row = 0; voters < MOST_VOTERS && find_voter(t, &row); row++, voters++)
-        for (size_t i = 0; i < t->threads.count; i++)
-            for (uint64_t k = 0; k < UNUSED_MOST; k++)
-                votes[k] += fits_thread(t, t->threads.nodes[i], row, k);
-    for (uint64_t k = 0; k < UNUSED_MOST; k++)
-        if (votes[k] > votes[best])
-            best = k;
-    for (uint64_t k = 0; k < UNUSED_MOST; k++)
-        if (k != best && votes[k] * 3 > votes[best])
-            return UNUSED_MOST;
-    return best;
-}
-
 /* How long a thread's array for the class of each number is: as the runtime told, or as many fields
  * as its class has. */
 static bool find_lengths(const thread_search *t, table_u64 *lengths)
@@ -304,29 +286,65 @@ static bool find_lengths(const thread_search *t, table_u64 *lengths)
     return good;
 }
 
-/* Whether an array may be a thread's that has none of the fields that the runtime tells of: all in
- * it are arrays, and those of the classes that are known are as long as theirs. */
-static bool looks_like_threads(const thread_search *t, uint32_t array, uint64_t unused,
-                               const table_u64 *lengths)
+/* How many of the classes that are known an array has one for; 0 = it is no thread's: something in
+ * it is no array, or one is not as long as its class's. */
+static size_t looks_like_threads(const thread_search *t, uint32_t array, uint64_t unused,
+                                 const table_u64 *lengths)
 {
     const model_heap *s = t->h->snapshot;
     const heap_class *class = heap_class_of(t->h, array);
     uint64_t end = array == s->object_count ? s->target_count : s->first[array];
-    bool found = false;
+    size_t found = 0;
 
     for (uint64_t k = s->first[array - 1]; k < end; k++) {
         uint32_t inner = heap_places_at(t->p, s->targets[k]);
         uint64_t length;
 
         if (inner == 0 || heap_class_of(t->h, inner) != class)
-            return false;
+            return 0;
         if (!table_u64_get(lengths, (s->places[k] - 16) / 8 + unused, &length))
             continue;
-        if (s->sizes[inner - 1] != class->data + 8 + 8 * length)
-            return false;
-        found = true;
+        if (heap_object_size(t->h, inner - 1) != class->data + 8 + 8 * length)
+            return 0;
+        found++;
     }
     return found;
+}
+
+/* Without the agent there are no fields with their arrays. What is known of these is how long they
+ * are, which does not say how many numbers are not used, but whether it may be as many as usual. */
+static uint64_t unused_by_lengths(const thread_search *t, const table_u64 *lengths)
+{
+    size_t fit = 0, classes = 0;
+
+    for (size_t i = 0; i < t->threads.count; i++) {
+        size_t found = looks_like_threads(t, t->threads.nodes[i], UNUSED_USUAL, lengths);
+
+        fit += found != 0;
+        classes += found;
+    }
+    return classes != 0 && fit * 2 > t->threads.count ? UNUSED_USUAL : UNUSED_MOST;
+}
+
+/* How many numbers are not used; UNUSED_MOST = there is no clear answer. */
+static uint64_t elect_unused(const thread_search *t, const table_u64 *lengths)
+{
+    size_t votes[UNUSED_MOST + 1] = {0}, voters = 0;
+    uint64_t best = UNUSED_MOST;
+
+    for (size_t row = 0; voters < MOST_VOTERS && find_voter(t, &row); row++, voters++)
+        for (size_t i = 0; i < t->threads.count; i++)
+            for (uint64_t k = 0; k < UNUSED_MOST; k++)
+                votes[k] += fits_thread(t, t->threads.nodes[i], row, k);
+    if (voters == 0)
+        return unused_by_lengths(t, lengths);
+    for (uint64_t k = 0; k < UNUSED_MOST; k++)
+        if (votes[k] > votes[best])
+            best = k;
+    for (uint64_t k = 0; k < UNUSED_MOST; k++)
+        if (k != best && votes[k] * 3 > votes[best])
+            return UNUSED_MOST;
+    return best;
 }
 
 /* Leaves out what is no thread's. */
@@ -336,7 +354,7 @@ static void keep_thread_arrays(thread_search *t, uint64_t unused, const table_u6
 
     for (size_t i = 0; i < t->threads.count; i++) {
         size_t voters = 0;
-        bool fits = looks_like_threads(t, t->threads.nodes[i], unused, lengths);
+        bool fits = looks_like_threads(t, t->threads.nodes[i], unused, lengths) != 0;
 
         for (size_t row = 0; !fits && voters < MOST_VOTERS && find_voter(t, &row); row++, voters++)
             fits = fits_thread(t, t->threads.nodes[i], row, unused);
@@ -391,11 +409,12 @@ static bool add_by_number(thread_search *t, size_t row, uint64_t unused)
 static bool add_by_numbers(thread_search *t)
 {
     bool good = find_held(t, RECORDING_ROOT_STACK, &t->threads);
-    uint64_t unused = good ? elect_unused(t) : UNUSED_MOST;
     table_u64 known, lengths;
+    uint64_t unused;
 
     table_u64_init(&lengths);
     good = good && find_lengths(t, &lengths);
+    unused = good ? elect_unused(t, &lengths) : UNUSED_MOST;
     if (good && unused != UNUSED_MOST) {
         keep_thread_arrays(t, unused, &lengths);
         good = clear_methods(t);

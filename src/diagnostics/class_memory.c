@@ -210,8 +210,8 @@ bool class_memory_class_of(const class_memory *m, uint64_t class_id, class_memor
     out->module = words[MODULE / WORD];
     out->rows[0] = (uint32_t)(words[1] >> 16 & 0xffff);
     out->rows[1] = (uint32_t)words[1] >> 8;
-    if (details[DETAILS_FIELDS / WORD] == 0 ||
-        read_fields(m, details[DETAILS_FIELDS / WORD], owner, out))
+    out->field_list = details[DETAILS_FIELDS / WORD];
+    if (out->field_list == 0 || read_fields(m, out->field_list, owner, out))
         return true;
     class_memory_class_free(out);
     return false;

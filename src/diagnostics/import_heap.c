@@ -68,6 +68,7 @@ void import_heap_init(import_heap *h)
     h->values_left = IMPORT_VALUES_IN_ALL;
     table_u64_init(&h->type_numbers);
     table_u64_init(&h->functions);
+    table_u64_init(&h->static_names);
 }
 
 void import_heap_free(import_heap *h)
@@ -78,12 +79,14 @@ void import_heap_free(import_heap *h)
     heap_texts_free(&h->texts);
     table_u64_free(&h->type_numbers);
     table_u64_free(&h->functions);
+    table_u64_free(&h->static_names);
     memory_free(h->types);
     memory_free(h->nodes);
     memory_free(h->edges);
     memory_free(h->statics);
     memory_free(h->places);
     memory_free(h->fields);
+    memory_free(h->static_places);
     memory_free(h->parameters);
 }
 
@@ -539,8 +542,10 @@ void import_name_heap(event_import *i)
         for (size_t k = 0; k < h->writer.type_count && h->has_nodes; k++)
             if (h->types[k].element != 0 && !h->types[k].is_whole)
                 name_array(i, &h->writer.types[k], &h->types[k]);
-    if (h->has_nodes)
+    if (h->has_nodes) {
         import_name_fields(i);
+        import_find_places(i);
+    }
 }
 
 void import_write_heap(event_import *i, uint64_t table, buffer *out)

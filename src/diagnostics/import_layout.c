@@ -482,7 +482,25 @@ void import_name_fields(event_import *i)
             name_type(i, (uint32_t)k);
 }
 
-void import_write_fields(event_import *i, uint64_t table, buffer *out)
+void import_add_place(import_heap *h, import_place place)
+{
+    if (h->static_place_count == h->static_place_capacity) {
+        size_t wish = h->static_place_capacity * 2 + 1024;
+        import_place *grown = memory_resize(h->static_places, wish * sizeof *grown);
+
+        if (grown == NULL) {
+            h->failed = true;
+            return;
+        }
+        h->static_places = grown;
+        h->static_place_capacity = wish;
+    }
+    h->static_places[h->static_place_count++] = place;
+}
+
+/* ---- tables ---- */
+
+static void write_names(const import_heap *h, uint64_t id, bool of_values, buffer *out)
 {
     static const recording_column COLUMNS[] = {
         {RECORDING_U64, "type", ""},
@@ -490,23 +508,49 @@ void import_write_fields(event_import *i, uint64_t table, buffer *out)
         {RECORDING_STRING_ID, "name", ""},
         {RECORDING_U64, "kind", ""},
     };
-    static const recording_table TABLES[] = {{"heap_fields", "heap", COLUMNS, 3},
-                                             {"heap_values", "heap", COLUMNS, 4}};
-    const import_heap *h = &i->heap;
+    const recording_table table = {of_values ? "heap_values" : "heap_fields", "heap", COLUMNS,
+                                   of_values ? 4 : 3};
+    size_t chunk = recording_begin_chunk(out, RECORDING_TABLE, 0);
+    recording_rows rows;
 
-    for (uint64_t which = 0; which < 2; which++) {
-        size_t chunk = recording_begin_chunk(out, RECORDING_TABLE, 0);
-        recording_rows rows;
+    recording_put_table(out, id, &table);
+    recording_end_chunk(out, chunk);
+    recording_rows_begin(&rows, out, 0, id, &table);
+    for (size_t k = 0; k < h->field_count; k++) {
+        const import_field *f = &h->fields[k];
 
-        recording_put_table(out, table + which, &TABLES[which]);
-        recording_end_chunk(out, chunk);
-        recording_rows_begin(&rows, out, 0, table + which, &TABLES[which]);
-        for (size_t k = 0; k < h->field_count; k++) {
-            const import_field *f = &h->fields[k];
-
-            if ((f->kind != 0) == (which == 1))
-                recording_rows_put_row(&rows, (uint64_t[]){f->type, f->place, f->name, f->kind});
-        }
-        recording_rows_end(&rows);
+        if ((f->kind != 0) == of_values)
+            recording_rows_put_row(&rows, (uint64_t[]){f->type, f->place, f->name, f->kind});
     }
+    recording_rows_end(&rows);
+}
+
+static void write_statics(const import_heap *h, uint64_t id, buffer *out)
+{
+    static const recording_column COLUMNS[] = {
+        {RECORDING_U64, "slot", ""},   {RECORDING_STRING_ID, "name", ""},
+        {RECORDING_U64, "length", ""}, {RECORDING_U64, "index", ""},
+        {RECORDING_U64, "class", ""},  {RECORDING_U64, "thread_index", ""},
+    };
+    static const recording_table TABLE = {"heap_statics", "heap", COLUMNS, 6};
+    size_t chunk = recording_begin_chunk(out, RECORDING_TABLE, 0);
+    recording_rows rows;
+
+    recording_put_table(out, id, &TABLE);
+    recording_end_chunk(out, chunk);
+    recording_rows_begin(&rows, out, 0, id, &TABLE);
+    for (size_t k = 0; k < h->static_place_count; k++) {
+        const import_place *p = &h->static_places[k];
+
+        recording_rows_put_row(&rows,
+                               (uint64_t[]){p->slot, p->name, 0, p->index, 0, p->thread_index});
+    }
+    recording_rows_end(&rows);
+}
+
+void import_write_fields(event_import *i, uint64_t table, buffer *out)
+{
+    write_names(&i->heap, table, false, out);
+    write_names(&i->heap, table + 1, true, out);
+    write_statics(&i->heap, table + 2, out);
 }

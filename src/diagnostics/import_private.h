@@ -146,6 +146,13 @@ typedef struct {
     uint32_t kind; /* CorElementType of a value's, 0 = of a reference */
 } import_field;
 
+/* Where a static field of a generic class is, or one of threads; see import_places.c. */
+typedef struct {
+    uint64_t slot; /* 0 = of threads */
+    uint32_t name;
+    uint32_t index, thread_index;
+} import_place;
+
 /* What is needed to name a type of the heap dump. */
 typedef struct {
     uint64_t module, element; /* the runtime's ids; element: of an array, else 0 */
@@ -187,6 +194,9 @@ typedef struct {
     const char *values;            /* names of types, by commas; NULL = none */
     import_field *fields;
     size_t field_count, field_capacity;
+    table_u64 static_names; /* slot → string: of fields that the events tell too */
+    import_place *static_places;
+    size_t static_place_count, static_place_capacity;
     uint64_t *parameters; /* of all types: the runtime's ids */
     size_t parameter_count, parameter_capacity;
     table_u64 functions; /* that have a root on their stack */
@@ -313,9 +323,12 @@ void import_read_layout(import_heap *h, uint64_t class_id, uint32_t type);
 void import_lay_out(import_heap *h, const import_node *node, heap_writer_object *out);
 /* Once all types were told, before the strings are written. */
 void import_name_fields(event_import *i);
-/* Takes two ids of tables. */
+/* The same for static fields that the events do not tell. */
+void import_find_places(event_import *i);
+void import_add_place(import_heap *h, import_place place);
+/* All of these; takes three ids of tables. */
 void import_write_fields(event_import *i, uint64_t table, buffer *out);
-/* The snapshot, if there is one; takes four ids of tables from `table` on. */
+/* The snapshot, if there is one; takes five ids of tables from `table` on. */
 void import_write_heap(event_import *i, uint64_t table, buffer *out);
 /* An event of a managed source: counters become rows, those about requests are kept. */
 void import_take_library_event(event_import *i, const nettrace_event *event, uint64_t time);

@@ -1,9 +1,12 @@
 /*
  * import_statics: static fields of a heap dump; see import.h.
  *
- * The events have a field's bare name. Whose it is follows from the names around it, so all are
- * kept until the walk is over.
+ * The events have a field's bare name. Whose it is follows from its place, where the process's
+ * memory tells (import_places.c), else from the names around it, so all are kept until the walk is
+ * over.
  */
+#include <string.h>
+
 #include "base/memory.h"
 #include "clarinet/names.h"
 #include "diagnostics/import_private.h"
@@ -60,6 +63,20 @@ static void put(event_import *i, const import_static *found, const char *field, 
                          buffer_text(name), name->length);
 }
 
+/* One whose place says which field it is. */
+static bool put_known(event_import *i, const import_static *found)
+{
+    uint64_t name;
+    const char *text;
+
+    if (!table_u64_get(&i->heap.static_names, found->slot, &name))
+        return false;
+    text = import_string_text(&i->names, (uint32_t)name);
+    heap_writer_put_root(&i->heap.writer, RECORDING_ROOT_STATIC, 0, found->object, found->slot,
+                         text, strlen(text));
+    return true;
+}
+
 static static_told told_of(event_import *i, const import_static *found)
 {
     import_heap *h = &i->heap;
@@ -89,7 +106,7 @@ void import_put_statics(event_import *i)
         if (namer->classes_of_statics != NULL)
             namer->classes_of_statics(namer->context, told, classes, h->static_count);
         for (size_t k = 0; k < h->static_count; k++)
-            if (h->statics[k].object != 0)
+            if (h->statics[k].object != 0 && !put_known(i, &h->statics[k]))
                 put(i, &h->statics[k], told[k].name, classes[k]);
     }
     memory_free(told);

@@ -7,6 +7,7 @@
 
 enum {
     FIELD_STATIC = 0x10,
+    FIELD_LITERAL = 0x40,
     LAYOUT_EXPLICIT = 0x10, /* of a class */
     MOST_BYTES = 64 << 20,
     MOST_FIELDS = 8 << 20,
@@ -155,35 +156,40 @@ static void add_field(field_index *f, const assembly *a, uint32_t row, uint32_t 
     f->failed = f->failed || buffer_failed(&f->names) || buffer_failed(&f->shapes);
 }
 
-/* Returns how many fields the class has. */
-static uint32_t add_class(field_index *f, const assembly *a, uint32_t row)
+/* Those that are static, or those that are not. */
+static void add_fields(field_index *f, const assembly *a, uint32_t class_row, uint32_t wanted)
+{
+    const char *home = assembly_name(a);
+    uint32_t first, end;
+
+    metadata_list(&a->tables, METADATA_TYPE_DEF, class_row, METADATA_TYPE_DEF_FIELDS, &first, &end);
+    for (uint32_t row = first; row < end && !f->failed && has_room(f); row++) {
+        uint32_t flags = metadata_cell(&a->tables, METADATA_FIELD, row, METADATA_FIELD_FLAGS);
+
+        if ((flags & (FIELD_STATIC | FIELD_LITERAL)) != wanted)
+            continue;
+        add_field(f, a, row, class_row);
+        if (!table_u64_put(&f->by_token, key_of(home, METADATA_FIELD << 24 | row), f->count))
+            f->failed = true;
+    }
+}
+
+static void add_class(field_index *f, const assembly *a, uint32_t row)
 {
     uint32_t flags = metadata_cell(&a->tables, METADATA_TYPE_DEF, row, METADATA_TYPE_DEF_FLAGS);
     field_index_class class = {(uint32_t)f->count, 0, (flags & LAYOUT_EXPLICIT) != 0};
-    const char *home = assembly_name(a);
     uint32_t number = type_tree_number(f->types, a, METADATA_TYPE_DEF << 24 | row);
-    uint32_t first, end;
     uint64_t *place;
 
-    metadata_list(&a->tables, METADATA_TYPE_DEF, row, METADATA_TYPE_DEF_FIELDS, &first, &end);
-    for (uint32_t field = first; field < end && !f->failed && has_room(f); field++) {
-        if ((metadata_cell(&a->tables, METADATA_FIELD, field, METADATA_FIELD_FLAGS) &
-             FIELD_STATIC) != 0)
-            continue;
-        add_field(f, a, field, row);
-        if (!table_u64_put(&f->by_token, key_of(home, METADATA_FIELD << 24 | field), f->count))
-            f->failed = true;
-    }
+    add_fields(f, a, row, 0);
     class.count = (uint32_t)f->count - class.first;
     place =
         f->failed || !has_room(f) ? NULL : table_u64_at(&f->classes, number, f->class_count + 1);
-    if (place == NULL)
-        return end - first;
-    if (*place <= f->class_count)
+    if (place != NULL && *place <= f->class_count)
         f->class_list[*place - 1].is_unsure = true;
-    else
+    else if (place != NULL)
         f->class_list[f->class_count++] = class;
-    return end - first;
+    add_fields(f, a, row, FIELD_STATIC);
 }
 
 void field_index_add(field_index *f, const assembly *a)
@@ -192,11 +198,13 @@ void field_index_add(field_index *f, const assembly *a)
 
     for (uint32_t row = 1;
          row <= metadata_rows(&a->tables, METADATA_TYPE_DEF) && !f->failed && has_room(f); row++) {
-        uint32_t fields = add_class(f, a, row);
+        uint32_t first, end;
 
-        if (fields > left)
+        metadata_list(&a->tables, METADATA_TYPE_DEF, row, METADATA_TYPE_DEF_FIELDS, &first, &end);
+        if (end - first > left)
             return;
-        left -= fields;
+        left -= end - first;
+        add_class(f, a, row);
     }
 }
 
@@ -214,6 +222,13 @@ const field_index_field *field_index_find(const field_index *f, const char *home
 const char *field_index_name(const field_index *f, const field_index_field *field)
 {
     return (const char *)f->names.data + field->name;
+}
+
+void field_index_append_class(const field_index *f, const char *home, uint32_t row, buffer *out)
+{
+    uint32_t token = METADATA_TYPE_DEF << 24 | row;
+
+    type_tree_append_name(f->types, type_tree_find(f->types, home, token).name, out);
 }
 
 bool field_index_is_class(const field_index *f, const char *name, size_t length, uint32_t class_row,

@@ -1,5 +1,5 @@
 /*
- * field_index: the names of instance fields, and of the fields inside of structs, from the metadata
+ * field_index: the names of fields, and of the fields inside of structs, from the metadata
  * of a process's assemblies. Where a struct keeps its references is in no metadata, but their order
  * is known: its own ones first, then those in its structs, both as they are declared. Every byte of
  * an assembly is treated as hostile. Thread rules: one thread at a time.
@@ -23,7 +23,7 @@ typedef struct {
     uint32_t row, class_row; /* in the tables of its assembly */
 } field_index_field;
 
-/* Fields of a class, by the number of its name. */
+/* Fields of a class without static ones, by the number of its name. */
 typedef struct {
     uint32_t first, count;
     bool is_unsure; /* its fields are where it says, or several classes have the name */
@@ -50,6 +50,8 @@ void field_index_add(field_index *f, const assembly *a);
  * name live until the next assembly is added. */
 const field_index_field *field_index_find(const field_index *f, const char *home, uint32_t token);
 const char *field_index_name(const field_index *f, const field_index_field *field);
+/* Appends the name of a class by its assembly's name and its row: Namespace.Outer+Inner`1. */
+void field_index_append_class(const field_index *f, const char *home, uint32_t row, buffer *out);
 /* Whether a class with these fields (tokens) may be the one with that name: it has them all. */
 bool field_index_is_class(const field_index *f, const char *name, size_t length, uint32_t class_row,
                           const uint32_t *tokens, size_t count);

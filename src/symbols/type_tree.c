@@ -21,6 +21,7 @@ void type_tree_free(type_tree *t)
     table_u64_free(&t->by_name);
     table_u64_free(&t->by_token);
     memory_free(t->classes);
+    memory_free(t->by_number);
     buffer_free(&t->text);
 }
 
@@ -49,6 +50,31 @@ uint32_t type_tree_number(type_tree *t, const assembly *a, uint32_t token)
     t->failed = t->failed || buffer_failed(&t->text);
     return t->failed || t->text.length == 0 ? 0
                                             : number_of(t, buffer_text(&t->text), t->text.length);
+}
+
+/* Made when it is asked for, and again when there are more names. */
+static bool list_names(type_tree *t)
+{
+    size_t count = t->names.count;
+
+    if (t->by_number_count == count)
+        return true;
+    memory_free(t->by_number);
+    t->by_number_count = 0;
+    t->by_number = memory_allocate_array(count, sizeof *t->by_number);
+    if (t->by_number == NULL)
+        return false;
+    for (size_t i = 0; i < t->names.capacity; i++)
+        if (t->names.slots[i].key != NULL)
+            t->by_number[t->names.slots[i].value - 1] = &t->names.slots[i];
+    t->by_number_count = count;
+    return true;
+}
+
+void type_tree_append_name(type_tree *t, uint32_t number, buffer *out)
+{
+    if (number != 0 && number <= t->names.count && list_names(t))
+        buffer_append(out, t->by_number[number - 1]->key, t->by_number[number - 1]->length);
 }
 
 static type_tree_type type_of(type_tree *t, const assembly *a, const cil_signature *s)

@@ -28,6 +28,8 @@ typedef struct {
     table_u64 by_token; /* of assembly and token → place of the class + 1 */
     type_tree_class *classes;
     size_t count, capacity;
+    const table_text_slot **by_number; /* names again; NULL = not made yet */
+    size_t by_number_count;
     buffer text;
     bool failed; /* no memory: nothing is known */
 } type_tree;
@@ -45,6 +47,8 @@ void type_tree_free(type_tree *t);
 void type_tree_add(type_tree *t, const assembly *a);
 /* The number of the name of a TypeDef or TypeRef; 0 = it has none. */
 uint32_t type_tree_number(type_tree *t, const assembly *a, uint32_t token);
+/* Appends the name with a number: Namespace.Outer+Inner`1. */
+void type_tree_append_name(type_tree *t, uint32_t number, buffer *out);
 /* What a field signature declares. */
 type_tree_type type_tree_declared(type_tree *t, const assembly *a, metadata_span signature);
 /* The class of an object by the name of its assembly and its token; TYPE_TREE_ANY if not known. */
