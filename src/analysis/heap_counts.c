@@ -98,7 +98,7 @@ uint64_t heap_counts_used(const heap *h, uint32_t node)
         uint64_t index =
             h->places[k] < class->data ? 0 : (h->places[k] - class->data) / class->element;
 
-        used += index != last;
+        used += h->places[k] == 0 || index != last;
         last = index;
     }
     return used;

@@ -412,8 +412,6 @@ static int prepare(heap_options *q, int argc, char **argv, error *e)
         q->session.way = SESSION_BY_AGENT;
     if (code == 0)
         code = catalogue_add(&q->selection, "heap", e);
-    if (code == 0 && q->fields_said != NULL && q->session.way == SESSION_BY_PORT)
-        code = error_set(e, ERROR_USAGE, "--fields needs the agent in the process");
     if (code == 0 && q->fields_said != NULL)
         code = catalogue_set(&q->selection, "heap", "fields", q->fields, e);
     if (code == 0 && !q->quick && !q->no_threads &&

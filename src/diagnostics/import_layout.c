@@ -1,9 +1,8 @@
 /*
  * import_layout: where the objects of a heap dump keep their references, what their fields are
  * called, and values of some of them; see import_private.h. The events have none of that: it is
- * read from the process's memory while they come. An object's places count only when what is at
- * them are just the references that the events tell, one after the other; the program may have
- * gone on, and then the object is told without.
+ * read from the process's memory while they come. The program may have gone on: places count where
+ * what is at them are just the references that the events tell, one after the other.
  */
 #include <string.h>
 
@@ -27,8 +26,11 @@ enum {
     LAST_NUMBER = 0x0d,
     IS_VALUE_MASK = 0x000c0000, /* of a class's flags */
     IS_VALUE = 0x00040000,
-    NO_CLASS = 3,    /* bits of a type argument that is something else */
-    LEAST_ROOM = 16, /* elements, of a collection that counts them */
+    NO_CLASS = 3,     /* bits of a type argument that is something else */
+    LEAST_ROOM = 16,  /* elements, of a collection that counts them */
+    ENOUGH_ALIKE = 4, /* references in a row, behind some that have changed */
+    MOST_CHANGED = 16,
+    MOST_COMPARED = 4 << 20, /* words of an object that has changed */
 };
 
 static const char CORE[] = "System.Private.CoreLib";
@@ -118,28 +120,108 @@ static bool is_of_class(import_heap *h, const import_node *node)
     return (class_id & ~UINT64_C(7)) == node->type;
 }
 
-/* The reference that is not inside of the object comes first. */
+/* The next place that has a reference. */
+static bool next_reference(import_heap *h, const import_node *node, class_memory_places *all,
+                           uint64_t *place, uint64_t *word)
+{
+    while (class_memory_next(all, place)) {
+        const uint8_t *bytes = heap_texts_bytes(&h->texts, node->address + *place, WORD);
+
+        if (bytes == NULL)
+            return false;
+        memcpy(word, bytes, sizeof *word);
+        if (*word != 0)
+            return true;
+    }
+    return false;
+}
+
+/* What is in an object now, without nulls. */
+typedef struct {
+    uint64_t *words, *places;
+    size_t count;
+} content;
+
+static bool read_content(import_heap *h, const import_node *node, const class_memory_shape *shape,
+                         content *out)
+{
+    class_memory_places all = class_memory_begin(shape, node->size);
+    size_t most = (size_t)node->size / WORD, k = 0;
+
+    out->words = most > MOST_COMPARED ? NULL : memory_allocate_array(2 * most, sizeof *out->words);
+    if (out->words == NULL)
+        return false;
+    out->places = out->words + most;
+    while (k < most && next_reference(h, node, &all, &out->places[k], &out->words[k]))
+        k++;
+    out->count = k;
+    return true;
+}
+
+/* Whether both go on alike. */
+static bool go_on(const content *now, size_t i, const uint64_t *targets, size_t count, size_t k)
+{
+    size_t alike = 0;
+
+    while (alike < ENOUGH_ALIKE && i + alike < now->count && k + alike < count &&
+           now->words[i + alike] == targets[k + alike])
+        alike++;
+    return alike == ENOUGH_ALIKE || (alike != 0 && i + alike == now->count && k + alike == count);
+}
+
+/* Behind a change: the nearest place where both go on alike. */
+static bool find_next_alike(const content *now, size_t *i, const uint64_t *targets, size_t count,
+                            size_t *k)
+{
+    for (size_t steps = 1; steps <= MOST_CHANGED; steps++)
+        for (size_t added = 0; added <= steps; added++)
+            if (go_on(now, *i + added, targets, count, *k + steps - added)) {
+                *i += added;
+                *k += steps - added;
+                return true;
+            }
+    return false;
+}
+
+/* Some of its references are others now, or gone, or new: those around them are told all the same.
+ */
+static size_t find_unchanged(import_heap *h, const import_node *node, const uint64_t *targets,
+                             size_t count, const class_memory_shape *shape, uint64_t *places)
+{
+    size_t i = 0, k = 0, found = 0;
+    content now;
+
+    if (!read_content(h, node, shape, &now))
+        return 0;
+    do {
+        while (i < now.count && k < count && now.words[i] == targets[k]) {
+            places[k++] = now.places[i++];
+            found++;
+        }
+    } while (i < now.count && k < count && find_next_alike(&now, &i, targets, count, &k));
+    memory_free(now.words);
+    return found;
+}
+
+/* The reference that is not inside of the object comes first. Whether any place is known. */
 static bool find_places(import_heap *h, const import_node *node, const uint64_t *targets,
                         const class_memory_shape *shape)
 {
     class_memory_places all = class_memory_begin(shape, node->size);
-    size_t found = shape->is_collectible && node->edges != 0;
+    size_t apart = shape->is_collectible && node->edges != 0, found = apart;
     uint64_t place, word;
 
-    h->places[0] = 0;
-    while (class_memory_next(&all, &place)) {
-        const uint8_t *bytes = heap_texts_bytes(&h->texts, node->address + place, WORD);
-
-        if (bytes == NULL)
-            return false;
-        memcpy(&word, bytes, sizeof word);
-        if (word == 0)
-            continue;
+    memset(h->places, 0, apart * sizeof *h->places);
+    while (next_reference(h, node, &all, &place, &word)) {
         if (found == node->edges || targets[found] != word)
-            return false;
+            break;
         h->places[found++] = place;
     }
-    return found == node->edges;
+    if (found == node->edges && !class_memory_next(&all, &place))
+        return true;
+    memset(h->places, 0, (size_t)node->edges * sizeof *h->places);
+    return find_unchanged(h, node, targets + apart, (size_t)node->edges - apart, shape,
+                          h->places + apart) != 0;
 }
 
 static bool has_room(import_heap *h, uint64_t count)

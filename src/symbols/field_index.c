@@ -12,6 +12,7 @@ enum {
     MOST_BYTES = 64 << 20,
     MOST_FIELDS = 8 << 20,
     DEEPEST = 8,
+    MOST_NAME = 256,
     MOST_STEPS = 4096, /* of one question: structs in structs */
     /* the bytes of shapes */
     NUMBER = 0,
@@ -231,17 +232,34 @@ void field_index_append_class(const field_index *f, const char *home, uint32_t r
     type_tree_append_name(f->types, type_tree_find(f->types, home, token).name, out);
 }
 
+/* The class with that name; of its dots the last ones may stand before nested classes. */
+static const field_index_class *class_named(const field_index *f, const char *name, size_t length)
+{
+    char path[MOST_NAME];
+    uint64_t number, place;
+
+    if (length >= sizeof path)
+        return NULL;
+    memcpy(path, name, length);
+    path[length] = '\0';
+    while (!table_text_get(&f->types->names, path, length, &number) ||
+           !table_u64_get(&f->classes, number, &place)) {
+        char *dot = strrchr(path, '.');
+
+        if (dot == NULL)
+            return NULL;
+        *dot = '+';
+    }
+    return &f->class_list[place - 1];
+}
+
 bool field_index_is_class(const field_index *f, const char *name, size_t length, uint32_t class_row,
                           const uint32_t *tokens, size_t count)
 {
-    const field_index_class *class;
-    uint64_t number, place;
+    const field_index_class *class = f->failed ? NULL : class_named(f, name, length);
 
-    if (f->failed || !table_text_get(&f->types->names, name, length, &number) ||
-        !table_u64_get(&f->classes, number, &place))
-        return false;
-    class = &f->class_list[place - 1];
-    if (class->count != count || count == 0 || f->all[class->first].class_row != class_row)
+    if (class == NULL || class->count != count || count == 0 ||
+        f->all[class->first].class_row != class_row)
         return false;
     for (size_t i = 0; i < count; i++) {
         size_t k = 0;

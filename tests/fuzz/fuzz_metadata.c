@@ -79,6 +79,33 @@ static void examine_code(const pe *p)
     precompiled_close(&code);
 }
 
+static void spell(buffer *out, const char *field)
+{
+    buffer_append_text(out, field);
+}
+
+/* All fields, and what is in those that are structs; a variable stands for a reference. */
+static void name_fields(const field_index *f)
+{
+    static const uint32_t TOKENS[] = {0x04000001, 0x04000002};
+    buffer text = BUFFER_EMPTY, shape = BUFFER_EMPTY;
+    field_index_arguments arguments = {.count = 1};
+
+    field_index_put_reference(&shape);
+    arguments.shapes[0] = shape.data;
+    for (size_t i = 0; i < f->count && i < 1000; i++) {
+        buffer_append_text(&text, field_index_name(f, &f->all[i]));
+        for (uint32_t all = 1; all < 4; all++)
+            field_index_name_inside(f, &f->all[i], &arguments, all - 1, all, spell, &text);
+        field_index_append_class(f, "System.Runtime", f->all[i].class_row, &text);
+        buffer_clear(&text);
+    }
+    field_index_is_class(f, "System.Object", 13, 2, TOKENS, 2);
+    field_index_find(f, "System.Runtime", 0x04000001);
+    buffer_free(&shape);
+    buffer_free(&text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const static_told FIELDS[] = {{"Empty", "", 0, false},
@@ -97,6 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     type_index_init(&index);
     type_index_add(&index, data, size);
     type_index_nested(&index, "System.Runtime", 0x02000002);
+    name_fields(&index.fields);
     static_fields_name(&index.statics, FIELDS, classes, sizeof FIELDS / sizeof *FIELDS);
     type_index_free(&index);
     event_sources_append(&names, data, size);
