@@ -9,6 +9,7 @@
 
 #include "analysis/array.h"
 #include "analysis/heap_counts.h"
+#include "analysis/heap_follow.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -111,113 +112,6 @@ static void add(work *w, heap_waste_kind kind, uint32_t type, uint32_t from, uin
 
 /* ---- single objects ---- */
 
-static bool is_named(const heap *h, uint32_t node, uint32_t place, const char *name)
-{
-    heap_field field = heap_field_at(h, node, place);
-
-    return (field & HEAP_ELEMENT) == 0 && text_equal(model_text(h->m, field), name);
-}
-
-static bool is_delegate(const work *w, uint32_t node)
-{
-    return node != 0 &&
-           w->roles[w->h->snapshot->shapes[w->h->snapshot->shape_of[node - 1]].type] == DELEGATE;
-}
-
-/* Whether what an object refers to may be what it keeps in that field. */
-typedef bool may_be(const work *w, uint32_t target);
-
-static bool may_be_list(const work *w, uint32_t target)
-{
-    return text_equal(heap_type_name(w->h, w->h->type[target]), "object[]");
-}
-
-static bool may_be_anything(const work *w, uint32_t target)
-{
-    (void)w;
-    return target != 0;
-}
-
-static bool may_be_timer_callback(const work *w, uint32_t target)
-{
-    return text_equal(heap_type_name(w->h, w->h->type[target]), "System.Threading.TimerCallback");
-}
-
-/* Not what timers and nodes of callbacks keep for themselves. */
-static bool may_be_state(const work *w, uint32_t target)
-{
-    static const char *const OTHERS[] = {
-        "System.Threading.TimerQueue",
-        "System.Threading.TimerQueueTimer",
-        "System.Threading.TimerCallback",
-        "System.Threading.ExecutionContext",
-        "System.Threading.CancellationTokenSource.Registrations",
-        "System.Threading.CancellationTokenSource.CallbackNode",
-    };
-    const char *name = heap_type_name(w->h, w->h->type[target]);
-
-    for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++)
-        if (text_equal(name, OTHERS[i]))
-            return false;
-    return true;
-}
-
-/* The same without names of fields: references come in the order of an object's fields, and the
- * types of the others are known. Only a delegate refers to itself: one with a list, or one of a
- * method that has no object. */
-static uint32_t follow_by_type(const work *w, uint32_t node, const char *name)
-{
-    static const struct {
-        const char *name;
-        may_be *may_be;
-    } FIELDS[] = {
-        {"_invocationList", may_be_list},
-        {"_target", may_be_anything},
-        {"_timerCallback", may_be_timer_callback},
-        {"Callback", is_delegate},
-        {"_state", may_be_state},
-        {"CallbackState", may_be_state},
-    };
-    const heap *h = w->h;
-    bool refers_to_itself = false, is_list, is_after = !text_equal(name, "CallbackState");
-    may_be *test = NULL;
-    uint32_t found = 0;
-
-    for (size_t i = 0; i < sizeof FIELDS / sizeof *FIELDS; i++)
-        if (text_equal(FIELDS[i].name, name))
-            test = FIELDS[i].may_be;
-    is_list = test == may_be_list;
-    for (uint64_t k = h->first[node]; test != NULL && k < h->first[node + 1]; k++) {
-        uint32_t target = h->targets[k];
-
-        if (target == node)
-            refers_to_itself = true;
-        else if (!is_after) /* the state follows the callback, which may be one as well */
-            is_after = is_delegate(w, target);
-        else if (found == 0 && test(w, target))
-            found = target;
-    }
-    if (is_list)
-        return refers_to_itself ? found : 0;
-    return found == 0 && test == may_be_anything && refers_to_itself ? node : found;
-}
-
-/* What the object keeps in its field of this name; 0 = nothing. */
-static uint32_t follow(const work *w, uint32_t node, const char *name)
-{
-    const heap *h = w->h;
-    bool has_names = (h->snapshot->flags & RECORDING_HEAP_OUTSIDE) == 0;
-
-    if (node == 0)
-        return 0;
-    for (uint64_t k = h->first[node]; k < h->first[node + 1]; k++) {
-        if (is_named(h, node, h->places[k], name))
-            return h->targets[k];
-        has_names = has_names || heap_field_at(h, node, h->places[k]) != 0;
-    }
-    return has_names ? 0 : follow_by_type(w, node, name);
-}
-
 /* The static field that holds an object: index into roots + 1, 0 = none does. */
 static uint32_t static_field_of(const heap *h, uint32_t node)
 {
@@ -311,7 +205,7 @@ static void look_at_collection(work *w, uint32_t node)
 static void look_at_delegate(work *w, uint32_t from, uint32_t place, uint32_t node)
 {
     const heap *h = w->h;
-    uint32_t list = follow(w, node, "_invocationList");
+    uint32_t list = heap_follow(h, node, "_invocationList");
     uint32_t root = static_field_of(h, node);
     uint32_t subscriber = 0;
     uint64_t count = 0;
@@ -326,7 +220,7 @@ static void look_at_delegate(work *w, uint32_t from, uint32_t place, uint32_t no
             continue;
         count++;
         if (subscriber == 0)
-            subscriber = follow(w, handler, "_target");
+            subscriber = heap_follow(h, handler, "_target");
     }
     if (count < LEAST_HANDLERS || subscriber == 0)
         return;
@@ -349,19 +243,19 @@ static void look_at_callback(work *w, heap_waste_kind kind, uint32_t node, const
                              const char *state)
 {
     const heap *h = w->h;
-    uint32_t delegate = follow(w, node, callback);
-    uint32_t target = follow(w, node, state), inner;
+    uint32_t delegate = heap_follow(h, node, callback);
+    uint32_t target = heap_follow(h, node, state), inner;
     uint64_t bytes = h->own[node];
 
     if (delegate == 0)
         return;
     if (is_empty_state(h, target))
-        target = follow(w, delegate, "_target");
+        target = heap_follow(h, delegate, "_target");
     if (target == 0)
         return;
     if (h->tree.dominator[target] == node || h->tree.dominator[target] == delegate)
         bytes += h->retained[target];
-    if (is_delegate(w, target) && (inner = follow(w, target, "_target")) != 0)
+    if (heap_is_delegate(h, target) && (inner = heap_follow(h, target, "_target")) != 0)
         target = inner;
     add(w, kind, h->type[target], 0, 0, bytes);
 }

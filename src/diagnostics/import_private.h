@@ -140,7 +140,7 @@ typedef struct {
     bool has_values; /* … and with values */
 } import_layout;
 
-/* The name of a place. */
+/* The name of a place; see import_fields.c. */
 typedef struct {
     uint32_t type, place, name;
     uint32_t kind; /* CorElementType of a value's, 0 = of a reference */
