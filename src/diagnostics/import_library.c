@@ -250,13 +250,14 @@ static void put(state *s, request *r, uint64_t end, uint64_t how)
 
 static void on_start(state *s, const import_kept *event, reader r)
 {
-    request *begun = &s->requests[s->count];
     request *around = find(s, event->related);
+    request *begun;
 
-    if (event->activity == 0)
+    if (event->activity == 0 || s->requests == NULL)
         return;
     if (around != NULL)
         name_request(s, around, reader_of(NULL, 0));
+    begun = &s->requests[s->count];
     *begun = (request){.is_open = true, .begin = r};
     begun->cells[TIME] = event->time;
     begun->cells[THREAD] = event->thread;
