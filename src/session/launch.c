@@ -25,7 +25,9 @@
 #include "base/text.h"
 #include "control/control.h"
 #include "diagnostics/procfs.h"
+#include "session/admission.h"
 #include "session/counter_sources.h"
+#include "session/description.h"
 #include "session/newcomers.h"
 #include "session/place.h"
 #include "session/recorder.h"
@@ -225,7 +227,7 @@ static void note_left(const recorder *r, session_result *result)
         if (p->phase != PEER_RECORDING || length + sizeof name + 16 > sizeof result->left ||
             procfs_read(p->process_id, "cmdline", 65536, &cmdline) != 0)
             continue;
-        recorder_name(&cmdline, name, sizeof name);
+        description_name(&cmdline, name, sizeof name);
         length += (size_t)snprintf(result->left + length, sizeof result->left - length, "%s%s (%d)",
                                    length == 0 ? "" : ", ", name, p->process_id);
     }
@@ -234,7 +236,7 @@ static void note_left(const recorder *r, session_result *result)
 
 static bool has_connected(void *context, int process_id)
 {
-    return recorder_knows(context, process_id);
+    return admission_knows(context, process_id);
 }
 
 /*

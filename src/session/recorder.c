@@ -1,39 +1,28 @@
 /* recorder: see recorder.h. */
 #include "session/recorder.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/os.h"
-#include "base/text.h"
 #include "diagnostics/procfs.h"
-#include "diagnostics/secrets.h"
-#include "session/facts.h"
+#include "session/admission.h"
+#include "session/description.h"
+#include "session/give_way.h"
+#include "session/silence.h"
 
 enum {
     ANSWER_MS = 20000, /* a busy machine, a large program: not the same as a hung one */
     STOP_MS = 30000,
-    LEAVE_MS = 20000,  /* between the runtime's shutdown, when the agent goes, and the end */
-    STOPPED_MS = 2000, /* of a process that is stopped and is to answer */
+    LEAVE_MS = 20000, /* between the runtime's shutdown, when the agent goes, and the end */
     STATUS_MS = 500,
     UNTOLD_MS = 2000,   /* since an agent told its state: it is asked, which wakes it */
     SILENCE_MS = 60000, /* of an agent that is to send one thing: its runtime cannot be suspended */
-    LATER_NICE = 5,     /* more: on a full machine the agent would wait for us in vain */
-    SPARE_DESCRIPTORS = 8, /* for the files that are looked into while processes are recorded */
 };
-/* So long the agent waits for nobody who does not read (5 s, less what was under way); and so soon
- * after it we find the connection closed. */
-#define MISSED_NS        UINT64_C(4000000000)
-#define MISSED_LATELY_NS UINT64_C(10000000000)
 
 static void take(recorder *r, peer *p, const recording_chunk *chunk);
 
@@ -77,19 +66,10 @@ void recorder_append_own(recorder *r, const buffer *chunks)
             recorder_stop(r, "stopped");
 }
 
-static void put_number(buffer *out, const char *key, uint64_t value)
-{
-    char text[24];
-
-    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    recording_put_info(out, key, text);
-}
-
 recorder *recorder_create(const session_options *options, session_result *result, error *e)
 {
     recorder *r = memory_allocate_array(1, sizeof *r);
     buffer chunks = BUFFER_EMPTY;
-    size_t chunk;
 
     memset(result, 0, sizeof *result);
     if (r == NULL) {
@@ -99,20 +79,15 @@ recorder *recorder_create(const session_options *options, session_result *result
     r->options = options;
     r->result = result;
     r->listener = -1;
-    r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    admission_reserve(r);
     r->origin_ns = os_monotonic_ns();
     if (recording_writer_create(options->file, &r->writer, e) != 0) {
-        if (r->spare >= 0)
-            close(r->spare);
+        admission_release(r);
         memory_free(r);
         return NULL;
     }
     recording_writer_pack(r->writer, !options->short_lived);
-    chunk = recording_begin_chunk(&chunks, RECORDING_INFO, RECORDING_PROCESS_NONE);
-    recording_put_info(&chunks, "tool_version", CLARINET_VERSION);
-    recording_put_info(&chunks, "command", options->command == NULL ? "" : options->command);
-    put_number(&chunks, "created_unix_ns", os_realtime_ns());
-    recording_end_chunk(&chunks, chunk);
+    description_put_tool(&chunks, options->command);
     if (recording_writer_append(r->writer, &chunks, e) != 0) {
         recorder_abandon(r);
         r = NULL;
@@ -151,23 +126,6 @@ static void drop(recorder *r, peer *p, const char *reason)
     link_close(&p->link);
 }
 
-/* What the program wants to do comes first, before the names of its code are looked up, which is
- * most of our work. Samples are few and can wait; of other records there may be so many that they
- * would be lost, and while the heap is read the program stands still. */
-static void give_way(const session_options *options)
-{
-    const catalogue_selection *selection = options->selection;
-
-    if (options->enough != NULL)
-        return; /* somebody watches */
-    for (size_t i = 0; i < selection->count; i++)
-        if (!text_equal(selection->items[i].profiler->name, "cpu") &&
-            !text_equal(selection->items[i].profiler->name, "wall"))
-            return;
-    setpriority(PRIO_PROCESS, (id_t)os_thread_id(),
-                getpriority(PRIO_PROCESS, (id_t)os_thread_id()) + LATER_NICE);
-}
-
 void recorder_start(recorder *r, peer *p)
 {
     buffer message = BUFFER_EMPTY;
@@ -175,7 +133,7 @@ void recorder_start(recorder *r, peer *p)
     error e;
 
     if (r->next_index == 0)
-        give_way(r->options);
+        give_way_to_program(r->options);
     p->index = r->next_index++;
     control_put_start(&message, r->options->selection);
     p->phase = PEER_STARTING;
@@ -191,74 +149,13 @@ void recorder_start(recorder *r, peer *p)
     buffer_free(&message);
 }
 
-static void put_user(buffer *out, int process_id)
-{
-    buffer status = BUFFER_EMPTY;
-    unsigned user;
-    const char *line;
-    struct passwd *entry;
-
-    if (procfs_read(process_id, "status", 65536, &status) == 0 &&
-        (line = strstr(buffer_text(&status), "\nUid:")) != NULL &&
-        sscanf(line, "\nUid: %*u %u", &user) == 1) {
-        entry = getpwuid(user);
-        if (entry != NULL)
-            recording_put_info(out, "user", entry->pw_name);
-        else
-            put_number(out, "user", user);
-    }
-    buffer_free(&status);
-}
-
-void recorder_name(const buffer *cmdline, char *name, size_t room)
-{
-    const char *word = buffer_text(cmdline);
-    const char *end = word + cmdline->length;
-    const char *best = word;
-    const char *slash;
-
-    for (const char *p = word; p < end; p += strlen(p) + 1) {
-        size_t length = strlen(p);
-
-        if (length > 4 && strcmp(p + length - 4, ".dll") == 0) {
-            best = p;
-            break;
-        }
-    }
-    slash = strrchr(best, '/');
-    snprintf(name, room, "%s", slash == NULL ? best : slash + 1);
-    if (strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".dll") == 0)
-        name[strlen(name) - 4] = '\0';
-}
-
 void recorder_describe(recorder *r, peer *p)
 {
     buffer chunks = BUFFER_EMPTY;
-    buffer cmdline = BUFFER_EMPTY;
-    buffer hidden = BUFFER_EMPTY;
-    buffer text = BUFFER_EMPTY;
-    size_t chunk = recording_begin_chunk(&chunks, RECORDING_INFO, p->index);
-    char host[256] = "";
-    char name[128];
 
-    if (gethostname(host, sizeof host - 1) == 0)
-        recording_put_info(&chunks, "host", host);
-    if (p->process_id != 0 && procfs_read(p->process_id, "cmdline", 65536, &cmdline) == 0) {
-        recorder_name(&cmdline, name, sizeof name);
-        secrets_append_command(&hidden, buffer_text(&cmdline), cmdline.length, '\0');
-        procfs_append_command_line(&text, &hidden);
-        recording_put_info(&chunks, "command_line", buffer_text(&text));
-        recording_put_info(&chunks, "name", name);
-        recording_put_info(&chunks, "entry_assembly", name);
-        put_user(&chunks, p->process_id);
-        facts_put(&chunks, p->process_id);
-    }
-    recording_end_chunk(&chunks, chunk);
+    description_put(&chunks, p->index, p->process_id);
     append(r, &chunks);
     buffer_free(&chunks);
-    buffer_free(&cmdline);
-    buffer_free(&hidden);
-    buffer_free(&text);
 }
 
 static void write_symbols(recorder *r, peer *p)
@@ -281,48 +178,20 @@ static bool is_alive(const peer *p)
 static void describe_assemblies(recorder *r, peer *p)
 {
     buffer chunks = BUFFER_EMPTY;
-    size_t chunk;
 
     if (p->process_id == 0 || r->options->short_lived)
         return;
-    chunk = recording_begin_chunk(&chunks, RECORDING_INFO, p->index);
-    facts_put_assemblies(&chunks, p->process_id);
-    recording_end_chunk(&chunks, chunk);
+    description_put_assemblies(&chunks, p->index, p->process_id);
     append(r, &chunks);
     buffer_free(&chunks);
 }
 
-/* This process was to come back at `expected`. */
-static void note_missed(recorder *r, uint64_t expected, uint64_t now)
-{
-    if (expected == 0 || now < expected + MISSED_NS)
-        return;
-    r->missed_ns = now - expected;
-    r->missed_until_ns = now;
-}
-
-/* The process goes on without its connection: the agent has given up on us, who did not read, or
- * the program has closed it. */
+/* The process goes on without its connection. */
 static void tell_closed(recorder *r, peer *p)
 {
-    bool gave_up = r->missed_ns != 0 && p->gone_ns < r->missed_until_ns + MISSED_LATELY_NS;
-    const char *kept = r->options->short_lived ? "" : "what came until then is recorded; ";
     error e;
+    bool gave_up = silence_tell_closed(r, p, &e);
 
-    if (gave_up) {
-        error_set(&e, ERROR_GONE,
-                  "this command stood still for %.0f s, and the agent in process %d did not wait "
-                  "for it any longer",
-                  (double)r->missed_ns / 1e9, p->process_id);
-        error_advise(&e, "%sthe program goes on: try again, and leave the command running", kept);
-    } else {
-        error_set(&e, ERROR_GONE, "process %d has closed the connection of the agent in it",
-                  p->process_id);
-        error_advise(&e,
-                     "%sif the program closes descriptors that it did not open, record it after "
-                     "that, by its PID",
-                     kept);
-    }
     note_trouble(r, &e);
     describe_assemblies(r, p);
     drop(r, p, gave_up ? RECORDING_END_LOST : RECORDING_END_CLOSED);
@@ -339,7 +208,7 @@ static void leave(recorder *r, peer *p)
     p->gone_ns = os_monotonic_ns();
     if (process >= 0 && p->stop_ns == 0 && is_alive(p)) {
         close(process);
-        note_missed(r, r->turned_ns, p->gone_ns);
+        silence_note_missed(r, r->turned_ns, p->gone_ns);
         tell_closed(r, p);
         return;
     }
@@ -489,66 +358,6 @@ static void take(recorder *r, peer *p, const recording_chunk *chunk)
     }
 }
 
-/* A descriptor has the lowest free number: a high one says that few are left. */
-static bool has_room(const recorder *r, int descriptor)
-{
-    struct rlimit limit;
-
-    return r->peer_count < RECORDER_MAX_LINKS && r->admitted < RECORDING_MAXIMUM_PROCESSES &&
-           (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-            (rlim_t)descriptor + SPARE_DESCRIPTORS < limit.rlim_cur);
-}
-
-/* The process is told at once, by the end of its connection, and goes on without us. */
-static void turn_away(recorder *r, int descriptor, int process_id)
-{
-    r->result->total.not_recorded++;
-    if (process_id != 0)
-        buffer_append(&r->known, &process_id, sizeof process_id);
-    close(descriptor);
-}
-
-/* No descriptor is left even to refuse with: the spare one is. */
-static bool turn_away_with_spare(recorder *r)
-{
-    int descriptor;
-
-    if (r->spare < 0)
-        return false;
-    close(r->spare);
-    descriptor = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (descriptor >= 0)
-        turn_away(r, descriptor, 0);
-    r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    return descriptor >= 0;
-}
-
-/* False when nobody waits. */
-static bool accept_peer(recorder *r)
-{
-    int descriptor = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    struct ucred who;
-    socklen_t length = sizeof who;
-    session_link link;
-    char word;
-
-    if (descriptor < 0)
-        return (errno == EMFILE || errno == ENFILE) && turn_away_with_spare(r);
-    /* Who has gone again without a word takes nobody's place. */
-    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 ||
-        (who.uid != geteuid() && geteuid() != 0) ||
-        recv(descriptor, &word, sizeof word, MSG_PEEK | MSG_DONTWAIT) == 0) {
-        close(descriptor);
-    } else if (!has_room(r, descriptor)) {
-        turn_away(r, descriptor, (int)who.pid);
-    } else {
-        link_init(&link, descriptor);
-        if (recorder_add(r, link, false, (int)who.pid) == NULL)
-            r->result->total.not_recorded++;
-    }
-    return true;
-}
-
 void recorder_stop(recorder *r, const char *reason)
 {
     r->stopping = true;
@@ -618,42 +427,10 @@ static void retire(recorder *r)
         conclude(r, p);
         r->gone_rows += p->rows;
         r->gone_lost += p->lost;
-        buffer_append(&r->known, &p->process_id, sizeof p->process_id);
+        admission_remember(r, p->process_id);
         free_peer(p);
     }
     r->peer_count = kept;
-}
-
-bool recorder_knows(const recorder *r, int process_id)
-{
-    int one;
-
-    for (size_t i = 0; i < r->peer_count; i++)
-        if (r->peers[i]->process_id == process_id)
-            return true;
-    for (size_t at = 0; at < r->known.length; at += sizeof one) {
-        memcpy(&one, r->known.data + at, sizeof one);
-        if (one == process_id)
-            return true;
-    }
-    return false;
-}
-
-/* Whether the process is to answer and has been stopped, at every look, for too long: it will not
- * answer before somebody lets it go on. */
-static bool stands_still(peer *p, uint64_t now)
-{
-    procfs_stat stat;
-
-    if (p->process_id == 0 || p->phase < PEER_GREETING || p->phase == PEER_RECORDING ||
-        p->phase > PEER_STOPPING || !procfs_read_stat(p->process_id, &stat) ||
-        (stat.state != 'T' && stat.state != 't')) {
-        p->stopped_ns = 0;
-        return false;
-    }
-    if (p->stopped_ns == 0)
-        p->stopped_ns = now;
-    return now - p->stopped_ns >= (uint64_t)STOPPED_MS * 1000000;
 }
 
 /* Deadlines, the duration, progress. */
@@ -671,21 +448,8 @@ static void keep_time(recorder *r)
 
         total->rows += p->rows;
         total->lost += p->lost;
-        if (stands_still(p, now)) {
-            error_set(&e, ERROR_TIMEOUT, "process %d is stopped", p->process_id);
-            error_advise(&e, "`kill -CONT %d` continues it%s", p->process_id,
-                         p->phase == PEER_STOPPING ? "; what came until then is recorded" : "");
-        } else if ((p->phase == PEER_RECORDING && r->options->enough == NULL) ||
-                   p->phase == PEER_DONE || now < p->deadline_ns) {
+        if (!silence_is_too_long(r, p, now, &e))
             continue;
-        } else {
-            error_set(&e, ERROR_TIMEOUT,
-                      "the agent in process %d does not answer: it waits for the runtime to stand "
-                      "still, or the process is stopped",
-                      p->process_id);
-            error_advise(&e, "is it stopped or hung? `kill -CONT %d` continues a stopped process",
-                         p->process_id);
-        }
         if (p->phase != PEER_ANNOUNCING && p->phase != PEER_LEAVING)
             note_trouble(r, &e);
         drop(r, p, RECORDING_END_LOST);
@@ -735,7 +499,7 @@ void recorder_round(recorder *r, int extra)
     uint64_t begin = os_monotonic_ns();
     int ready;
 
-    note_missed(r, r->turned_ns, begin);
+    silence_note_missed(r, r->turned_ns, begin);
     polled[0] = (struct pollfd){r->stopping ? -1 : r->options->stop, POLLIN, 0};
     polled[1] = (struct pollfd){r->listener, POLLIN, 0};
     polled[2] = (struct pollfd){extra, POLLIN, 0};
@@ -747,14 +511,13 @@ void recorder_round(recorder *r, int extra)
     }
     ready = poll(polled, count, wait);
     r->turned_ns = os_monotonic_ns();
-    note_missed(r, begin + (uint64_t)wait * 1000000, r->turned_ns);
+    silence_note_missed(r, begin + (uint64_t)wait * 1000000, r->turned_ns);
     if (ready > 0) {
         for (nfds_t i = 3; i < count; i++)
             if (polled[i].revents != 0 && r->peers[who[i]]->phase != PEER_DONE)
                 serve(r, r->peers[who[i]]);
         if (polled[1].revents != 0)
-            while (accept_peer(r)) {
-            }
+            admission_take_all(r);
         if (polled[0].revents != 0 && (r->pass_on == NULL || !r->pass_on(r)))
             recorder_stop(r, "stopped");
     }
@@ -783,15 +546,12 @@ static void free_peers(recorder *r)
         free_peer(r->peers[i]);
     r->peer_count = 0;
     buffer_free(&r->known);
-    if (r->spare >= 0)
-        close(r->spare);
-    r->spare = -1;
+    admission_release(r);
 }
 
 void recorder_close(recorder *r)
 {
     buffer chunks = BUFFER_EMPTY;
-    size_t chunk;
     error e;
 
     for (size_t i = 0; i < r->peer_count; i++)
@@ -801,9 +561,7 @@ void recorder_close(recorder *r)
     if (r->reason == NULL)
         r->reason = r->gone_end;
     if (r->result->total.not_recorded != 0) {
-        chunk = recording_begin_chunk(&chunks, RECORDING_INFO, RECORDING_PROCESS_NONE);
-        put_number(&chunks, "processes_not_recorded", r->result->total.not_recorded);
-        recording_end_chunk(&chunks, chunk);
+        description_put_not_recorded(&chunks, r->result->total.not_recorded);
         append(r, &chunks);
         buffer_free(&chunks);
     }

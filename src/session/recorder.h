@@ -81,14 +81,9 @@ peer *recorder_add(recorder *r, session_link link, bool welcomed, int process_id
 void recorder_start(recorder *r, peer *p);
 /* Writes what the tool knows about a process. */
 void recorder_describe(recorder *r, peer *p);
-/* The program's name, from what /proc/PID/cmdline holds: the dll that dotnet runs, else the
- * executable. */
-void recorder_name(const buffer *cmdline, char *name, size_t room);
 /* One round: waits up to a tick for something to happen and does it. `extra` (-1 = none) is one
  * more descriptor that ends the wait. */
 void recorder_round(recorder *r, int extra);
-/* Whether the process has connected, whatever became of it. */
-bool recorder_knows(const recorder *r, int process_id);
 /* Everything has ended or everything is told to stop and has. */
 bool recorder_is_done(const recorder *r);
 /* Whole chunks that the tool made itself while recording; they are shown to who looks on. */
