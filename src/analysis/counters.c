@@ -1,6 +1,7 @@
 /* counters: see counters.h. */
 #include "analysis/counters.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "analysis/array.h"
@@ -9,13 +10,14 @@
 
 static void add(counters_item *item, double value)
 {
-    if (item->count == 0 || value < item->least)
-        item->least = value;
-    if (item->count == 0 || value > item->most)
-        item->most = value;
     item->count++;
-    item->sum += value;
     item->last = value;
+    if (!isfinite(value))
+        return;
+    item->numbers++;
+    item->sum += value;
+    item->least = fmin(item->least, value);
+    item->most = fmax(item->most, value);
 }
 
 static counters_item *find(counters_summary *c, const counters_item *row)
@@ -53,6 +55,8 @@ int counters_summarise(const model *m, const model_table *table, counters_summar
             .unit = (uint32_t)groups_cell(unit, i, 0),
             .tags = (uint32_t)groups_cell(tags, i, 0),
             .kind = (uint32_t)groups_cell(kind, i, 0),
+            .least = NAN, /* which fmin and fmax pass over */
+            .most = NAN,
         };
         counters_item *item = find(result, &row);
 

@@ -14,10 +14,11 @@ typedef struct {
     uint32_t provider, name, title, unit, tags; /* strings */
     uint32_t kind;
     uint64_t count;
-    double sum;
+    uint64_t numbers; /* values that are numbers; others are NaN or infinite */
+    double sum;       /* of the numbers, as the next two; these are NaN where there is none */
     double least;
     double most;
-    double last;
+    double last; /* whatever it is */
 } counters_item;
 
 typedef struct {

@@ -1,6 +1,7 @@
 /* counters_live: see counters_live.h. */
 #include "cli/counters_live.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "analysis/array.h"
@@ -106,7 +107,10 @@ static void take_row(counters_live *c, const uint64_t *cells)
     v->time_ns = cells[TIME];
     v->interval_ns = cells[INTERVAL];
     memcpy(&v->value, &cells[VALUE], sizeof v->value);
-    s->sum += v->value;
+    if (isfinite(v->value))
+        s->sum += v->value;
+    else
+        s->not_added++;
     if (c->on_value != NULL)
         c->on_value(c->context, s, v);
 }

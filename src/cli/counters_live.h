@@ -29,7 +29,8 @@ typedef struct {
     const char *unit;
     const char *tags; /* "a=b,c=d"; "" = none */
     unsigned kind;
-    double sum;
+    double sum;       /* of the values that are numbers */
+    size_t not_added; /* those that are none */
     counters_value *values;
     size_t count;
     size_t capacity;

@@ -10,19 +10,7 @@
 #include "base/memory.h"
 #include "cli/plain.h"
 #include "report/json.h"
-
-enum { NUMBER = 32 };
-
-/* As Prometheus' format spells what is no number. */
-static const char *write_number(char text[NUMBER], int digits, double value)
-{
-    if (isnan(value))
-        return "NaN";
-    if (isinf(value))
-        return value > 0 ? "+Inf" : "-Inf";
-    snprintf(text, NUMBER, "%.*g", digits, value);
-    return text;
-}
+#include "report/number.h"
 
 /* ---- CSV ---- */
 
@@ -48,13 +36,13 @@ static void put_csv_text(FILE *out, const char *text)
 
 void counters_show_csv(FILE *out, const counters_series *s, const counters_value *v)
 {
-    char value[NUMBER];
+    char value[NUMBER_TEXT];
 
     fprintf(out, "%.3f,", (double)v->time_ns / 1e9);
     put_csv_text(out, s->provider);
     fputc(',', out);
     put_csv_text(out, s->name);
-    fprintf(out, ",%s,%s,", counters_kind_name(s->kind), write_number(value, 15, v->value));
+    fprintf(out, ",%s,%s,", counters_kind_name(s->kind), number_text(value, 15, v->value));
     put_csv_text(out, s->unit);
     fputc(',', out);
     put_csv_text(out, s->tags);
@@ -65,10 +53,10 @@ void counters_show_csv(FILE *out, const counters_series *s, const counters_value
 
 static void put_value(FILE *out, const counters_series *s, const counters_value *v)
 {
-    char value[NUMBER];
+    char value[NUMBER_TEXT];
 
     plain_put(out, s->title[0] != '\0' ? s->title : s->name);
-    fprintf(out, "  %s", write_number(value, 10, v->value));
+    fprintf(out, "  %s", number_text(value, 10, v->value));
     if (s->unit[0] != '\0') {
         fputc(' ', out);
         plain_put(out, s->unit);
@@ -129,14 +117,13 @@ static size_t make_lines(const counters_live *c, screen_line *lines)
         for (size_t k = i; k < c->count; k++) {
             const counters_series *s = &c->series[k];
             screen_line *line = &lines[count];
-            char value[NUMBER];
+            char value[NUMBER_TEXT];
 
             if (s->count == 0 || strcmp(s->provider, c->series[i].provider) != 0)
                 continue;
             buffer_append_text(&line->label, "  ");
             plain_append(&line->label, s->title[0] != '\0' ? s->title : s->name);
-            buffer_append_text(&line->value,
-                               write_number(value, 10, s->values[s->count - 1].value));
+            buffer_append_text(&line->value, number_text(value, 10, s->values[s->count - 1].value));
             if (s->unit[0] != '\0') {
                 buffer_append_char(&line->value, ' ');
                 plain_append(&line->value, s->unit);
@@ -357,6 +344,15 @@ static bool is_first(const counters_live *c, size_t index)
     return true;
 }
 
+/* What grows is told as its sum, in which a step that is no number is not: such a step is told as
+ * long as it is the last one, so that a total does not stay NaN for good. */
+static double value_now(const counters_series *s)
+{
+    double last = s->values[s->count - 1].value;
+
+    return s->kind == COUNTERS_INCREASE && isfinite(last) ? s->sum : last;
+}
+
 void counters_show_prometheus(buffer *out, const counters_live *c)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -369,17 +365,13 @@ void counters_show_prometheus(buffer *out, const counters_live *c)
         buffer_append_text(out, s->kind == COUNTERS_INCREASE ? " counter\n" : " gauge\n");
         for (size_t k = i; k < c->count; k++) {
             const counters_series *one = &c->series[k];
-            char value[NUMBER];
+            char value[NUMBER_TEXT];
 
             if (!is_same_metric(one, s))
                 continue;
             put_metric_name(out, one);
             put_labels(out, one->tags);
-            buffer_format(out, " %s\n",
-                          write_number(value, 15,
-                                       one->kind == COUNTERS_INCREASE
-                                           ? one->sum
-                                           : one->values[one->count - 1].value));
+            buffer_format(out, " %s\n", number_text(value, 15, value_now(one)));
         }
     }
 }

@@ -15,7 +15,8 @@ void counters_show_line(FILE *out, const counters_series *s, const counters_valu
 void counters_show_screen(FILE *out, const counters_live *c);
 /* Everything, one document. */
 int counters_show_json(int descriptor, const counters_live *c, error *e);
-/* The last value of each series; what grows is added up from the begin of the recording. */
+/* The last value of each series; what grows is added up from the begin of the recording. A last
+ * value that is no number is told as it is. */
 void counters_show_prometheus(buffer *out, const counters_live *c);
 
 #endif

@@ -2,6 +2,7 @@
  * clarinet counters PID: the counters of the runtime and of libraries, live, for machines and for
  * Prometheus. Records with the profiler `counters` and takes the values out as they come.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "cli/take.h"
 #include "cli/way.h"
 #include "clr/counter_events.h"
+#include "report/number.h"
 #include "session/session.h"
 
 typedef enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_PROMETHEUS } format;
@@ -39,11 +41,28 @@ typedef struct {
     bool has_told_way;
 } request;
 
+/* Between two scrapes a step can come and go: what a total does not have is said, once for each. */
+static void note_not_added(const counters_series *s, const counters_value *v)
+{
+    char value[NUMBER_TEXT];
+
+    if (s->kind != COUNTERS_INCREASE || isfinite(v->value) || s->not_added != 1)
+        return;
+    fputs("clarinet: ", stderr);
+    plain_put(stderr, s->provider);
+    fputs(": ", stderr);
+    plain_put(stderr, s->title[0] != '\0' ? s->title : s->name);
+    fprintf(stderr, " grew by %s: totals are added up without such steps\n",
+            number_text(value, 10, v->value));
+}
+
 static void on_value(void *context, const counters_series *s, const counters_value *v)
 {
     request *q = context;
 
     q->taken++;
+    if (q->listens || q->format == FORMAT_PROMETHEUS)
+        note_not_added(s, v);
     if (q->format == FORMAT_CSV)
         counters_show_csv(stdout, s, v);
     else if (q->format == FORMAT_TEXT && !q->listens && !q->on_terminal)

@@ -55,7 +55,7 @@ static bool to_number(const char *text, double *value)
     char *end;
 
     *value = strtod(text, &end);
-    return end != text && *end == '\0' && *value - *value == 0; /* neither infinite nor none */
+    return end != text && *end == '\0';
 }
 
 static void put(work *w, const char *suffix, const char *quantile, unsigned kind, double value)
@@ -106,8 +106,7 @@ static bool read_histogram(work *w, reader *r)
     count = reader_u32(r);
     value = reader_f64(r);
     put(w, ".count", NULL, COUNTER_INCREASE, count);
-    if (value - value == 0)
-        put(w, ".sum", NULL, COUNTER_INCREASE, value);
+    put(w, ".sum", NULL, COUNTER_INCREASE, value);
     return true;
 }
 

@@ -2,6 +2,7 @@
  * data_table: a table for the report page. Samples are put together by stack, thread, state and
  * time (analysis/aggregate), other tables are written row by row, the first ROWS_LIMIT of them.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,6 +184,15 @@ static const model_column *time_column(const model_table *table)
     return NULL;
 }
 
+/* JSON has no word for what is no number: a text that JavaScript reads as it. */
+static void put_f64(json *j, double value)
+{
+    if (isfinite(value))
+        json_f64(j, value);
+    else
+        json_text(j, isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
+}
+
 static void put_cell(const writer *w, const model_column *column, size_t row, uint64_t *previous)
 {
     uint64_t value = model_cell(column, row);
@@ -215,7 +225,7 @@ static void put_cell(const writer *w, const model_column *column, size_t row, ui
         json_f64(w->j, (double)value / 1000);
         break;
     case RECORDING_F64:
-        json_f64(w->j, model_cell_f64(column, row));
+        put_f64(w->j, model_cell_f64(column, row));
         break;
     case RECORDING_I64:
         json_i64(w->j, (int64_t)value);

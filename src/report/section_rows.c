@@ -1,6 +1,7 @@
 /* section_rows: a table that nothing else knows, row by row. */
 #include <stdio.h>
 
+#include "report/number.h"
 #include "report/section.h"
 
 enum { TOP_ROWS = 50, TOP_JSON_ROWS = 10000 };
@@ -50,6 +51,7 @@ static void put_cell(const section *s, const model_column *column, size_t row)
 {
     const char *text = cell_text(s, column, row);
     char amount[REPORT_AMOUNT_SIZE];
+    char number[NUMBER_TEXT];
     const char *unit = model_text(s->m, column->unit);
 
     if (text != NULL) {
@@ -59,7 +61,7 @@ static void put_cell(const section *s, const model_column *column, size_t row)
     } else if (column->type == RECORDING_TIME || column->type == RECORDING_DURATION) {
         sink_text(s->out, report_amount(column->u64[row], "ns", amount));
     } else if (column->type == RECORDING_F64) {
-        sink_format(s->out, "%.6g", model_cell_f64(column, row));
+        sink_text(s->out, number_text(number, 6, model_cell_f64(column, row)));
     } else if (column->type == RECORDING_I64) {
         sink_format(s->out, "%lld", (long long)column->u64[row]);
     } else {

@@ -123,10 +123,11 @@ static void take_line(watched *p, const char *line)
     static const char WANTED[] = ",Microsoft.AspNetCore.Hosting,failed-requests,";
     const char *at = strstr(line, WANTED);
     const char *value = at == NULL ? NULL : strchr(at + sizeof WANTED - 1, ',');
+    double failed = value == NULL ? -1 : strtod(value + 1, NULL);
 
-    if (value == NULL)
+    if (!(failed >= 0 && failed < (double)UINT64_MAX)) /* nor is it a number for sure */
         return;
-    p->failed = (uint64_t)strtod(value + 1, NULL);
+    p->failed = (uint64_t)failed;
     p->has_failed = true;
 }
 

@@ -222,6 +222,49 @@ describe('views', () => {
             assert.match(await text(page, '.timeline-words'), /4\.8\d s to (5\.9|6\.0)\d s/);
         }));
 
+    it('leaves a gap where a counter told no number, and says so', async () => {
+        const builder = shopProcess({ samples: 20 });
+        const [ratio, never] = ['ratio', 'never'].map((name) => builder.string(name));
+        // a gap from 2 s to 8 s, with one number in its middle
+        const told = [80, 100, 80, 'NaN', 'NaN', 80, 'Infinity', '-Infinity', 80, 80, 80];
+        const values = told.flatMap((value, second) => [
+            { time: second * 1e6, name: ratio, title: ratio, value },
+            { time: second * 1e6, name: never, title: never, value: 'NaN' },
+        ]);
+        const types = { time: 'time', name: 'string', title: 'string', value: 'f64' };
+        builder.table('meters', 'counters', types, values, '', 'count');
+        builder.process.duration = 1e7;
+        const page = await bench.open(bench.file('gap', report([builder.build()])), {
+            hash: '#view=time',
+        });
+        const label = await page.getAttribute('.chart-canvas', 'aria-label');
+        assert.match(label, /ratio, at most 100; 4 of 11 values are no numbers/);
+        assert.doesNotMatch(label, /never/); // it never changes
+        const { width, height } = await page.locator('.chart-canvas').boundingBox();
+        const drawn = async (second) => {
+            const found = new Set();
+            for (let y = height - 100; y < height - 30; y++)
+                found.add(String(await pixel(page, '.chart-canvas', (width * second) / 10 + 1, y)));
+            return found.size > 1;
+        };
+        await shot(page, 'gap', { fullPage: true });
+        const expectations = { 1.5: true, 3: false, 4.5: false, 5: true, 6: false, 9: true };
+        for (const [second, expected] of Object.entries(expectations))
+            assert.equal(await drawn(second), expected, `at ${second} s`);
+        await page.evaluate(() => (location.hash = '#view=other'));
+        await settled(page);
+        const shown = async () =>
+            (await rows(page, 'meters:counters')).map((row) => row.trim().split(/\s+/).at(-1));
+        for (const [least, most] of [['∞', '-∞'], ['-∞', '∞']]) {
+            await page.click('table[aria-label="meters:counters"] th button >> text=value');
+            const list = await shown();
+            assert.deepEqual([list[0], list[8]], [least, most], String(list));
+            assert.deepEqual(list.slice(9), Array(13).fill('NaN'));
+        }
+        assert.deepEqual(page.problems, []);
+        await page.context().close();
+    });
+
     it('draws the pause of a collection from where it began', async () => {
         const builder = shopProcess({ samples: 20 });
         const row = { time: 6e6, pause: 2e6, since_stop: 1.8e6, gen0: 1e6 }; // from 4.2 s to 6.2 s

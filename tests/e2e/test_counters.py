@@ -231,3 +231,87 @@ def test_own_sources_are_counted_from_the_start(runtime, sample_command, clarine
     assert done.code == 0, done
     told = clarinet("report", "out.clarinet", "-f", "json").out
     assert "working-set" in told and "Shop-Counters" not in told, told
+
+
+def tell(patient, text):
+    """The sample Ratios says so from now on."""
+    patient.process.stdin.write(f"{text}\n")
+    patient.process.stdin.flush()
+    patient.wait_for(f"^told {text}$")
+
+
+class Rows:
+    """All values that a running `counters -f csv` prints, by provider and counter, as they stand."""
+
+    def __init__(self, stream):
+        self.values = {}
+        self.thread = threading.Thread(target=self.read, args=(stream,), daemon=True)
+        self.thread.start()
+
+    def read(self, stream):
+        for row in csv.DictReader(stream):
+            self.values.setdefault((row["provider"], row["counter"]), []).append(row["value"])
+
+    def wait_for_last(self, value):
+        for gauge in (("Ratios", "ratio"), ("Ratio-Counters", "ratio")):
+            wait_until(lambda: self.values.get(gauge, [""])[-1] == value)
+
+
+@pytest.mark.parametrize("way", ["agent", "port"])
+def test_what_is_no_number_is_told_as_such(runtime, sample, clarinet, way):
+    told = {"2": "2", "NaN": "NaN", "7": "7", "Infinity": "+Inf", "-Infinity": "-Inf", "3": "3"}
+    with sample("Ratios") as patient:
+        tool = clarinet.start("counters", "--meters", "Ratios", "--interval", "250ms", "-f", "csv",
+                              "-o", "out.clarinet", patient.pid, env={"CLARINET_WAY": way})
+        rows = Rows(tool.stdout)
+        rows.wait_for_last("0")
+        for text, value in told.items():
+            tell(patient, text)
+            rows.wait_for_last(value)
+        wait_until(lambda: "3" in rows.values["Ratios", "spent"])
+        tool.send_signal(signal.SIGINT)
+        rows.thread.join(180)
+        assert tool.wait(180) == 0
+    assert patient.process.returncode == 0, patient
+    assert [value for value in rows.values["Ratios", "spent"] if value != "0"] == [*told.values()]
+    assert {"NaN", "+Inf"} < set(rows.values["Ratio-Counters", "took"])
+    assert "NaN" in rows.values["Ratio-Counters", "spent"]
+    words = clarinet("report", "out.clarinet", "-f", "md").out
+    assert re.search(r"^\| `Ratios` \| `ratio` \| 3 \| [\d.]+ \| 0 \| 7 \|", words, re.M), words
+    assert re.search(r"^\d+ of \d+ values of `ratio` of `Ratios` are no numbers", words, re.M), words
+    report = clarinet("report", "out.clarinet", "-f", "json").json["processes"][0]["tables"]
+    spent, = [row for table in report if table["name"] == "meters"
+              for row in table["counters"] if row["name"] == "spent"]
+    assert (spent["no_numbers"], spent["sum"], spent["most"]) == (3, 12, 7), spent
+    page = clarinet("report", "out.clarinet", "-f", "html").out
+    assert all(f'"{value}"' in page for value in ("NaN", "Infinity", "-Infinity"))
+
+
+def test_a_total_outlives_what_is_no_number(newest_runtime, sample, clarinet):
+    with sample("Ratios") as patient:
+        tool = clarinet.start("counters", "--listen", 0, "--meters", "Ratios", "--interval",
+                              "250ms", patient.pid)
+        tool.stderr.readline()
+        url = re.search(r"http://127\.0\.0\.1:\d+/metrics", tool.stderr.readline()).group(0)
+
+        def is_scraped(line):
+            text = urllib.request.urlopen(url, timeout=PATIENCE).read().decode()
+            return line in text.splitlines()
+
+        wait_until(lambda: is_scraped("dotnet_ratios_ratio 0"))
+        tell(patient, "2")
+        wait_until(lambda: is_scraped("dotnet_ratios_spent_total 2"))
+        tell(patient, "NaN")
+        wait_until(lambda: is_scraped("dotnet_ratios_ratio NaN"))
+        tell(patient, "3")
+        wait_until(lambda: is_scraped("dotnet_ratios_spent_total 5"))
+        tell(patient, "-Infinity")
+        wait_until(lambda: is_scraped("dotnet_ratio_counters_ratio -Inf"))
+        tool.send_signal(signal.SIGINT)
+        _out, err = tool.communicate(timeout=PATIENCE)
+        assert tool.returncode == 0, err
+        assert err.count("Ratios: spent grew by NaN: totals are added up without such steps") == 1
+        done = clarinet("counters", "--json", "--interval", "250ms", "-d", "2s", patient.pid)
+    ratio, = [row for row in done.json["counters"] if row["provider"] == "Ratio-Counters"
+              and row["name"] == "ratio"]
+    assert {value["value"] for value in ratio["values"]} == {None}, ratio

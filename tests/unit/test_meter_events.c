@@ -76,6 +76,37 @@ static void reads_counters_and_levels(void **state)
     buffer_free(&b);
 }
 
+/* As the runtime writes what a ratio of nothing to nothing is, and the like. */
+static void reads_what_is_no_number(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *told;
+    } CASES[] = {{"NaN", "Shop|open|open|{order}||0|nan\n"},
+                 {"Infinity", "Shop|open|open|{order}||0|inf\n"},
+                 {"-Infinity", "Shop|open|open|{order}||0|-inf\n"},
+                 {"1x", ""}};
+    buffer b = BUFFER_EMPTY;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        buffer_clear(&b);
+        add_head(&b, "open", "");
+        add_text(&b, CASES[i].text);
+        check(GAUGE, &b, true, CASES[i].told);
+    }
+    buffer_clear(&b);
+    add_head(&b, "took", "");
+    add_text(&b, "0.5=NaN");
+    buffer_append_u32(&b, 1);
+    buffer_append_u64(&b, 0x7ff0000000000000); /* infinite */
+    check(HISTOGRAM, &b, true,
+          "Shop|took|took {quantile=0.5}|{order}|quantile=0.5|0|nan\n"
+          "Shop|took.count|took.count|{order}||1|1\n"
+          "Shop|took.sum|took.sum|{order}||1|inf\n");
+    buffer_free(&b);
+}
+
 /* The runtime makes two of its levels as counters: a total of -1 would be the answer. */
 static void knows_levels_that_are_called_counters(void **state)
 {
@@ -161,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_counters_and_levels),
+        cmocka_unit_test(reads_what_is_no_number),
         cmocka_unit_test(knows_levels_that_are_called_counters),
         cmocka_unit_test(reads_histograms),
         cmocka_unit_test(survives_every_cut),

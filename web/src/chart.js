@@ -25,6 +25,7 @@ import { drawRange, drawTicks, rangeChooser } from './timeline.js';
 const PANEL = 84;
 const TITLE = 20;
 const AXIS = 20;
+const DOT = 3;
 
 export class Chart {
     /** @param {(from: number, to: number) => void} chosen */
@@ -52,7 +53,7 @@ export class Chart {
         this.axis = axis;
         this.panels = panels.filter((panel) => panel.series.some((s) => s.times.length > 0));
         const titles = this.panels.map(
-            (panel) => `${panel.title}, at most ${panel.text(highest(panel))}`,
+            (panel) => `${panel.title}, at most ${reachOf(panel)}`,
         );
         this.canvas.setAttribute('aria-label', `Series over time: ${titles.join('; ')}`);
         fill(this.words);
@@ -136,8 +137,22 @@ function highest(panel) {
         }
         return top;
     }
-    for (const { values } of panel.series) for (const value of values) top = Math.max(top, value);
+    for (const { values } of panel.series)
+        for (const value of values) if (Number.isFinite(value)) top = Math.max(top, value);
     return top;
+}
+
+/** The largest value in words, and how many values cannot be drawn: a program may tell any.
+ *  @param {Panel} panel */
+function reachOf(panel) {
+    let count = 0;
+    let odd = 0;
+    for (const { values } of panel.series) {
+        count += values.length;
+        for (const value of values) if (!Number.isFinite(value)) odd++;
+    }
+    if (odd === 0) return panel.text(highest(panel));
+    return `${odd < count ? panel.text(highest(panel)) : '–'}; ${odd} of ${count} values are no numbers`;
 }
 
 /** What a series says at a moment: the value that holds there, or null. */
@@ -169,7 +184,7 @@ function namesBelow(context, panel, width) {
     context.font = `600 ${FONT}`;
     let room = context.measureText(panel.title).width + 12;
     context.font = FONT;
-    room += context.measureText(`up to ${panel.text(highest(panel))}`).width + 16;
+    room += context.measureText(`up to ${reachOf(panel)}`).width + 16;
     const parts = panel.series.map((series, i) => ({
         i,
         series,
@@ -211,7 +226,7 @@ function drawTitle(context, theme, panel, top, width, time, isNamedBelow) {
     let room = context.measureText(panel.title).width + 12;
     context.font = FONT;
     context.fillStyle = theme.muted;
-    const scale = `up to ${panel.text(highest(panel))}`;
+    const scale = `up to ${reachOf(panel)}`;
     context.fillText(scale, room, middle);
     room += context.measureText(scale).width + 16;
     const parts = panel.series
@@ -241,7 +256,8 @@ function drawTitle(context, theme, panel, top, width, time, isNamedBelow) {
     }
 }
 
-/** A line; where many points fall on a pixel, their lowest and highest. */
+/** A line; where many points fall on a pixel, their lowest and highest. Where there is no number is
+ *  a gap. */
 function drawLine(context, theme, panel, series, index, x, y) {
     const { times, values } = series;
     context.strokeStyle = colourOf(series, index, theme);
@@ -250,18 +266,26 @@ function drawLine(context, theme, panel, series, index, x, y) {
     context.beginPath();
     let started = false;
     for (let i = 0; i < times.length; ) {
+        if (!Number.isFinite(values[i])) {
+            started = false;
+            i++;
+            continue;
+        }
         const column = Math.floor(x(times[i]));
         let low = values[i];
         let high = values[i];
         let last = i;
         for (let k = i + 1; k < times.length && Math.floor(x(times[k])) === column; k++) {
+            if (!Number.isFinite(values[k])) break;
             low = Math.min(low, values[k]);
             high = Math.max(high, values[k]);
             last = k;
         }
         const gap = panel.step && i > 0 && times[i] - times[i - 1] > panel.step * 1.5;
-        if (!started || gap) context.moveTo(x(times[i]), y(values[i]));
-        else context.lineTo(x(times[i]), y(values[i]));
+        if (started && !gap) context.lineTo(x(times[i]), y(values[i]));
+        else context.moveTo(x(times[i]), y(values[i]));
+        if (!started && last === i && !Number.isFinite(values[i + 1]))
+            context.lineTo(x(times[i]) + DOT, y(values[i])); // alone between two gaps
         started = true;
         if (last > i) {
             context.lineTo(column + 0.5, y(low));

@@ -78,11 +78,7 @@ export function grid(options) {
                 : options.rows.slice();
         const { value } = columns[memory.sort];
         const sign = memory.up ? 1 : -1;
-        return rows.sort((a, b) => {
-            const x = value(a);
-            const y = value(b);
-            return sign * (typeof x === 'string' ? x.localeCompare(String(y)) : x - Number(y));
-        });
+        return rows.sort((a, b) => compared(value(a), value(b), sign));
     }
 
     function render() {
@@ -143,6 +139,14 @@ export function grid(options) {
 
 function startsUp(column) {
     return column.rising || !column.number;
+}
+
+/** As sort wants it, `sign` 1 from the smallest; what is no number stands last either way. */
+function compared(x, y, sign) {
+    if (typeof x === 'string') return sign * x.localeCompare(String(y));
+    const [isX, isY] = [!Number.isNaN(x), !Number.isNaN(y)];
+    if (!isX || !isY) return Number(isY) - Number(isX);
+    return x === y ? 0 : sign * (x - Number(y));
 }
 
 function head(column, sorted) {

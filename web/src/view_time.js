@@ -132,6 +132,7 @@ function counterPanels(analysis, table) {
     const { name, title, provider, tags, unit, kind, value } = table.columns;
     if (!name || !title || !value) return numberPanels(analysis, table);
     const word = (column, row) => (column ? analysis.process.text(column[row]) : '');
+    const isSame = (a, b) => a === b || (Number.isNaN(a) && Number.isNaN(b));
     const series = new Map();
     for (const row of analysis.rowsOf(table, true)) {
         const key = [provider, name, tags].map((column) => (column ? column[row] : 0)).join();
@@ -139,7 +140,7 @@ function counterPanels(analysis, table) {
         series.get(key).push(row);
     }
     return [...series.values()]
-        .filter((rows) => rows.some((row) => value[row] !== value[rows[0]]))
+        .filter((rows) => rows.some((row) => !isSame(value[row], value[rows[0]])))
         .map((rows) => {
             const measure = word(unit, rows[0]);
             const tagged = word(tags, rows[0]);

@@ -1,0 +1,15 @@
+/* number: see number.h. */
+#include "report/number.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *number_text(char text[NUMBER_TEXT], int digits, double value)
+{
+    if (isnan(value))
+        return "NaN";
+    if (isinf(value))
+        return value > 0 ? "+Inf" : "-Inf";
+    snprintf(text, NUMBER_TEXT, "%.*g", digits, value);
+    return text;
+}
