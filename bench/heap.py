@@ -15,12 +15,14 @@ the whole command under 20 s with under 2.5 GB.
 """
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from pathlib import Path
 
 from common import ROOT, chosen_runtimes
 from ps import peer
@@ -167,6 +169,22 @@ def compare(first, last):
           f"{usage.ru_utime + usage.ru_stime:.2f} s, tool {usage.ru_maxrss / 1024:.0f} MB; {said}")
 
 
+def need_page():
+    """Ends the bench before it has begun when the page could not be opened at its end."""
+    steps = []
+    chromium = os.environ.get("CLARINET_CHROMIUM", "/usr/bin/chromium")
+    if shutil.which("node") is None:
+        steps.append("apt-get install nodejs npm")
+    if not (ROOT / "tests/browser/node_modules/playwright-core").is_dir():
+        steps.append("npm ci --prefix tests/browser")
+    if not os.access(chromium, os.X_OK):
+        steps.append("apt-get install chromium")
+    if steps:
+        print(f"{Path(sys.argv[0]).name}: PAGE=1 opens the page in a browser; run first: "
+              f"{' && '.join(steps)}", file=sys.stderr)
+        sys.exit(2)
+
+
 def open_page(file):
     begin = time.monotonic()
     subprocess.run([ROOT / "build/clarinet", "report", file, "-f", "html", "-o", file + ".html"],
@@ -214,6 +232,8 @@ def measure(dotnet, version, scratch):
 
 
 def main():
+    if WITH_PAGE:
+        need_page()
     chosen = chosen_runtimes()
     print(f"{OBJECTS:,} objects, load {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as scratch:
