@@ -3,7 +3,6 @@
 // and the EventCounter record it once; then "told LINE". A ratio of nothing to nothing is the usual
 // way to such values.
 using System;
-using System.Buffers;
 using System.Diagnostics.Metrics;
 using System.Diagnostics.Tracing;
 using System.Globalization;
@@ -26,8 +25,6 @@ namespace Ratios
 
             Meter.CreateObservableGauge("ratio", () => Now);
             RatioEvents.Log.Tell(0);
-            // a runtime whose pool of arrays is new can lock up when meters and counters are switched on
-            ArrayPool<char>.Shared.Return(ArrayPool<char>.Shared.Rent(1));
             Console.WriteLine("ready");
             while ((line = Console.ReadLine()) != null)
             {

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "diagnostics/eventpipe.h"
 #include "diagnostics/import.h"
+#include "diagnostics/meter_events.h"
 #include "session/heap_contents.h"
 #include "session/heap_names.h"
 #include "session/attach.h"
@@ -25,6 +26,7 @@ enum {
     SILENCE_MS = 30000,
     STOP_TIMEOUT_MS = 30000,
     TOUCHY_MS = 1200,
+    WAKE_MS = 5000,
     HEAP_MB = 512 /* of room in the program: a heap dump comes faster than it can be sent */
 };
 
@@ -368,6 +370,28 @@ static int refuse(error *e)
            ERROR_UNSUPPORTED;
 }
 
+/* Where nothing has asked for meters yet, the runtime makes their source now, under the lock of all
+ * sources, and with it the one of the pool of arrays. A thread that publishes counters makes that
+ * one too: in one session with them both may wait for each other for ever. So meters are asked for
+ * alone first, and nothing is said of it where that fails. */
+static void wake_meters(port *p)
+{
+    const eventpipe_provider provider = {METER_EVENTS_PROVIDER, METER_EVENTS_KEYWORDS, 4, NULL};
+    const eventpipe_options options = {.providers = &provider, .count = 1, .buffer_mb = 1};
+    eventpipe_session session;
+    uint8_t ignored[4096];
+    uint64_t end = os_monotonic_ns() + (uint64_t)WAKE_MS * 1000000;
+    long got;
+
+    if (eventpipe_start(&p->process->address, &options, &session, NULL) != 0)
+        return;
+    eventpipe_stop(&p->process->address, &session, NULL);
+    do
+        got = eventpipe_read(&session, ignored, sizeof ignored, RECORDER_TICK_MS, NULL);
+    while ((got > 0 || got == ERROR_TIMEOUT) && os_monotonic_ns() < end);
+    eventpipe_close(&session);
+}
+
 static int start(port *p, error *e)
 {
     port_providers wanted;
@@ -397,6 +421,8 @@ static int start(port *p, error *e)
             import_set_memory(p->events, &(class_memory){heap_contents_read, &p->process_id},
                               p->with_strings, p->values);
     }
+    if (wanted.meters[0] != '\0')
+        wake_meters(p);
     return eventpipe_start(&p->process->address, &options, &p->session, e);
 }
 
