@@ -59,9 +59,11 @@ def providers(version):
 
 
 def begin(command, file, size):
-    """The tool, when its file shows that it is at work."""
+    """The tool, when its file shows that it is at work. A bench in the background of a shell ignores
+    SIGINT, and so would dotnet-trace, for ever."""
     tool = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                            stderr=subprocess.DEVNULL)
+                            stderr=subprocess.DEVNULL,
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     while not file.exists() or file.stat().st_size <= size:
         if tool.poll() is not None:
             sys.exit(f"bench: {command[0]} ended with {tool.returncode}")
