@@ -79,7 +79,7 @@ static int load(const heap_options *q, const char *path, model *m, const heap **
     /* taken just now: then it is the process, and not the file */
     if ((code == ERROR_NOT_FOUND || code == ERROR_CORRUPT) && path == q->file &&
         !is_stopped(q, path) && has_ended(q)) {
-        error_set(e, ERROR_GONE, "%s ended while the snapshot was taken", q->names[0]);
+        error_set(e, ERROR_GONE, "process %s ended while the snapshot was taken", q->names[0]);
         code = error_advise(e, "`clarinet ps` lists the processes there are");
     }
     if (code != 0)

@@ -20,7 +20,13 @@ enum {
     CLASS_ROW = 1,
     CLASS_MODULE = 3,
     CLASS_FURTHER = 4,
-    CLASS_WORDS = 5,
+    CLASS_FIXED = 8, /* before 9.0, further parts come after these */
+    CLASS_WORDS = 32,
+    /* before 9.0, of what a module keeps for its statics: where the table of generic classes is,
+     * how many they are */
+    LOCAL_TABLE = 1,
+    LOCAL_COUNT = 2,
+    ENOUGH_VOTERS = 32,
     ARRAY_HEAD = 2, /* words before the first element, which a thread's field counts too */
     IS_COLLECTIBLE = 0x00200000,
     FIELD_STATIC = 1 << 24,
@@ -41,8 +47,10 @@ typedef struct {
     table_u64 taken;
     class_statics_found *found;
     void *context;
-    unsigned votes[MODULE_WORDS];
-    bool failed; /* no memory */
+    unsigned votes[MODULE_WORDS], voters;
+    bool voting;       /* for: */
+    size_t local_word; /* of a module, before 9.0; 0 = not known */
+    bool failed;       /* no memory */
 } search;
 
 static bool read_all(const search *s, uint64_t address, void *out, size_t size)
@@ -83,7 +91,7 @@ static size_t elect(const unsigned *votes)
     return votes[best] >= FEWEST_VOTES ? best : 0;
 }
 
-/* ---- a class ---- */
+/* ---- a class, from 9.0 on ---- */
 
 /* Before the class's further part are its slots, before them, of a generic class, its fields, and
  * before these, of a class that has thread statics, their numbers. */
@@ -94,60 +102,176 @@ typedef struct {
     uint64_t class_id;
 } statics;
 
-static void tell(search *s, uint64_t class_id, const uint64_t *words, const statics *all)
+/* A class with what is known of its statics. */
+typedef struct {
+    uint64_t class_id, module;
+    uint32_t row;
+    bool is_before_9;
+    uint64_t fields, base;
+    uint32_t thread_index;
+} instance;
+
+typedef struct {
+    uint64_t class_id;
+    uint32_t flags, place;
+} field;
+
+static bool read_field(const search *s, const instance *c, size_t i, field *out)
 {
-    struct {
-        uint64_t class_id;
-        uint32_t flags, place;
-    } field;
+    return i < MOST_FIELDS && read_all(s, c->fields + i * sizeof *out, out, sizeof *out) &&
+           out->class_id == c->class_id && out->place >> OFFSET_BITS != 0;
+}
 
-    for (size_t i = 0; i < MOST_FIELDS; i++) {
-        class_static found = {.class_id = class_id,
-                              .module = words[CLASS_MODULE],
-                              .row = (uint32_t)words[CLASS_ROW] >> 8};
-        uint32_t offset;
+/* Whether it keeps a reference, or a struct in a box, in memory of its own. */
+static bool has_slot(const field *f)
+{
+    return (f->flags & (FIELD_STATIC | FIELD_IN_FILE)) == FIELD_STATIC &&
+           (f->place >> OFFSET_BITS == ELEMENT_VALUE || f->place >> OFFSET_BITS == ELEMENT_CLASS);
+}
 
-        if (!read_all(s, all->fields + i * sizeof field, &field, sizeof field) ||
-            field.class_id != class_id || field.place >> OFFSET_BITS == 0)
-            return;
-        offset = field.place & ((1u << OFFSET_BITS) - 1);
-        found.token = FIELD_TOKEN | (field.flags & 0xffffff);
-        if ((field.flags & (FIELD_STATIC | FIELD_IN_FILE)) != FIELD_STATIC ||
-            (field.place >> OFFSET_BITS != ELEMENT_VALUE &&
-             field.place >> OFFSET_BITS != ELEMENT_CLASS))
+static uint32_t offset_of(const field *f)
+{
+    return f->place & ((1u << OFFSET_BITS) - 1);
+}
+
+static void tell(search *s, const instance *c)
+{
+    field f;
+
+    for (size_t i = 0; read_field(s, c, i, &f); i++) {
+        class_static found = {.class_id = c->class_id,
+                              .module = c->module,
+                              .row = c->row,
+                              .is_before_9 = c->is_before_9,
+                              .token = FIELD_TOKEN | (f.flags & 0xffffff)};
+
+        if (!has_slot(&f))
             continue;
-        if ((field.flags & FIELD_OF_THREAD) != 0) {
-            found.index = offset / 8 - ARRAY_HEAD;
-            found.thread_index = all->thread_index;
-        } else if (is_place(all->base)) {
-            found.slot = all->base + offset;
+        if ((f.flags & FIELD_OF_THREAD) != 0) {
+            found.index = offset_of(&f) / 8 - ARRAY_HEAD;
+            found.thread_index = c->thread_index;
+        } else if (is_place(c->base)) {
+            found.slot = c->base + offset_of(&f);
         }
         if (found.slot != 0 || found.thread_index != 0)
             s->found(s->context, &found);
     }
 }
 
+static bool find_statics(const search *s, const uint64_t *words, bool is_generic, instance *c)
+{
+    class_memory_class class;
+    statics all;
+
+    if (!is_place(words[CLASS_FURTHER]) ||
+        !read_all(s, words[CLASS_FURTHER] - sizeof all, &all, sizeof all) ||
+        all.class_id != c->class_id || (is_generic && !is_place(all.fields)))
+        return false;
+    c->row = (uint32_t)words[CLASS_ROW] >> 8;
+    c->fields = all.fields;
+    c->base = all.base;
+    c->thread_index = all.thread_index;
+    if (is_generic)
+        return true;
+    if (!class_memory_class_of(s->memory, c->class_id, &class))
+        return false;
+    c->fields = class.field_list;
+    class_memory_class_free(&class);
+    return true;
+}
+
+/* ---- a generic class, before 9.0 ---- */
+
+/* It ends with its fields and its number in the module. */
+static bool find_number(const search *s, const uint64_t *words, instance *c, uint64_t *number)
+{
+    for (size_t i = CLASS_FIXED; i + 1 < CLASS_WORDS; i++) {
+        if (!is_place(words[i]) || words[i + 1] >= MOST_CLASSES ||
+            word_at(s, words[i]) != c->class_id)
+            continue;
+        c->row = (uint32_t)(words[CLASS_ROW] >> 16 & 0xffff);
+        c->is_before_9 = true;
+        c->fields = words[i];
+        *number = words[i + 1];
+        return is_place(c->module);
+    }
+    return false;
+}
+
+static uint64_t base_by(const search *s, uint64_t local, uint64_t number)
+{
+    uint64_t words[LOCAL_COUNT + 1];
+    uint64_t entry;
+
+    if (!is_place(local) || !read_all(s, local, words, sizeof words) ||
+        words[LOCAL_COUNT] <= number || words[LOCAL_COUNT] > MOST_CLASSES ||
+        !is_place(words[LOCAL_TABLE]))
+        return 0;
+    entry = word_at(s, words[LOCAL_TABLE] + 16 * number);
+    return is_place(entry) ? word_at(s, entry) : 0;
+}
+
+/* Whether what would be its slots holds an object of a class that was met. */
+static bool holds_objects(const search *s, const instance *c, uint64_t base)
+{
+    field f;
+
+    for (size_t i = 0; is_place(base) && read_field(s, c, i, &f); i++) {
+        uint64_t object =
+            has_slot(&f) && (f.flags & FIELD_OF_THREAD) == 0 ? word_at(s, base + offset_of(&f)) : 0;
+
+        if (object != 0)
+            return is_place(object) && is_known(s, word_at(s, object) & ~UINT64_C(7));
+    }
+    return false;
+}
+
+static void vote_for_local(search *s, const instance *c, uint64_t number)
+{
+    uint64_t words[MODULE_WORDS];
+    bool has_voted = false;
+
+    if (s->voters == ENOUGH_VOTERS || !read_all(s, c->module, words, sizeof words))
+        return;
+    for (size_t i = 1; i < MODULE_WORDS; i++) {
+        if (!holds_objects(s, c, base_by(s, words[i], number)))
+            continue;
+        s->votes[i]++;
+        has_voted = true;
+    }
+    s->voters += has_voted;
+}
+
+static bool find_old(search *s, const uint64_t *words, instance *c)
+{
+    uint64_t number;
+
+    if (!find_number(s, words, c, &number))
+        return false;
+    if (s->voting)
+        vote_for_local(s, c, number);
+    else if (s->local_word != 0)
+        c->base = base_by(s, word_at(s, c->module + 8 * s->local_word), number);
+    return true;
+}
+
+/* ---- any class ---- */
+
 static void take_class(search *s, uint64_t class_id, bool is_generic)
 {
     uint64_t words[CLASS_WORDS];
     size_t before = s->taken.count;
-    class_memory_class class;
-    statics all;
+    instance c = {.class_id = class_id};
 
-    if (!read_all(s, class_id, words, sizeof words) || (words[0] & IS_COLLECTIBLE) != 0 ||
-        !is_place(words[CLASS_FURTHER]) ||
-        !read_all(s, words[CLASS_FURTHER] - sizeof all, &all, sizeof all) ||
-        all.class_id != class_id || (is_generic && !is_place(all.fields)))
+    if (!read_all(s, class_id, words, sizeof words) || (words[0] & IS_COLLECTIBLE) != 0)
         return;
-    if (!is_generic) {
-        if (!class_memory_class_of(s->memory, class_id, &class))
-            return;
-        all.fields = class.field_list;
-        class_memory_class_free(&class);
-    }
+    c.module = words[CLASS_MODULE];
+    if ((!find_statics(s, words, is_generic, &c) && !(is_generic && find_old(s, words, &c))) ||
+        s->voting)
+        return;
     s->failed = s->failed || table_u64_at(&s->taken, class_id, 0) == NULL;
     if (!s->failed && s->taken.count != before)
-        tell(s, class_id, words, &all);
+        tell(s, &c);
 }
 
 /* ---- plain classes ---- */
@@ -258,11 +382,35 @@ static size_t find_word(search *s, void (*vote)(search *, uint64_t module))
     return word;
 }
 
+static void walk_tables(search *s, size_t word)
+{
+    for (size_t k = 0; k < s->modules.capacity && !s->failed; k++)
+        if (s->modules.slots[k].used)
+            walk_table(s, word_at(s, s->modules.slots[k].key + 8 * word), true);
+}
+
+static void walk_all(search *s)
+{
+    size_t map = find_word(s, vote_for_map), table = find_word(s, vote_for_table);
+
+    for (size_t k = 0; map != 0 && k < s->modules.capacity && !s->failed; k++)
+        if (s->modules.slots[k].used)
+            walk_map(s, s->modules.slots[k].key + 8 * (map - 1));
+    if (table == 0)
+        return;
+    for (size_t i = 0; i < MODULE_WORDS; i++)
+        s->votes[i] = 0;
+    s->voting = true;
+    walk_tables(s, table);
+    s->voting = false;
+    s->local_word = elect(s->votes);
+    walk_tables(s, table);
+}
+
 bool class_statics_each(const class_memory *m, const class_statics_known *known, size_t count,
                         class_statics_found *found, void *context)
 {
     search s = {.memory = m, .known = known, .count = count, .found = found, .context = context};
-    size_t map, table;
 
     table_u64_init(&s.classes);
     table_u64_init(&s.modules);
@@ -270,16 +418,8 @@ bool class_statics_each(const class_memory *m, const class_statics_known *known,
     for (size_t k = 0; k < count && !s.failed; k++)
         s.failed = !table_u64_put(&s.classes, known[k].class_id, 1) ||
                    (known[k].module != 0 && !table_u64_put(&s.modules, known[k].module, 1));
-    map = s.failed || m->read == NULL ? 0 : find_word(&s, vote_for_map);
-    table = s.failed || m->read == NULL ? 0 : find_word(&s, vote_for_table);
-    for (size_t k = 0; k < s.modules.capacity && !s.failed; k++) {
-        if (!s.modules.slots[k].used)
-            continue;
-        if (map > 0)
-            walk_map(&s, s.modules.slots[k].key + 8 * (map - 1));
-        if (table > 0)
-            walk_table(&s, word_at(&s, s.modules.slots[k].key + 8 * table), true);
-    }
+    if (!s.failed && m->read != NULL)
+        walk_all(&s);
     table_u64_free(&s.classes);
     table_u64_free(&s.modules);
     table_u64_free(&s.taken);

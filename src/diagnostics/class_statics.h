@@ -1,7 +1,7 @@
 /*
  * class_statics: where static fields are, also those of generic classes and those that every thread
- * has for itself, of which the events of a heap say nothing: read from the process's memory, 9.0
- * and later.
+ * has for itself, of which the events of a heap say nothing: read from the process's memory. Before
+ * 9.0 only those of generic classes.
  *
  * Each module has a map of its plain classes and a table of the instances of its generic ones; a
  * class knows where its static fields are. Nothing of that is promised by the runtime: which words
@@ -25,8 +25,9 @@ typedef struct {
 typedef struct {
     uint64_t class_id, module;
     uint32_t token;
-    uint32_t row;  /* of the class, in the metadata of its module */
-    uint64_t slot; /* where its reference is kept; 0 = every thread has its own: */
+    uint32_t row;     /* of the class, in the metadata of its module */
+    bool is_before_9; /* the module may be another one: one of the arguments of the class */
+    uint64_t slot;    /* where its reference is kept; 0 = every thread has its own: */
     /* where it is in the class's array, and how threads number that. The first numbers are not
      * used; how many is for the reader to find out. */
     uint32_t index, thread_index;

@@ -23,8 +23,11 @@ enum {
     TYPE_DEF_ROW = 0xffffff,
 };
 
+static const char CORE[] = "System.Private.CoreLib";
+
 typedef struct {
     event_import *i;
+    bool is_before_9;
     table_u64 told; /* slots of static fields that the events have */
     buffer class_name, spelled;
 } search;
@@ -59,30 +62,48 @@ static bool append_arguments(search *s, uint64_t class_id, unsigned depth)
     return true;
 }
 
-/* As the runtime spells it; a class that the events tell stands there as its number, between marks.
- */
-static bool append_class(search *s, uint64_t class_id, unsigned depth)
+static const char *name_of_module(const search *s, uint64_t module)
 {
-    const import_heap *h = &s->i->heap;
-    size_t before = s->class_name.length;
-    class_memory_class class;
-    uint64_t number;
+    return import_string_text(&s->i->names, import_module_name(&s->i->names, module));
+}
 
-    if (table_u64_get(&h->type_numbers, class_id, &number) && h->writer.types[number].name != 0) {
-        buffer_format(&s->class_name, "%c%" PRIu64 "%c", MARK, number, MARK);
-        return true;
-    }
-    if (depth > DEEPEST || !class_memory_class_of(&h->texts.memory, class_id, &class))
-        return false;
-    class_memory_class_free(&class);
-    field_index_append_class(
-        h->namer.fields,
-        import_string_text(&s->i->names, import_module_name(&s->i->names, class.module)),
-        class.rows[1], &s->class_name);
+/* By its row in the metadata of its home. */
+static bool append_by_row(search *s, const char *home, uint32_t row, uint64_t class_id,
+                          unsigned depth)
+{
+    size_t before = s->class_name.length;
+
+    field_index_append_class(s->i->heap.namer.fields, home, row, &s->class_name);
     if (buffer_failed(&s->class_name) || s->class_name.length == before)
         return false;
     return strchr(buffer_text(&s->class_name) + before, '`') == NULL ||
            append_arguments(s, class_id, depth);
+}
+
+/* As the runtime spells it; a class that the events tell stands there as its number, between marks.
+ */
+static bool append_told(search *s, uint64_t class_id)
+{
+    const import_heap *h = &s->i->heap;
+    uint64_t number;
+
+    if (!table_u64_get(&h->type_numbers, class_id, &number) || h->writer.types[number].name == 0)
+        return false;
+    buffer_format(&s->class_name, "%c%" PRIu64 "%c", MARK, number, MARK);
+    return true;
+}
+
+static bool append_class(search *s, uint64_t class_id, unsigned depth)
+{
+    class_memory_class class;
+
+    if (append_told(s, class_id))
+        return true;
+    if (depth > DEEPEST || !class_memory_class_of(&s->i->heap.texts.memory, class_id, &class))
+        return false;
+    class_memory_class_free(&class);
+    return append_by_row(s, name_of_module(s, class.module), class.rows[!s->is_before_9], class_id,
+                         depth);
 }
 
 /* Namespace.Class<Argument>, which may have numbers in it. */
@@ -107,19 +128,48 @@ static void spell(search *s, buffer *out)
     }
 }
 
+/* The field of a class with that row. */
+static const field_index_field *find_in(const search *s, const char *home,
+                                        const class_static *found)
+{
+    const field_index_field *field = field_index_find(s->i->heap.namer.fields, home, found->token);
+    uint32_t mask = found->is_before_9 ? 0xffff : UINT32_MAX;
+
+    return field != NULL && (field->class_row & mask) == found->row ? field : NULL;
+}
+
+static const field_index_field *find_field(const search *s, const class_static *found,
+                                           const char **home)
+{
+    const import_heap *h = &s->i->heap;
+    const char *candidates[] = {"", name_of_module(s, found->module), CORE};
+    const field_index_field *field = NULL;
+    uint64_t number;
+
+    if (table_u64_get(&h->type_numbers, found->class_id, &number))
+        candidates[0] = name_of_module(s, h->types[number].module);
+    for (int k = 0; k < (found->is_before_9 ? 3 : 2) && field == NULL; k++) {
+        *home = candidates[k];
+        field = find_in(s, *home, found);
+    }
+    return field;
+}
+
 static void take(void *context, const class_static *found)
 {
     search *s = context;
     import_names *n = &s->i->names;
     const field_index *index = s->i->heap.namer.fields;
-    const char *home = import_string_text(n, import_module_name(n, found->module));
-    const field_index_field *field = field_index_find(index, home, found->token);
-
+    const char *home;
+    const field_index_field *field = find_field(s, found, &home);
     uint64_t ignored;
     uint32_t name;
 
+    s->is_before_9 = found->is_before_9;
     buffer_clear(&s->class_name);
-    if (field == NULL || field->class_row != found->row || !append_class(s, found->class_id, 0) ||
+    if (field == NULL ||
+        (!append_told(s, found->class_id) &&
+         !append_by_row(s, home, field->class_row, found->class_id, 0)) ||
         buffer_failed(&s->class_name))
         return;
     buffer_clear(&n->spelled);

@@ -370,13 +370,15 @@ static int refuse(error *e)
            ERROR_UNSUPPORTED;
 }
 
-/* Where nothing has asked for meters yet, the runtime makes their source now, under the lock of all
- * sources, and with it the one of the pool of arrays. A thread that publishes counters makes that
- * one too: in one session with them both may wait for each other for ever. So meters are asked for
- * alone first, and nothing is said of it where that fails. */
-static void wake_meters(port *p)
+/* A short session before the one that counts, of which nothing is kept. The first one in a process
+ * makes the runtime's event sources: thousands of objects, and static fields, right behind a heap
+ * dump, before it is read. And where nothing has asked for meters yet, their source is made under
+ * the lock of all sources, and with it the one of the pool of arrays, which a thread that publishes
+ * counters makes too: in one session with them both may wait for each other for ever. Nothing is
+ * said of it where it fails. */
+static void wake(port *p, const char *name, uint64_t keywords, uint32_t level)
 {
-    const eventpipe_provider provider = {METER_EVENTS_PROVIDER, METER_EVENTS_KEYWORDS, 4, NULL};
+    const eventpipe_provider provider = {name, keywords, level, NULL};
     const eventpipe_options options = {.providers = &provider, .count = 1, .buffer_mb = 1};
     eventpipe_session session;
     uint8_t ignored[4096];
@@ -422,7 +424,9 @@ static int start(port *p, error *e)
                               p->with_strings, p->values);
     }
     if (wanted.meters[0] != '\0')
-        wake_meters(p);
+        wake(p, METER_EVENTS_PROVIDER, METER_EVENTS_KEYWORDS, 4);
+    else if (wanted.with_heap)
+        wake(p, PORT_RUNTIME, PORT_NO_KEYWORDS, 1);
     return eventpipe_start(&p->process->address, &options, &p->session, e);
 }
 

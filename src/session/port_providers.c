@@ -10,7 +10,6 @@
 #include "diagnostics/meter_events.h"
 
 enum { SAMPLING_MAJOR = 10 }; /* the first .NET that samples allocations by itself */
-#define NO_KEYWORDS         (UINT64_C(1) << 40)
 #define KEYWORD_GC          UINT64_C(0x1)
 #define KEYWORD_JIT         UINT64_C(0x10)
 #define KEYWORD_CONTENTION  UINT64_C(0x4000)
@@ -20,8 +19,6 @@ enum { SAMPLING_MAJOR = 10 }; /* the first .NET that samples allocations by itse
 /* Collections and their ranges of generations, the heap dump, one collection for it, types */
 #define KEYWORDS_HEAP UINT64_C(0x1d80001)
 #define KEYWORD_FLOW  UINT64_C(0x80) /* of tasks: requests get an activity */
-
-static const char RUNTIME[] = "Microsoft-Windows-DotNETRuntime";
 
 /* What is the same for all: the runtime's own events. */
 static const struct {
@@ -76,7 +73,7 @@ static void add_named(port_providers *p, const char *list)
         memmove(at, name, length);
         list += after != '\0';
         at[length] = '\0';
-        add(p, at, NO_KEYWORDS, 1, p->interval);
+        add(p, at, PORT_NO_KEYWORDS, 1, p->interval);
         at += length + 1;
     }
 }
@@ -99,14 +96,14 @@ static void add_counters(port_providers *p, const catalogue_selected *item)
     snprintf(p->interval, sizeof p->interval, "EventCounterIntervalSec=%u.%03u",
              (unsigned)(interval / 1000000000), (unsigned)(interval / 1000000 % 1000));
     for (size_t i = 0; i < sizeof SOURCES / sizeof *SOURCES; i++)
-        add(p, SOURCES[i], NO_KEYWORDS, 1, p->interval);
+        add(p, SOURCES[i], PORT_NO_KEYWORDS, 1, p->interval);
     add_named(p, catalogue_text(item, "sources"));
 }
 
 static void add_requests(port_providers *p, const catalogue_selected *item)
 {
-    add(p, "Microsoft.AspNetCore.Hosting", NO_KEYWORDS, 4, NULL);
-    add(p, "System.Net.Http", NO_KEYWORDS, 4, NULL);
+    add(p, "Microsoft.AspNetCore.Hosting", PORT_NO_KEYWORDS, 4, NULL);
+    add(p, "System.Net.Http", PORT_NO_KEYWORDS, 4, NULL);
     add(p, "System.Threading.Tasks.TplEventSource", KEYWORD_FLOW, 4, NULL);
     if (catalogue_number(item, "status") != 0)
         add(p, "Microsoft-Diagnostics-DiagnosticSource", HTTP_EVENT_STATUS_KEYWORDS, 4,
@@ -126,11 +123,11 @@ void port_providers_choose(port_providers *p, const catalogue_selection *selecti
 
         for (size_t k = 0; k < sizeof ROWS / sizeof *ROWS; k++)
             if (text_equal(ROWS[k].profiler, name) && ROWS[k].level != 0)
-                add(p, RUNTIME, ROWS[k].keywords, ROWS[k].level, NULL);
+                add(p, PORT_RUNTIME, ROWS[k].keywords, ROWS[k].level, NULL);
         if (text_equal(name, "allocations"))
-            add(p, RUNTIME, samples ? KEYWORD_ALLOCATION : KEYWORD_GC, samples ? 4 : 5, NULL);
+            add(p, PORT_RUNTIME, samples ? KEYWORD_ALLOCATION : KEYWORD_GC, samples ? 4 : 5, NULL);
         else if (text_equal(name, "contention") && catalogue_number(item, "waits") != 0)
-            add(p, RUNTIME, KEYWORD_WAIT_HANDLE, 5, NULL);
+            add(p, PORT_RUNTIME, KEYWORD_WAIT_HANDLE, 5, NULL);
         else if (text_equal(name, "exceptions"))
             p->with_messages = catalogue_number(item, "messages") != 0;
         else if (text_equal(name, "heap"))

@@ -9,6 +9,9 @@
 #include "clr/counter_events.h"
 #include "diagnostics/eventpipe.h"
 
+#define PORT_RUNTIME "Microsoft-Windows-DotNETRuntime"
+/* A bit that no provider has. */
+#define PORT_NO_KEYWORDS (UINT64_C(1) << 40)
 enum { PORT_PROVIDERS = 16 + COUNTER_MOST_SOURCES };
 
 typedef struct {

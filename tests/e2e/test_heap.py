@@ -465,9 +465,7 @@ def test_through_the_port(sample, clarinet, runtime, tmp_path):
         "empty_collections", "sparse_arrays", "boxed_values", "event_subscribers", "timers", "cancellation_callbacks",
         "undisposed"}, waste
     assert waste["port"] == waste["agent"], waste
-    # before 9.0 the classes of static fields are told by what is around them, and those of generic ones not at all
-    is_old = runtime.version.startswith("8.")
-    held = {row for row in statics["agent"] if row[0].startswith("static field Hoarder.") and not (is_old and "<" in row[0])}
+    held = {row for row in statics["agent"] if row[0].startswith("static field Hoarder.")}
     assert {root.rpartition(" ")[2] for root, *_ in held} > {
         f"Hoarder.{name}" for name in ("Attic.Shelf", "Cellar.Shelf", "Attic.Latest", "Cellar.Latest")}, held
     assert held <= statics["port"], held - statics["port"]
@@ -481,7 +479,7 @@ def test_through_the_port(sample, clarinet, runtime, tmp_path):
         done = clarinet("heap", files["port"], "--json", "--type", f"Hoarder.{name}", "--paths")
         way = max(done.json["paths"], key=lambda one: one["objects"])
         assert way["objects"] >= count, (name, way)
-        if is_old and root.startswith("thread static"):
+        if runtime.version.startswith("8.") and root.startswith("thread static"):
             assert way["root"] == "strong handle", (name, way)
             assert fields_of(way)[-len(fields):] == fields, (name, way)
         else:
