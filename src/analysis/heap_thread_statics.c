@@ -225,15 +225,16 @@ static bool find_lengths(const thread_search *t, table_u64 *lengths)
 }
 
 /* How many of the classes that are known an array has one for; 0 = it is no thread's: something in
- * it is no array, or one is not as long as its class's. */
+ * it is no array, or one is not as long as its class's (*is_other). */
 static size_t looks_like_threads(const thread_search *t, uint32_t array, uint64_t unused,
-                                 const table_u64 *lengths)
+                                 const table_u64 *lengths, bool *is_other)
 {
     const model_heap *s = t->h->snapshot;
     const heap_class *class = heap_class_of(t->h, array);
     uint64_t end = array == s->object_count ? s->target_count : s->first[array];
     size_t found = 0;
 
+    *is_other = false;
     for (uint64_t k = s->first[array - 1]; k < end; k++) {
         uint32_t inner = heap_places_at(t->p, s->targets[k]);
         uint64_t length;
@@ -242,26 +243,27 @@ static size_t looks_like_threads(const thread_search *t, uint32_t array, uint64_
             return 0;
         if (!table_u64_get(lengths, (s->places[k] - 16) / 8 + unused, &length))
             continue;
-        if (heap_object_size(t->h, inner - 1) != class->data + 8 + 8 * length)
+        *is_other = heap_object_size(t->h, inner - 1) != class->data + 8 + 8 * length;
+        if (*is_other)
             return 0;
         found++;
     }
     return found;
 }
 
-/* Without the agent there are no fields with their arrays. What is known of these is how long they
- * are, which does not say how many numbers are not used, but whether it may be as many as usual. */
+/* Where no field was told with its array. What is known of these is how long they are, which does
+ * not say how many numbers are not used, but whether it may be as many as usual. */
 static uint64_t unused_by_lengths(const thread_search *t, const table_u64 *lengths)
 {
-    size_t fit = 0, classes = 0;
+    size_t fit = 0, others = 0;
 
     for (size_t i = 0; i < t->threads.count; i++) {
-        size_t found = looks_like_threads(t, t->threads.nodes[i], UNUSED_USUAL, lengths);
+        bool is_other;
 
-        fit += found != 0;
-        classes += found;
+        fit += looks_like_threads(t, t->threads.nodes[i], UNUSED_USUAL, lengths, &is_other) != 0;
+        others += is_other;
     }
-    return classes != 0 && fit * 2 > t->threads.count ? UNUSED_USUAL : UNUSED_MOST;
+    return fit > others ? UNUSED_USUAL : UNUSED_MOST;
 }
 
 /* How many numbers are not used; UNUSED_MOST = there is no clear answer. */
@@ -292,7 +294,8 @@ static void keep_thread_arrays(thread_search *t, uint64_t unused, const table_u6
 
     for (size_t i = 0; i < t->threads.count; i++) {
         size_t voters = 0;
-        bool fits = looks_like_threads(t, t->threads.nodes[i], unused, lengths) != 0;
+        bool is_other;
+        bool fits = looks_like_threads(t, t->threads.nodes[i], unused, lengths, &is_other) != 0;
 
         for (size_t row = 0; !fits && voters < MOST_VOTERS && find_voter(t, &row); row++, voters++)
             fits = fits_thread(t, t->threads.nodes[i], row, unused);

@@ -13,6 +13,7 @@ enum {
     PIECE = 16, /* fields that are read at once */
     HAS_REFERENCES = 0x01000000,
     IS_COLLECTIBLE = 0x00200000,
+    IS_GENERIC = 0x30,
     /* of a class */
     PARENT = 16,
     MODULE = 24,
@@ -208,6 +209,7 @@ bool class_memory_class_of(const class_memory *m, uint64_t class_id, class_memor
     out->class_id = class_id;
     out->parent = words[PARENT / WORD];
     out->module = words[MODULE / WORD];
+    out->is_generic = (words[0] & IS_GENERIC) != 0;
     out->rows[0] = (uint32_t)(words[1] >> 16 & 0xffff);
     out->rows[1] = (uint32_t)words[1] >> 8;
     out->field_list = details[DETAILS_FIELDS / WORD];

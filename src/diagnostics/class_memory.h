@@ -68,6 +68,7 @@ typedef struct {
     uint64_t class_id;
     uint64_t parent;  /* class; 0 = none */
     uint64_t module;  /* the runtime's id; before 9.0 of a generic class maybe another one */
+    bool is_generic;  /* an instance of a generic class */
     uint32_t rows[2]; /* its row in the metadata of its module, as 8.0 and as later ones have it */
     uint64_t field_list; /* of all its fields, static ones too: where the runtime has it */
     class_memory_field *fields;

@@ -4,6 +4,7 @@
  * fields by their tokens, the metadata of its assembly their names.
  */
 #include "base/memory.h"
+#include "base/text.h"
 #include "clarinet/names.h"
 #include "diagnostics/import_private.h"
 #include "recording/tables.h"
@@ -13,6 +14,7 @@ enum {
     MOST_LEVELS = 32,  /* of a class and what it derives from */
     MOST_FIELDS = 256, /* places of one type that are named */
     DEEPEST_ARGUMENTS = 4,
+    ENOUGH_VOTES = 64,
     A_STRUCT = 0x11,
     A_CLASS = 0x12,
     A_STRING = 0x0e,
@@ -39,26 +41,70 @@ static const char *home_of(const event_import *i, uint64_t module)
 /* Whether the assembly has a class in this row with these fields. */
 static bool is_home(const event_import *i, const char *home, const class_memory_class *class)
 {
+    uint32_t row = i->heap.has_short_rows ? class->rows[0] : class->rows[1];
+    uint32_t mask = i->heap.has_short_rows ? UINT16_MAX : UINT32_MAX;
+
     for (uint32_t k = 0; k < class->field_count; k++) {
         const field_index_field *field =
             field_index_find(i->heap.namer.fields, home, class->fields[k].token);
 
-        if (field == NULL ||
-            ((field->class_row & 0xffff) != class->rows[0] && field->class_row != class->rows[1]))
+        if (field == NULL || (field->class_row & mask) != row ||
+            !field_index_may_be(field, class->fields[k].kind))
             return false;
     }
     return true;
 }
 
-/* Before 9.0 a generic class says another module, where its arguments are from one. */
+/* Before 9.0 a generic class may say the module of one of its arguments: the one counts in which it
+ * fits, unless it fits in several. */
+static const char *guess_home(const chain *c, const class_memory_class *class, const char *before)
+{
+    const char *candidates[] = {home_of(c->i, class->module), before, CORE};
+    const char *found = NULL;
+
+    for (size_t k = 0; k < sizeof candidates / sizeof *candidates; k++) {
+        if (!is_home(c->i, candidates[k], class) ||
+            (found != NULL && text_equal(found, candidates[k])))
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = candidates[k];
+    }
+    return found;
+}
+
+/* The name of the assembly that a class is from; `before`: of the one that derives from it. */
 static const char *find_home(const chain *c, const class_memory_class *class, const char *before)
 {
-    const char *candidates[] = {before, home_of(c->i, class->module), CORE};
+    const import_heap *h = &c->i->heap;
+    const char *home = home_of(c->i, class->module);
+    uint64_t number;
 
-    for (size_t k = 0; k < sizeof candidates / sizeof *candidates; k++)
-        if (is_home(c->i, candidates[k], class))
-            return candidates[k];
-    return NULL;
+    if (table_u64_get(&h->type_numbers, class->class_id, &number) && h->types[number].module != 0)
+        home = home_of(c->i, h->types[number].module);
+    else if (h->has_short_rows && class->is_generic)
+        return guess_home(c, class, before);
+    return is_home(c->i, home, class) ? home : NULL;
+}
+
+/* 8.0 keeps a class's row in the metadata in 16 bits, later ones elsewhere in 24: by the classes
+ * whose rows the events tell. */
+static bool has_short_rows(const import_heap *h)
+{
+    size_t votes[2] = {0};
+
+    for (size_t k = 0; k < h->writer.type_count && votes[0] + votes[1] < ENOUGH_VOTES; k++) {
+        uint32_t row = h->types[k].definition & 0xffffff;
+        class_memory_class class;
+
+        if (row == 0 || h->types[k].element != 0 ||
+            !class_memory_class_of(&h->texts.memory, h->writer.types[k].class, &class))
+            continue;
+        votes[0] += class.rows[0] == (row & UINT16_MAX);
+        votes[1] += class.rows[1] == row;
+        class_memory_class_free(&class);
+    }
+    return votes[0] > votes[1];
 }
 
 static bool put_argument(chain *c, uint64_t type_id, unsigned depth)
@@ -283,6 +329,8 @@ void import_name_fields(event_import *i)
 {
     import_heap *h = &i->heap;
 
+    if (h->namer.fields != NULL && h->texts.memory.read != NULL)
+        h->has_short_rows = has_short_rows(h);
     for (size_t k = 0; k < h->writer.type_count && h->namer.fields != NULL; k++)
         if (h->types[k].layout.has_places)
             name_type(i, (uint32_t)k);

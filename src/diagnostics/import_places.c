@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "clarinet/names.h"
 #include "diagnostics/class_statics.h"
 #include "diagnostics/import_private.h"
@@ -138,21 +139,25 @@ static const field_index_field *find_in(const search *s, const char *home,
     return field != NULL && (field->class_row & mask) == found->row ? field : NULL;
 }
 
+/* Before 9.0 the module may be another one: then it counts where the field is in one only. */
 static const field_index_field *find_field(const search *s, const class_static *found,
                                            const char **home)
 {
     const import_heap *h = &s->i->heap;
-    const char *candidates[] = {"", name_of_module(s, found->module), CORE};
-    const field_index_field *field = NULL;
+    const field_index_field *field, *other = NULL;
     uint64_t number;
 
-    if (table_u64_get(&h->type_numbers, found->class_id, &number))
-        candidates[0] = name_of_module(s, h->types[number].module);
-    for (int k = 0; k < (found->is_before_9 ? 3 : 2) && field == NULL; k++) {
-        *home = candidates[k];
-        field = find_in(s, *home, found);
-    }
-    return field;
+    *home = name_of_module(s, found->module);
+    if (table_u64_get(&h->type_numbers, found->class_id, &number) && h->types[number].module != 0)
+        *home = name_of_module(s, h->types[number].module);
+    else if (found->is_before_9 && !text_equal(*home, CORE))
+        other = find_in(s, CORE, found);
+    field = find_in(s, *home, found);
+    if (field != NULL && other != NULL)
+        return NULL;
+    if (field == NULL && other != NULL)
+        *home = CORE;
+    return field != NULL ? field : other;
 }
 
 static void take(void *context, const class_static *found)

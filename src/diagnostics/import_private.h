@@ -192,6 +192,7 @@ typedef struct {
     uint32_t words[IMPORT_VALUES]; /* its values */
     uint32_t values_left;          /* words */
     const char *values;            /* names of types, by commas; NULL = none */
+    bool has_short_rows;           /* the runtime is one before 9.0 */
     import_field *fields;
     size_t field_count, field_capacity;
     table_u64 static_names; /* slot → string: of fields that the events tell too */

@@ -141,10 +141,13 @@ static void add_field(field_index *f, const assembly *a, uint32_t row, uint32_t 
 {
     metadata_span bytes =
         metadata_cell_blob(&a->tables, METADATA_FIELD, row, METADATA_FIELD_SIGNATURE);
+    field_index_field *field = &f->all[f->count++];
     cil_signature s;
 
-    f->all[f->count++] =
-        (field_index_field){(uint32_t)f->names.length, (uint32_t)f->shapes.length, row, class_row};
+    *field = (field_index_field){(uint32_t)f->names.length, (uint32_t)f->shapes.length, row,
+                                 class_row, 0};
+    if (bytes.data != NULL)
+        cil_signature_field_element(bytes.data, bytes.length, &field->element);
     buffer_append_text(&f->names,
                        metadata_cell_string(&a->tables, METADATA_FIELD, row, METADATA_FIELD_NAME));
     buffer_append_char(&f->names, '\0');
@@ -223,6 +226,31 @@ const field_index_field *field_index_find(const field_index *f, const char *home
 const char *field_index_name(const field_index *f, const field_index_field *field)
 {
     return (const char *)f->names.data + field->name;
+}
+
+/* An enumeration is kept as its number, and a type variable stands for anything. */
+bool field_index_may_be(const field_index_field *field, uint8_t kind)
+{
+    switch (field->element) {
+    case CIL_TYPE_STRING:
+    case CIL_TYPE_CLASS:
+    case CIL_TYPE_ARRAY:
+    case CIL_TYPE_OBJECT:
+    case CIL_TYPE_VECTOR:
+        return kind == CIL_TYPE_CLASS;
+    case CIL_TYPE_VALUETYPE:
+        return kind != CIL_TYPE_CLASS;
+    case CIL_TYPE_VARIABLE:
+    case CIL_TYPE_GENERIC:
+        return true;
+    case CIL_TYPE_POINTER:
+    case CIL_TYPE_FUNCTION:
+    case CIL_TYPE_INT_PTR:
+    case CIL_TYPE_UINT_PTR:
+        return kind != CIL_TYPE_CLASS && kind != CIL_TYPE_VALUETYPE;
+    default:
+        return field->element == kind;
+    }
 }
 
 void field_index_append_class(const field_index *f, const char *home, uint32_t row, buffer *out)

@@ -21,6 +21,7 @@ typedef struct {
     uint32_t name;           /* where it begins */
     uint32_t shape;          /* where its bytes begin */
     uint32_t row, class_row; /* in the tables of its assembly */
+    uint8_t element;         /* cil_element of its type as declared; 0 = not known */
 } field_index_field;
 
 /* Fields of a class without static ones, by the number of its name. */
@@ -50,6 +51,9 @@ void field_index_add(field_index *f, const assembly *a);
  * name live until the next assembly is added. */
 const field_index_field *field_index_find(const field_index *f, const char *home, uint32_t token);
 const char *field_index_name(const field_index *f, const field_index_field *field);
+/* Whether the runtime may keep the field as one of this kind (CorElementType, all references are
+ * CLASS). */
+bool field_index_may_be(const field_index_field *field, uint8_t kind);
 /* Appends the name of a class by its assembly's name and its row: Namespace.Outer+Inner`1. */
 void field_index_append_class(const field_index *f, const char *home, uint32_t row, buffer *out);
 /* Whether a class with these fields (tokens) may be the one with that name: it has them all. */
