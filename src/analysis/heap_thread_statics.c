@@ -239,8 +239,10 @@ static size_t looks_like_threads(const thread_search *t, uint32_t array, uint64_
         uint32_t inner = heap_places_at(t->p, s->targets[k]);
         uint64_t length;
 
-        if (inner == 0 || heap_class_of(t->h, inner) != class)
+        if (inner == 0 || (heap_class_of(t->h, inner)->flags & RECORDING_TYPE_ARRAY) == 0)
             return 0;
+        if (heap_class_of(t->h, inner) != class) /* numbers of a class */
+            continue;
         if (!table_u64_get(lengths, (s->places[k] - 16) / 8 + unused, &length))
             continue;
         *is_other = heap_object_size(t->h, inner - 1) != class->data + 8 + 8 * length;

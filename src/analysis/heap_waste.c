@@ -159,6 +159,23 @@ static bool is_told_by_references(const work *w, uint32_t node)
             w->places[number] == (UINT64_C(1) << element / WORD) - 1);
 }
 
+/* Whether the array is what a collection keeps its elements in, not one of its elements: those are
+ * in such an array, or in a node's field. Without names of fields a class's own array is. */
+static bool is_store(const heap *h, uint32_t from, uint32_t place)
+{
+    static const char *const FIELDS[] = {"_items", "_array",   "_entries", "_slots",
+                                         "_nodes", "_buckets", "m_array",  "_queue"};
+    heap_field field = heap_field_at(h, from, place);
+
+    if (strncmp(heap_type_name(h, h->type[from]), COLLECTIONS, sizeof COLLECTIONS - 1) != 0 ||
+        heap_class_of(h, from)->element != 0 || (field & HEAP_ELEMENT) != 0)
+        return false;
+    for (size_t i = 0; field != 0 && i < sizeof FIELDS / sizeof *FIELDS; i++)
+        if (text_equal(model_text(h->m, field), FIELDS[i]))
+            return true;
+    return field == 0;
+}
+
 static void look_at_array(work *w, uint32_t from, uint32_t place, uint32_t node)
 {
     const heap *h = w->h;
@@ -166,7 +183,6 @@ static void look_at_array(work *w, uint32_t from, uint32_t place, uint32_t node)
     uint64_t room = heap_counts_room(h, node);
     uint64_t used;
     uint32_t counted;
-    bool is_collection;
     heap_waste_row *row;
 
     /* arrays of the runtime's own lie on the heap of pinned objects */
@@ -177,8 +193,7 @@ static void look_at_array(work *w, uint32_t from, uint32_t place, uint32_t node)
     used = heap_counts_used(h, node);
     if (used * 4 > room)
         return;
-    is_collection = strncmp(heap_type_name(h, h->type[from]), COLLECTIONS, 19) == 0;
-    if (is_collection)
+    if (is_store(h, from, place))
         row = row_of(w, HEAP_WASTE_COLLECTIONS, h->type[from], UINT32_MAX, 0);
     else
         row = row_of_holder(w, HEAP_WASTE_ARRAYS, h->type[node], from, place,

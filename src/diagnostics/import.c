@@ -530,6 +530,11 @@ void import_set_memory(event_import *i, const class_memory *memory, bool texts, 
     i->heap.values = values[0] == '\0' ? NULL : values;
 }
 
+void import_forget_heap(event_import *i)
+{
+    i->heap.has_nodes = false;
+}
+
 void import_leave_out_messages(event_import *i)
 {
     i->without_messages = true;

@@ -60,6 +60,8 @@ const char *import_meter_trouble(const event_import *i);
 int import_feed(event_import *i, const void *bytes, size_t length, error *e);
 /* Whether the heap dump that was asked for is there, up to the end of its collection. */
 bool import_has_heap(const event_import *i);
+/* What there is of one is not written. */
+void import_forget_heap(event_import *i);
 bool import_is_whole(const event_import *i);
 /* Appends the recording; to be called once. */
 int import_finish(event_import *i, buffer *out, error *e);

@@ -553,6 +553,9 @@ void import_write_heap(event_import *i, uint64_t table, buffer *out)
     import_heap *h = &i->heap;
     bool is_whole = (h->is_over || !h->tells_end) && h->gaps == 0 &&
                     h->node_count == h->node_next && h->edge_count == h->edge_next;
+    const char *trouble = h->gaps == 0 && i->dropped == 0
+                              ? "the events end before it does"
+                              : "events of it were lost: the program's room for them was full";
     size_t chunk;
 
     if (!h->has_nodes)
@@ -562,9 +565,7 @@ void import_write_heap(event_import *i, uint64_t table, buffer *out)
     import_put_statics(i);
     h->writer.with_strings = h->texts.is_comparing;
     h->writer.not_compared = h->texts.not_compared;
-    heap_writer_finish(
-        &h->writer, table + 1, h->end - h->begin,
-        is_whole ? "" : "events of it were lost: the program's room for them was full", out);
+    heap_writer_finish(&h->writer, table + 1, h->end - h->begin, is_whole ? "" : trouble, out);
     chunk = recording_begin_chunk(out, RECORDING_PROFILER, 0);
     recording_put_profiler(out, "heap", RECORDING_STARTED, 0, "", NULL, 0);
     recording_put_profiler(out, "heap", RECORDING_STOPPED, i->last_time, "", NULL, 0);

@@ -186,6 +186,17 @@ static void begin_stop(port *p, const char *reason)
         p->is_over = true; /* names are missing then */
 }
 
+/* Who waits for a snapshot and nothing else does not get half of one: what is still to come is not
+ * read, and the runtime ends the session when we are gone. */
+static void give_up_heap(port *p)
+{
+    p->reason = "stopped";
+    p->ended_ns = os_monotonic_ns() - p->started_ns;
+    p->r->result->total.stopping = true;
+    p->is_over = true;
+    import_forget_heap(p->events);
+}
+
 /* Shows what has come to who looks on: counters, of which nothing has to be named later. */
 static void show_new(port *p)
 {
@@ -276,7 +287,10 @@ static int pump(port *p, error *e)
         if (poll(polled, 2, time_to_wait(p)) > 0) {
             if (polled[0].revents != 0)
                 take(p, piece);
-            if (polled[1].revents != 0)
+            if (polled[1].revents != 0 && p->with_heap && p->options->enough != NULL &&
+                !import_has_heap(p->events))
+                give_up_heap(p);
+            else if (polled[1].revents != 0)
                 begin_stop(p, "stopped");
         }
         keep_time(p);
