@@ -74,6 +74,8 @@ int take_look(session_options *session, const diagnostics_process *process, erro
         way_tell(&result);
     else if (code == 0)
         way_tell_stream(&result);
+    if (code == 0)
+        way_tell_left_out(&result);
     if (code == 0 && result.trouble.code != 0) {
         *e = result.trouble;
         code = e->code;

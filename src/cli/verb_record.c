@@ -192,6 +192,7 @@ static void tell_result(const request *q, const session_result *result)
     if (!total->started)
         return;
     way_tell(result);
+    way_tell_left_out(result);
     if (result->left[0] != '\0')
         fprintf(stderr,
                 "the command has ended, what it started still runs: %s\n"

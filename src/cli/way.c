@@ -57,3 +57,12 @@ void way_tell_stream(const session_result *result)
             result->stream, buffer_text(&name));
     buffer_free(&name);
 }
+
+void way_tell_left_out(const session_result *result)
+{
+    if (result->meter_note[0] == '\0')
+        return;
+    fputs("clarinet: ", stderr);
+    plain_put(stderr, result->meter_note);
+    fputc('\n', stderr);
+}

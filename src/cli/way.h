@@ -13,5 +13,7 @@ void way_tell(const session_result *result);
 /* Its last part, for who has told the rest while recording: the file could not take all, and what
  * came lies beside it. */
 void way_tell_stream(const session_result *result);
+/* What the source of meters left out. */
+void way_tell_left_out(const session_result *result);
 
 #endif

@@ -545,6 +545,11 @@ void import_set_meter_interval(event_import *i, uint64_t ns)
     i->meter_interval = ns;
 }
 
+const char *import_meter_note(const event_import *i)
+{
+    return buffer_text(&i->meter_note);
+}
+
 const char *import_meter_trouble(const event_import *i)
 {
     return buffer_text(&i->meter_trouble);
@@ -613,6 +618,7 @@ void import_free(event_import *i)
     memory_free(i->thread_ids);
     buffer_free(&i->thrown);
     buffer_free(&i->meter_trouble);
+    buffer_free(&i->meter_note);
     import_list_free(&i->collecting);
     import_list_free(&i->requests);
     memory_free(i->command_line);

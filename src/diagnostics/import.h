@@ -57,6 +57,8 @@ void import_leave_out_messages(event_import *i);
 void import_set_meter_interval(event_import *i, uint64_t ns);
 /* Why meters were not told, as the runtime says it; "" = nothing was refused. */
 const char *import_meter_trouble(const event_import *i);
+/* What was left out of them; "" = nothing was. */
+const char *import_meter_note(const event_import *i);
 int import_feed(event_import *i, const void *bytes, size_t length, error *e);
 /* Whether the heap dump that was asked for is there, up to the end of its collection. */
 bool import_has_heap(const event_import *i);

@@ -141,6 +141,10 @@ static void take_meter(event_import *i, const nettrace_event *event, uint64_t ti
     /* the source tells all its readers that one was refused: who has values was not */
     if (i->meter_trouble.length == 0 && i->tables[IMPORT_METERS].count == 0)
         meter_events_read_trouble(event->metadata->event_id, r, &i->meter_trouble);
+    buffer_clear(&i->names.text);
+    if (meter_events_read_note(event->metadata->event_id, r, &i->names.text) &&
+        i->meters_noted++ == 0)
+        buffer_append_text(&i->meter_note, buffer_text(&i->names.text));
     if (!meter_events_read(event->metadata->event_id, r, put_meter, &c))
         i->not_understood++;
 }

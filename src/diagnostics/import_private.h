@@ -242,6 +242,8 @@ struct event_import {
     buffer thrown;          /* rows of exceptions, until their stacks can be read */
     uint64_t meter_interval;
     buffer meter_trouble;
+    buffer meter_note; /* of what is left out, the first time */
+    uint64_t meters_noted;
     bool saw_sampled;      /* allocations that were chosen at random: better than ticks */
     uint64_t began_before; /* waits for locks that were seen to end only */
     uint64_t not_understood;

@@ -236,6 +236,7 @@ int import_write(event_import *i, const import_wishes *wishes, buffer *out, erro
         put_loss(out, "contention", "wait not counted: it began before the recording",
                  i->began_before);
     put_loss(out, "counters", "value not understood", i->not_understood);
+    put_loss(out, "counters", buffer_text(&i->meter_note), i->meters_noted);
     chunk = recording_begin_chunk(out, RECORDING_END, 0);
     recording_put_end(out, wishes == NULL ? "stopped" : wishes->reason, end);
     recording_end_chunk(out, chunk);

@@ -22,6 +22,7 @@ enum {
     MOST_SERIES = 1000,
     MOST_HISTOGRAMS = 20,
     MOST_UNITS = 2048, /* of one text */
+    MOST_MESSAGE = 200,
 };
 
 /* The texts that every value begins with. */
@@ -154,36 +155,55 @@ bool meter_events_read(uint32_t id, reader payload, meter_put put_value, void *c
     return is_good;
 }
 
-bool meter_events_read_trouble(uint32_t id, reader payload, buffer *out)
+/* Up to its end of line: the rest is a stack. */
+static void append_message(reader *payload, buffer *out)
 {
     buffer text = BUFFER_EMPTY;
+    int length;
 
+    read_text(payload, &text); /* session */
+    read_text(payload, &text);
+    length = (int)strcspn(buffer_text(&text), "\r\n");
+    buffer_format(out, "%.*s", length < MOST_MESSAGE ? length : MOST_MESSAGE, buffer_text(&text));
+    buffer_free(&text);
+}
+
+bool meter_events_read_trouble(uint32_t id, reader payload, buffer *out)
+{
     switch (id) {
     case EVENT_ERROR:
-    case EVENT_CALLBACK_ERROR:
-        read_text(&payload, &text); /* session */
-        read_text(&payload, &text);
-        buffer_format(out, "the source of meters says: %.200s", buffer_text(&text));
-        break;
-    case EVENT_SERIES_LIMIT:
-        buffer_format(out, "more than %d series: the others are not told", MOST_SERIES);
-        break;
-    case EVENT_HISTOGRAM_LIMIT:
-        buffer_format(out, "more than %d histograms: the others are not told", MOST_HISTOGRAMS);
-        break;
+        buffer_append_text(out, "the source of meters says: ");
+        append_message(&payload, out);
+        return true;
     case EVENT_OTHER_SESSION:
         buffer_append_text(out, "another tool reads the meters and shares them with nobody: end it "
                                 "and try again");
-        break;
+        return true;
     case EVENT_OTHER_SETTINGS:
         buffer_append_text(out, "another tool reads the meters with another interval or other "
                                 "limits: use its interval, or end it");
-        break;
+        return true;
     default:
         return false;
     }
-    buffer_free(&text);
-    return true;
+}
+
+bool meter_events_read_note(uint32_t id, reader payload, buffer *out)
+{
+    switch (id) {
+    case EVENT_CALLBACK_ERROR:
+        buffer_append_text(out, "an instrument was not read, its callback failed: ");
+        append_message(&payload, out);
+        return true;
+    case EVENT_SERIES_LIMIT:
+        buffer_format(out, "more than %d series of meters: the others are not told", MOST_SERIES);
+        return true;
+    case EVENT_HISTOGRAM_LIMIT:
+        buffer_format(out, "more than %d histograms: the others are not told", MOST_HISTOGRAMS);
+        return true;
+    default:
+        return false;
+    }
 }
 
 void meter_events_append_filter(buffer *out, const char *meters, uint64_t interval_ns)

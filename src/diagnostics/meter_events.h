@@ -36,7 +36,10 @@ void meter_events_append_filter(buffer *out, const char *meters, uint64_t interv
  * quantiles, how many there were, their sum); none of other events. False: not understood. */
 bool meter_events_read(uint32_t id, reader payload, meter_put put, void *context);
 
-/* Whether the event is the source's word that something is not told; then the sentence for it. */
+/* Whether the event is the source's word that it tells nothing; then the sentence for it. */
 bool meter_events_read_trouble(uint32_t id, reader payload, buffer *out);
+/* The same where it leaves something out and tells the rest: a callback of the program's that
+ * fails, more series than were asked for. */
+bool meter_events_read_note(uint32_t id, reader payload, buffer *out);
 
 #endif

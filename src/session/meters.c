@@ -34,6 +34,9 @@ struct meters {
     recording_rows rows;
     size_t row_count;
     buffer trouble;
+    buffer scratch;
+    buffer note; /* of what is left out, the first time */
+    uint64_t noted, noted_before;
 };
 
 static uint64_t string_of(meters *m, const char *text)
@@ -79,6 +82,9 @@ static void on_event(void *context, const nettrace_event *event)
     /* the source tells all its readers that one was refused: who has values was not */
     if (m->trouble.length == 0 && !m->is_defined && m->row_count == 0)
         meter_events_read_trouble(event->metadata->event_id, r, &m->trouble);
+    buffer_clear(&m->scratch);
+    if (meter_events_read_note(event->metadata->event_id, r, &m->scratch) && m->noted++ == 0)
+        buffer_append(&m->note, m->scratch.data, m->scratch.length);
     if (m->begin_ns != 0 && !meter_events_read(event->metadata->event_id, r, put, m))
         m->not_understood++;
 }
@@ -139,10 +145,23 @@ const char *meters_trouble(const meters *m)
     return m == NULL || m->trouble.length == 0 ? "" : buffer_text(&m->trouble);
 }
 
+static void write_note(meters *m, buffer *chunks)
+{
+    size_t chunk;
+
+    if (m->noted == m->noted_before)
+        return;
+    chunk = recording_begin_chunk(chunks, RECORDING_LOSS, 0);
+    recording_put_loss(chunks, "counters", buffer_text(&m->note), m->noted);
+    recording_end_chunk(chunks, chunk);
+    m->noted_before = m->noted;
+}
+
 static void write_chunks(meters *m, buffer *chunks)
 {
     size_t chunk;
 
+    write_note(m, chunks);
     if (m->row_count == 0)
         return;
     recording_rows_end(&m->rows);
@@ -159,6 +178,11 @@ static void write_chunks(meters *m, buffer *chunks)
     buffer_append(chunks, m->row_bytes.data, m->row_bytes.length);
     buffer_clear(&m->new_strings);
     buffer_clear(&m->row_bytes);
+}
+
+const char *meters_note(const meters *m)
+{
+    return m == NULL || m->note.length == 0 ? "" : buffer_text(&m->note);
 }
 
 void meters_take(meters *m, uint64_t begin_ns, buffer *chunks)
@@ -195,5 +219,7 @@ void meters_close(meters *m)
     buffer_free(&m->new_strings);
     buffer_free(&m->row_bytes);
     buffer_free(&m->trouble);
+    buffer_free(&m->note);
+    buffer_free(&m->scratch);
     memory_free(m);
 }

@@ -24,6 +24,8 @@ int meters_descriptor(const meters *m);
 void meters_take(meters *m, uint64_t begin_ns, buffer *chunks);
 /* A sentence, when the source told that something is not told; else "". */
 const char *meters_trouble(const meters *m);
+/* What of them is left out; "" = nothing was. */
+const char *meters_note(const meters *m);
 void meters_close(meters *m);
 
 #endif

@@ -481,6 +481,8 @@ int port_record(const session_options *options, const diagnostics_process *proce
         code = result->trouble.code != 0 ? result->trouble.code : ERROR_GONE;
         error_set(e, code, "process %d ended before the recording began", process->process_id);
     }
+    snprintf(result->meter_note, sizeof result->meter_note, "%s",
+             p.events == NULL ? "" : import_meter_note(p.events));
     if (code == 0 && import_meter_trouble(p.events)[0] != '\0' && result->trouble.code == 0)
         error_set(&result->trouble, ERROR_BUSY, "%s", import_meter_trouble(p.events));
     if (code == 0)

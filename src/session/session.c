@@ -1,6 +1,8 @@
 /* session: recording a running process. See session.h; launch.c has the other kind. */
 #include "session/session.h"
 
+#include <stdio.h>
+
 #include <poll.h>
 #include <string.h>
 
@@ -84,6 +86,7 @@ static int record_by_agent(const session_options *options, const diagnostics_pro
     } while (!recorder_is_done(r));
     if (meters_trouble(m)[0] != '\0' && result->trouble.code == 0)
         error_set(&result->trouble, ERROR_BUSY, "%s", meters_trouble(m));
+    snprintf(result->meter_note, sizeof result->meter_note, "%s", meters_note(m));
     meters_close(m);
     if (!result->total.started) {
         /* the agent refused, or the process ended before anything was recorded */

@@ -64,17 +64,18 @@ typedef struct {
 
 typedef struct {
     session_progress total;
-    const char *reason; /* why it ended, as in the recording's END */
-    int exit_code;      /* of the command: 128 + the signal when one ended it */
-    int signal;         /* that ended the command; 0 = none */
-    bool told_to_end;   /* TERM or HUP came and was passed on to the command */
-    char left[160];     /* processes of the command that outlived it and the recording, by name */
-    bool through_port;  /* and not by the agent; then: */
-    char missing[160];  /* profilers that do not work that way, by name; "" = none */
-    error way_reason;   /* why; code 0 = it was asked for */
-    char stream[4096];  /* the events as they came, kept where the file could not take all */
-    bool is_cut;        /* the file could not take all */
-    error trouble;      /* code 0, or what went wrong while recording; the file is good still */
+    const char *reason;   /* why it ended, as in the recording's END */
+    int exit_code;        /* of the command: 128 + the signal when one ended it */
+    int signal;           /* that ended the command; 0 = none */
+    bool told_to_end;     /* TERM or HUP came and was passed on to the command */
+    char left[160];       /* processes of the command that outlived it and the recording, by name */
+    bool through_port;    /* and not by the agent; then: */
+    char missing[160];    /* profilers that do not work that way, by name; "" = none */
+    error way_reason;     /* why; code 0 = it was asked for */
+    char stream[4096];    /* the events as they came, kept where the file could not take all */
+    char meter_note[320]; /* what was left out of the meters; "" = nothing was */
+    bool is_cut;          /* the file could not take all */
+    error trouble;        /* code 0, or what went wrong while recording; the file is good still */
 } session_result;
 
 /* Attaches and records. On failure no file is left. */

@@ -11,7 +11,15 @@
 #include "clr/counter_events.h"
 #include "diagnostics/meter_events.h"
 
-enum { COUNTER = 4, GAUGE = 5, HISTOGRAM = 6, ERROR_EVENT = 9, OTHER = 17, UP_DOWN = 16 };
+enum {
+    COUNTER = 4,
+    GAUGE = 5,
+    HISTOGRAM = 6,
+    ERROR_EVENT = 9,
+    CALLBACK_ERROR = 14,
+    OTHER = 17,
+    UP_DOWN = 16
+};
 
 static void add_text(buffer *out, const char *text)
 {
@@ -181,6 +189,16 @@ static void tells_what_is_not_told(void **state)
     assert_true(meter_events_read_trouble(OTHER, reader_of(b.data, b.length), &words));
     assert_non_null(strstr(buffer_text(&words), "another interval"));
     assert_false(meter_events_read_trouble(COUNTER, reader_of(b.data, b.length), &words));
+    /* a callback that fails leaves the others as they are */
+    assert_false(meter_events_read_trouble(CALLBACK_ERROR, reader_of(b.data, b.length), &words));
+    assert_false(meter_events_read_note(OTHER, reader_of(b.data, b.length), &words));
+    b.length = 0;
+    buffer_clear(&words);
+    add_text(&b, "SHARED");
+    add_text(&b, "Exception: boom\n at Shop");
+    assert_true(meter_events_read_note(CALLBACK_ERROR, reader_of(b.data, b.length), &words));
+    assert_string_equal(buffer_text(&words),
+                        "an instrument was not read, its callback failed: Exception: boom");
     buffer_clear(&words);
     meter_events_append_filter(&words, "A,B", 250000000);
     assert_non_null(strstr(buffer_text(&words), ";Metrics=A,B;RefreshInterval=0.250;"));
