@@ -42,7 +42,8 @@ void counters_show_csv(FILE *out, const counters_series *s, const counters_value
     put_csv_text(out, s->provider);
     fputc(',', out);
     put_csv_text(out, s->name);
-    fprintf(out, ",%s,%s,", counters_kind_name(s->kind), number_text(value, 15, v->value));
+    fprintf(out, ",%s,%s,", counters_kind_name(s->kind),
+            number_text(value, NUMBER_EXACT, v->value));
     put_csv_text(out, s->unit);
     fputc(',', out);
     put_csv_text(out, s->tags);
@@ -371,7 +372,7 @@ void counters_show_prometheus(buffer *out, const counters_live *c)
                 continue;
             put_metric_name(out, one);
             put_labels(out, one->tags);
-            buffer_format(out, " %s\n", number_text(value, 15, value_now(one)));
+            buffer_format(out, " %s\n", number_text(value, NUMBER_EXACT, value_now(one)));
         }
     }
 }

@@ -4,6 +4,7 @@
  */
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,14 @@ static void choose_class(value_rows *r, uint32_t number)
 static const char FLAG[] = ".hasValue";
 static const char VALUE[] = ".value";
 
+static void append_real(buffer *out, int digits, double value)
+{
+    if (isfinite(value))
+        buffer_format(out, "%.*g", digits, value);
+    else
+        buffer_append_text(out, isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity");
+}
+
 /* As C# writes it; false: no primitive. `*quoted`: not a number for machines. */
 static bool append_value(uint64_t kind, uint64_t bits, bool *quoted, buffer *out)
 {
@@ -111,13 +120,13 @@ static bool append_value(uint64_t kind, uint64_t bits, bool *quoted, buffer *out
         return true;
     case 0x0c:
         memcpy(&single, &low, sizeof single);
-        *quoted = !(single - single == 0);
-        buffer_format(out, "%.9g", (double)single);
+        *quoted = !isfinite(single);
+        append_real(out, 9, (double)single);
         return true;
     case 0x0d:
         memcpy(&real, &bits, sizeof real);
-        *quoted = !(real - real == 0);
-        buffer_format(out, "%.17g", real);
+        *quoted = !isfinite(real);
+        append_real(out, 17, real);
         return true;
     default:
         return false;

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -149,6 +150,19 @@ void json_f64(json *j, double value)
         sink_text(j->out, "null");
 }
 
+void json_f64_exact(json *j, double value)
+{
+    char text[32];
+
+    for (int digits = 15; digits <= 17; digits += 2) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (digits == 17 || strtod(text, NULL) == value)
+            break;
+    }
+    separate(j);
+    sink_text(j->out, isfinite(value) ? text : "null");
+}
+
 void json_microseconds(json *j, uint64_t ns)
 {
     if (ns >= 100000 || ns % 1000 == 0)
@@ -178,7 +192,7 @@ void json_put_u64(json *j, const char *key, uint64_t value)
 void json_put_f64(json *j, const char *key, double value)
 {
     json_key(j, key);
-    json_f64(j, value);
+    json_f64_exact(j, value);
 }
 
 void json_put_bool(json *j, const char *key, bool value)

@@ -29,6 +29,8 @@ void json_u64(json *j, uint64_t value);
 void json_i64(json *j, int64_t value);
 /* Not a number and infinities are written as null. */
 void json_f64(json *j, double value);
+/* With all its digits: what is read back is the same. */
+void json_f64_exact(json *j, double value);
 /* A time as microseconds: whole ones from 100 on, to the nanosecond below. */
 void json_microseconds(json *j, uint64_t ns);
 void json_bool(json *j, bool value);

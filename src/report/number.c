@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 const char *number_text(char text[NUMBER_TEXT], int digits, double value)
 {
@@ -11,5 +12,7 @@ const char *number_text(char text[NUMBER_TEXT], int digits, double value)
     if (isinf(value))
         return value > 0 ? "+Inf" : "-Inf";
     snprintf(text, NUMBER_TEXT, "%.*g", digits, value);
+    if (digits == NUMBER_EXACT && strtod(text, NULL) != value)
+        snprintf(text, NUMBER_TEXT, "%.17g", value);
     return text;
 }

@@ -5,9 +5,10 @@
 #ifndef CLARINET_REPORT_NUMBER_H
 #define CLARINET_REPORT_NUMBER_H
 
-enum { NUMBER_TEXT = 32 };
+enum { NUMBER_TEXT = 32, NUMBER_EXACT = 15 };
 
-/* With so many digits at most. Returns `text` or a constant. */
+/* With so many digits at most; NUMBER_EXACT: with two more where these are not all. Returns `text`
+ * or a constant. */
 const char *number_text(char text[NUMBER_TEXT], int digits, double value);
 
 #endif

@@ -112,7 +112,7 @@ static void json_cell(const section *s, json *j, const model_column *column, siz
     else if (column->type == RECORDING_THREAD_ID)
         json_u64(j, s->process->threads[column->u32[row]].os_id);
     else if (column->type == RECORDING_F64)
-        json_f64(j, model_cell_f64(column, row));
+        json_f64_exact(j, model_cell_f64(column, row));
     else if (column->type == RECORDING_I64)
         json_i64(j, (int64_t)column->u64[row]);
     else

@@ -170,7 +170,7 @@ static void numbers_are_spelled(void **state)
     assert_string_equal(number_text(text, 6, INFINITY), "+Inf");
     assert_string_equal(number_text(text, 6, -INFINITY), "-Inf");
     assert_string_equal(number_text(text, 6, 1234567), "1.23457e+06");
-    assert_string_equal(number_text(text, 15, -1.7976931348623157e308), "-1.79769313486232e+308");
+    assert_string_equal(number_text(text, 15, -1.7976931348623157e308), "-1.7976931348623157e+308");
 }
 
 int main(void)
