@@ -129,7 +129,7 @@ static void append_value(buffer *out, const value *v)
  * something with four digits in it. */
 static bool is_number(const char *part, size_t length)
 {
-    enum { DIGITS = 4, LONG = 40 };
+    enum { DIGITS = 4, LONG = 40, DIGEST = 8 };
     size_t digits = 0;
     bool is_hex = true;
 
@@ -137,7 +137,8 @@ static bool is_number(const char *part, size_t length)
         digits += part[i] >= '0' && part[i] <= '9';
         is_hex = is_hex && (hex(part[i]) < 16 || part[i] == '-');
     }
-    return length > LONG || digits >= DIGITS || (digits > 0 && is_hex);
+    return length > LONG || digits >= DIGITS ||
+           (digits > 0 && (digits == length || (is_hex && length >= DIGEST)));
 }
 
 static void append_part(buffer *out, value_list *list, const char *part, size_t length)

@@ -485,22 +485,37 @@ static void name_nested(event_import *i, heap_writer_type *type, import_type *kn
     known->is_whole = true;
 }
 
-/* After its elements' type. */
+/* Where the brackets at the end of a name begin. */
+static size_t length_without_arrays(const char *name)
+{
+    size_t length = strlen(name);
+
+    while (length > 0 && strchr("[],", name[length - 1]) != NULL)
+        length--;
+    return length;
+}
+
+/* After its elements' type: the array's own brackets come first. */
 static void name_array(event_import *i, heap_writer_type *type, import_type *known)
 {
     const import_heap *h = &i->heap;
     buffer *name = &i->names.text;
-    const char *brackets;
+    const char *text, *brackets;
     uint64_t element;
+    size_t length;
 
     if (!table_u64_get(&h->type_numbers, known->element, &element) || !h->types[element].is_whole)
         return;
-    brackets = strrchr(import_string_text(&i->names, type->name), '[');
-    if (brackets == NULL)
+    text = import_string_text(&i->names, type->name);
+    brackets = text + length_without_arrays(text);
+    if (*brackets != '[')
         return;
+    text = import_string_text(&i->names, h->writer.types[element].name);
+    length = length_without_arrays(text);
     buffer_clear(name);
-    buffer_append_text(name, import_string_text(&i->names, h->writer.types[element].name));
-    buffer_append_text(name, brackets);
+    buffer_append(name, text, length);
+    buffer_append(name, brackets, strcspn(brackets, "]") + 1);
+    buffer_append_text(name, text + length);
     type->name = import_string(&i->names, buffer_text(name), name->length);
     known->is_whole = true;
 }

@@ -123,6 +123,19 @@ static void append_path(buffer *out, const buffer *path, const buffer *all, size
         buffer_append_char(out, '>');
 }
 
+/* The runtime has an array's own brackets last, C# first. */
+static void append_arrays(buffer *out, const buffer *array)
+{
+    size_t end = array->length;
+
+    for (size_t at = end; at-- > 0;) {
+        if (array->data[at] != '[')
+            continue;
+        buffer_append(out, array->data + at, end - at);
+        end = at;
+    }
+}
+
 static void append_type(buffer *out, cursor *c)
 {
     buffer path = BUFFER_EMPTY, all = BUFFER_EMPTY, array = BUFFER_EMPTY;
@@ -136,7 +149,7 @@ static void append_type(buffer *out, cursor *c)
             ;
         if (!buffer_failed(&path) && !buffer_failed(&all))
             append_path(out, &path, &all, count);
-        buffer_append(out, array.data, array.length);
+        append_arrays(out, &array);
     } else {
         c->at += strlen(c->at);
     }

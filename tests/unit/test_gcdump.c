@@ -163,7 +163,7 @@ static void spells_types(void **state)
         /* as the events of 8.0 and 10.0 have them */
         {"Entry[System.String,System.Collections.Generic.List`1[System.Int32]][]",
          "Entry<string, System.Collections.Generic.List<int>>[]"},
-        {"System.Int32[,][]", "int[,][]"},
+        {"System.Int32[,][]", "int[][,]"},
         {"Bad`1[System.Int32]", "Bad<int>"},
         {"Shop.Program+<>c", "Shop.Program.<>c"},
         {"Shop.Program+[]c", "Shop.Program.<>c"},

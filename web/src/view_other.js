@@ -34,7 +34,10 @@ export class OtherView {
             this.element,
             otherTables(analysis.process).map((table) => {
                 if (!this.memories.has(table.id)) this.memories.set(table.id, {});
-                const rows = [...analysis.rowsOf(table).subarray(0, MAX_ROWS)];
+                const all = analysis.rowsOf(table);
+                const rows = [...all.subarray(0, MAX_ROWS)];
+                const some = all.length < table.rows ? ` of ${shortNumber(table.rows)}` : '';
+                const first = all.length > MAX_ROWS ? `; the first ${shortNumber(MAX_ROWS)}` : '';
                 const columns = Object.keys(table.columns)
                     .filter((name) => isExact(table, name))
                     .map((name) => columnOf(analysis.process, table, name));
@@ -42,7 +45,7 @@ export class OtherView {
                     el('h3', { text: `${table.title} (${table.profiler})` }),
                     el('p', {
                         class: 'muted',
-                        text: `${shortNumber(table.rows)} rows${rows.length === MAX_ROWS ? `; the first ${shortNumber(MAX_ROWS)} of the selection` : ''}`,
+                        text: `${shortNumber(all.length)}${some} rows${first}`,
                     }),
                     grid({
                         label: table.id,
