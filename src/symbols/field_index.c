@@ -181,7 +181,7 @@ static void add_fields(field_index *f, const assembly *a, uint32_t class_row, ui
 static void add_class(field_index *f, const assembly *a, uint32_t row)
 {
     uint32_t flags = metadata_cell(&a->tables, METADATA_TYPE_DEF, row, METADATA_TYPE_DEF_FLAGS);
-    field_index_class class = {(uint32_t)f->count, 0, (flags & LAYOUT_EXPLICIT) != 0};
+    field_index_class class = {(uint32_t)f->count, 0, row, (flags & LAYOUT_EXPLICIT) != 0};
     uint32_t number = type_tree_number(f->types, a, METADATA_TYPE_DEF << 24 | row);
     uint64_t *place;
 
@@ -286,8 +286,7 @@ bool field_index_is_class(const field_index *f, const char *name, size_t length,
 {
     const field_index_class *class = f->failed ? NULL : class_named(f, name, length);
 
-    if (class == NULL || class->count != count || count == 0 ||
-        f->all[class->first].class_row != class_row)
+    if (class == NULL || class->count != count || class->row != class_row)
         return false;
     for (size_t i = 0; i < count; i++) {
         size_t k = 0;

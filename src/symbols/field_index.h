@@ -27,6 +27,7 @@ typedef struct {
 /* Fields of a class without static ones, by the number of its name. */
 typedef struct {
     uint32_t first, count;
+    uint32_t row;   /* in the tables of its assembly */
     bool is_unsure; /* its fields are where it says, or several classes have the name */
 } field_index_class;
 
