@@ -1,6 +1,6 @@
 // Counters of every kind that say what stdin says, which need not be a number: for each line ("2.5",
 // "NaN", "Infinity") the gauges have that value from now on, the counters add it once, the histogram
-// and the EventCounter record it once; then "told LINE". A ratio of nothing to nothing is the usual
+// and the EventCounter record it once; then "told LINE". With "fail" the gauge throws from now on. A ratio of nothing to nothing is the usual
 // way to such values.
 using System;
 using System.Diagnostics.Metrics;
@@ -16,6 +16,7 @@ namespace Ratios
         private static readonly Counter<double> Spent = Meter.CreateCounter<double>("spent");
         private static readonly Histogram<double> Took = Meter.CreateHistogram<double>("took");
         private static double now;
+        private static volatile bool fails;
 
         public static double Now => Volatile.Read(ref now);
 
@@ -23,11 +24,15 @@ namespace Ratios
         {
             string? line;
 
-            Meter.CreateObservableGauge("ratio", () => Now);
+            Meter.CreateObservableGauge("ratio", () => fails ? throw new InvalidOperationException("no ratio") : Now);
+            Meter.CreateObservableGauge("steady", () => 1.0);
             RatioEvents.Log.Tell(0);
             Console.WriteLine("ready");
             while ((line = Console.ReadLine()) != null)
             {
+                fails = line == "fail";
+                if (fails)
+                    line = "12345678901.5";
                 double value = double.Parse(line, CultureInfo.InvariantCulture);
 
                 Volatile.Write(ref now, value);

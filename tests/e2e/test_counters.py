@@ -287,6 +287,26 @@ def test_what_is_no_number_is_told_as_such(runtime, sample, clarinet, way):
     assert all(f'"{value}"' in page for value in ("NaN", "Infinity", "-Infinity"))
 
 
+@pytest.mark.parametrize("way", ["agent", "port"])
+def test_a_gauge_that_fails_does_not_take_the_others_away(runtime, sample, clarinet, way):
+    env = {"CLARINET_WAY": way}
+    with sample("Ratios") as patient:
+        patient.process.stdin.write("fail\n")
+        patient.process.stdin.flush()
+        patient.wait_for("^told")
+        live = clarinet("counters", "--meters", "Ratios", "--interval", "500ms", "-d", "3s", "--json", patient.pid, env=env)
+        done = clarinet("record", "-p", "counters", "--set", "counters.meters=Ratios", "-d", "3s", "-o", "x.clarinet",
+                        patient.pid, env=env)
+    assert patient.process.returncode == 0 and live.code == 0 and done.code == 0, (live, done)
+    assert "its callback failed" in live.err and "no ratio" in live.err, live.err
+    said = {(row["provider"], row["name"]): row["values"][-1]["value"] for row in live.json["counters"] if row["values"]}
+    assert said["Ratios", "steady"] == 1 and ("Ratios", "ratio") not in said, said
+    # all the digits
+    assert said["Ratio-Counters", "ratio"] == 12345678901.5, said
+    losses = clarinet("report", "x.clarinet", "-f", "md").out
+    assert re.search(r"callback failed: .*no ratio", losses), losses
+
+
 def test_a_total_outlives_what_is_no_number(newest_runtime, sample, clarinet):
     with sample("Ratios") as patient:
         tool = clarinet.start("counters", "--listen", 0, "--meters", "Ratios", "--interval",

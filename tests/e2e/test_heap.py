@@ -233,6 +233,21 @@ def test_ctrl_c_lets_the_program_go_on(sample, clarinet, newest_runtime, tmp_pat
     assert patient.process.returncode == 0, patient
 
 
+def test_ctrl_c_through_the_port(sample, clarinet, newest_runtime, tmp_path):
+    """While the events of the dump come: what has come of it is not taken for a snapshot."""
+    port = {"CLARINET_WAY": "port"}
+    with sample("LeakyCache", "--entries", 1500000) as patient:
+        file = tmp_path / "x.clarinet"
+        process = clarinet.start("heap", "-o", file, patient.pid, env=port)
+        wait_until(lambda: process.poll() is not None or size_of(tmp_path / "x.clarinet.nettrace") > 4096)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 1 and "stopped before the snapshot was taken; the process goes on" in said, said
+        rows = types(clarinet("heap", "--json", "--top", "3", patient.pid, env=port))
+        assert rows["LeakyCache.Entry"]["count"] == 1500000
+    assert patient.process.returncode == 0, patient
+
+
 def test_a_full_disk_is_said(sample, clarinet, newest_runtime):
     with sample("LeakyCache", "--entries", ENTRIES) as patient:
         done = clarinet("heap", "-o", "/dev/full", patient.pid)
