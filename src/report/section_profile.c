@@ -45,11 +45,8 @@ static void put_lines(const section *s, const view *v)
 
     if (count == 0) {
         sink_text(s->out,
-                  model_info_value(v->m, v->process, "attach") == NULL
-                      ? "No line is known: a file of another tool's does not say what is "
-                        "needed to find them.\n\n"
-                      : "No line is known: no method on these stacks is in an assembly with "
-                        "a portable PDB. The assemblies of .NET itself come without.\n\n");
+                  "No line is known: no method on these stacks is in an assembly with a portable "
+                  "PDB. The assemblies of .NET itself come without.\n\n");
         return;
     }
     sink_text(s->out, "### Lines by self\n\n| self | self % | total % | line | method |\n"
