@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 
+static const char REF[] = {'r', 'e', 'f'};
+
 enum { NAME_LIMIT = 2048, MOST_PATTERNS = 256 };
 
 /* Cuts one pattern in place into its parts. */
@@ -76,7 +78,7 @@ static char *end_word(const char *begin, char *end)
 
         if ((size_t)(end - word) == length && memcmp(word, MARKS[n], length) == 0) {
             end -= length;
-            memcpy(end, "ref", 3);
+            memcpy(end, REF, sizeof REF);
             return end + 3;
         }
     }
@@ -222,7 +224,7 @@ static char *put_short_name(char *out, const char *name, size_t length)
     size_t from = length;
 
     if (length > 3 && memcmp(name, "ref", 3) == 0 && name[3] >= 'A' && name[3] <= 'Z') {
-        memcpy(out, "ref", 3);
+        memcpy(out, REF, sizeof REF);
         out += 3;
         name += 3;
         from = length -= 3;

@@ -153,7 +153,7 @@ static bool add_line(comparison_sequence *s, const char *line, size_t length)
         }
     }
     constant = buffer_failed(&key) ? NULL : strstr(buffer_text(&key), "ldc.i8");
-    if (constant != NULL)
+    if (constant != NULL && key.data != NULL)
         key.data[constant - buffer_text(&key) + (ptrdiff_t)strlen("ldc.i8")] = '\0';
     done = !buffer_failed(&key) && detail != NULL && comparison_add(s, buffer_text(&key), detail);
     memory_free(detail);

@@ -329,7 +329,7 @@ static void tell_kept(const request *q, const instrument_spans_counts *counts)
     if (counts->delivered != 0)
         fprintf(stderr, "clarinet: %llu of %llu spans were %s before\n",
                 (unsigned long long)counts->delivered,
-                (unsigned long long)(counts->delivered + counts->kept),
+                (unsigned long long)counts->delivered + counts->kept,
                 q->by_http ? "sent" : "written");
     if (counts->kept != 0)
         fprintf(stderr, "clarinet: the %sspans are kept in %s (OTLP/JSON, one request a line)\n",
@@ -347,7 +347,7 @@ static void tell_delivered(const request *q, const instrument_spans_counts *coun
     if (counts->bytes_left != 0)
         fprintf(stderr,
                 "clarinet: a signal ended it before the rest, about %llu spans, was written\n",
-                (unsigned long long)(counts->bytes_left / SPAN_BYTES + 1));
+                (unsigned long long)counts->bytes_left / SPAN_BYTES + 1);
 }
 
 static bool has_no_body(const model *m, const trace_result *r)

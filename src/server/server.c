@@ -53,6 +53,7 @@ static int listen_on_address(server *s, error *e)
                              .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
     struct sockaddr_storage name = {0};
+    struct sockaddr_in either;
     socklen_t size = sizeof name;
     char port[8];
     int one = 1;
@@ -76,8 +77,8 @@ static int listen_on_address(server *s, error *e)
         return error_advise(e, "choose another one with --port; 0 takes any that is free");
     }
     getsockname(s->listener, (struct sockaddr *)&name, &size);
-    s->port = ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&name)->sin6_port
-                                               : ((struct sockaddr_in *)&name)->sin_port);
+    memcpy(&either, &name, sizeof either); /* the port is at the same place in both families */
+    s->port = ntohs(either.sin_port);
     return 0;
 }
 
