@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 /* Parts into which rows that last are cut, at most. A recording has fewer: rows of one thread do

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "analysis/findings_rule.h"
 #include "base/memory.h"
 #include "base/text.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/text.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/table.h"
 #include "base/text.h"

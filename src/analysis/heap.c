@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "analysis/heap_graph.h"
 #include "analysis/heap_threads.h"
 #include "analysis/room.h"

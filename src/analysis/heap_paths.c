@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "analysis/heap.h"
 #include "base/memory.h"
 

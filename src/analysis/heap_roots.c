@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "analysis/heap_thread_statics.h"
 #include "base/memory.h"
 

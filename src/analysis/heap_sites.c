@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/allocations.h"
-#include "analysis/array.h"
+#include "base/array.h"
 #include "analysis/calltree.h"
 #include "base/memory.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 enum { STRING_BASE = 22 };

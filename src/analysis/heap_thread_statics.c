@@ -1,7 +1,7 @@
 /* heap_thread_statics: see heap_thread_statics.h. */
 #include "analysis/heap_thread_statics.h"
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 enum { DEEPEST = 40, MOST_BRANCHES = 1 << 20 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "analysis/heap_counts.h"
 #include "analysis/heap_follow.h"
 #include "base/memory.h"

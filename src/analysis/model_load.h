@@ -2,7 +2,7 @@
 #ifndef CLARINET_ANALYSIS_MODEL_LOAD_H
 #define CLARINET_ANALYSIS_MODEL_LOAD_H
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "analysis/model.h"
 
 /* Room for one more item, counted. */

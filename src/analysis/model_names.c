@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/text.h"
 

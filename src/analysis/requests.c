@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 /* As the agent writes them. */

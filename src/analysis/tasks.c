@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "analysis/tasks_private.h"
 #include "base/memory.h"
 #include "base/text.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "analysis/tasks_private.h"
 
 enum { MOST_CHAINS = 4000000, MOST_PLACES = 400000000 };

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "analysis/tasks_private.h"
 
 bool tasks_has_other_way(const tasks_work *w, uint32_t task)

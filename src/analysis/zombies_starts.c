@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "analysis/zombies.h"
 #include "base/memory.h"
 #include "base/table.h"

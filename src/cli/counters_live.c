@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "recording/tables.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 void top_window_feed(top_window *w, const recording_chunk *chunk, uint64_t now_ns)

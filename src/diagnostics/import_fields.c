@@ -3,7 +3,7 @@
  * tables with them; see import_private.h. A class's record in the process's memory tells its
  * fields by their tokens, the metadata of its assembly their names.
  */
-#include "base/memory.h"
+#include "base/array.h"
 #include "base/text.h"
 #include "clarinet/names.h"
 #include "diagnostics/import_private.h"
@@ -240,16 +240,9 @@ static uint32_t name_at(chain *c, const uint32_t *offsets, size_t count, uint32_
 
 static void add_row(import_heap *h, import_field row)
 {
-    if (h->field_count == h->field_capacity) {
-        size_t wish = h->field_capacity * 2 + 1024;
-        import_field *grown = memory_resize(h->fields, wish * sizeof *grown);
-
-        if (grown == NULL) {
-            h->failed = true;
-            return;
-        }
-        h->fields = grown;
-        h->field_capacity = wish;
+    if (!array_reserve(&h->fields, &h->field_capacity, h->field_count + 1, sizeof row)) {
+        h->failed = true;
+        return;
     }
     h->fields[h->field_count++] = row;
 }
@@ -338,16 +331,10 @@ void import_name_fields(event_import *i)
 
 void import_add_place(import_heap *h, import_place place)
 {
-    if (h->static_place_count == h->static_place_capacity) {
-        size_t wish = h->static_place_capacity * 2 + 1024;
-        import_place *grown = memory_resize(h->static_places, wish * sizeof *grown);
-
-        if (grown == NULL) {
-            h->failed = true;
-            return;
-        }
-        h->static_places = grown;
-        h->static_place_capacity = wish;
+    if (!array_reserve(&h->static_places, &h->static_place_capacity, h->static_place_count + 1,
+                       sizeof place)) {
+        h->failed = true;
+        return;
     }
     h->static_places[h->static_place_count++] = place;
 }

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "diagnostics/import_private.h"
 
@@ -212,19 +213,10 @@ static bool find_places(import_heap *h, const import_node *node, const uint64_t 
 
 static bool has_room(import_heap *h, uint64_t count)
 {
-    size_t wish = (size_t)count + 1024;
-    uint64_t *grown;
-
-    if (count < h->place_capacity)
+    if (array_reserve(&h->places, &h->place_capacity, (size_t)count + 1, sizeof *h->places))
         return true;
-    grown = memory_resize(h->places, wish * sizeof *grown);
-    if (grown == NULL) {
-        h->failed = true;
-        return false;
-    }
-    h->places = grown;
-    h->place_capacity = wish;
-    return true;
+    h->failed = true;
+    return false;
 }
 
 /* Whether one of the arrays that a collection refers to has room for many. */

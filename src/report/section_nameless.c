@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "analysis/array.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/table.h"
 #include "report/section.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/array.h"
 
 enum {
     FIELD_STATIC = 0x10,
@@ -116,25 +116,10 @@ static void put_shape(field_index *f, const assembly *a, const cil_signature *s,
 
 static bool has_room(field_index *f)
 {
-    if (f->count == f->capacity) {
-        size_t wish = f->capacity * 2 + 4096;
-        field_index_field *grown = memory_resize(f->all, wish * sizeof *grown);
-
-        if (grown == NULL)
-            return false;
-        f->all = grown;
-        f->capacity = wish;
-    }
-    if (f->class_count == f->class_capacity) {
-        size_t wish = f->class_capacity * 2 + 1024;
-        field_index_class *grown = memory_resize(f->class_list, wish * sizeof *grown);
-
-        if (grown == NULL)
-            return false;
-        f->class_list = grown;
-        f->class_capacity = wish;
-    }
-    return f->count < MOST_FIELDS && f->names.length < MOST_BYTES && f->shapes.length < MOST_BYTES;
+    return array_reserve(&f->all, &f->capacity, f->count + 1, sizeof *f->all) &&
+           array_reserve(&f->class_list, &f->class_capacity, f->class_count + 1,
+                         sizeof *f->class_list) &&
+           f->count < MOST_FIELDS && f->names.length < MOST_BYTES && f->shapes.length < MOST_BYTES;
 }
 
 static void add_field(field_index *f, const assembly *a, uint32_t row, uint32_t class_row)

@@ -1,6 +1,6 @@
-/* array: growing arrays of any item for the analysis; sizes are checked, growth doubles. */
-#ifndef CLARINET_ANALYSIS_ARRAY_H
-#define CLARINET_ANALYSIS_ARRAY_H
+/* array: growing arrays of any item; sizes are checked, growth doubles. */
+#ifndef CLARINET_BASE_ARRAY_H
+#define CLARINET_BASE_ARRAY_H
 
 #include <stdbool.h>
 #include <stddef.h>
